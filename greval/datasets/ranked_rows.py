@@ -42,7 +42,7 @@ def _expand_questions(content: Mapping[str, object], numbers: Sequence[str]) -> 
         return None
     default = {GRADE: 1} if GRADE in numbers else {}
     return [
-        {QUESTION: question, DOCUMENT: document, **(default if not fields else fields)}
+        {QUESTION: question, DOCUMENT: document, **(fields or default)}
         for question, listed in content.items()
         for document, fields in _iterate_documents(listed, numbers)
     ]

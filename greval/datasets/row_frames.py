@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,10 +117,8 @@ def read_frame(path: Path, columns: FrameColumns) -> pl.DataFrame:
 
 def check_polars() -> None:
     """Raise `MissingExtraError` if polars is not installed."""
-    try:
-        import polars  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("ranking", "polars") from error
+    if not find_spec("polars"):
+        raise MissingExtraError("ranking", "polars")
 
 
 @contextmanager
@@ -272,7 +271,7 @@ def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
 
 
 def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> bool:
-    """Return whether a file is UTF-8 whose lines all have the same number of cells, with nothing that is read otherwise.
+    """Return whether a file is UTF-8 whose lines have the same number of cells, with nothing that is read otherwise.
 
     With `blanks` any white space separates cells, so that the delimiter must be the only one and no cell may be empty;
     without it a quote or a carriage return may change how cells are split.

@@ -58,7 +58,7 @@ class RowPurpose:
         spread: Returns the values of a row with those inside of lists and objects as columns of their own.
         expand: Returns the rows that a JSON object holds in another form than a list, None if it holds none.
         fields: The names that the column of each field may have, the most specific first.
-        trec_columns: The columns of a TREC file whose lines are rows, and as which files of unknown endings are read. By
+        trec_columns: The columns of TREC files whose lines are rows, as which files of unknown endings are read too. By
             default a TREC file has a row for each question.
     """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from greval import DataError, DataWarning, evaluate, load_metric, read_cases
+from greval import DataWarning, evaluate, load_metric, read_cases
 from greval.cli.app import app
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store

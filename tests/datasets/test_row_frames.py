@@ -19,6 +19,7 @@ RUN = FrameColumns(RUN_ROWS, ("score", "rank"), {}, is_required=False)
 QRELS = FrameColumns(QRELS_ROWS, ("grade",), {}, is_required=True)
 IDS = st.sampled_from(["q1", "q2", "d7", "文書", "#3", '"a"', "a\\b", "0", "NA", "null", ""])
 NUMBERS = st.sampled_from(["1", "2.5", "-3", "1e-7", "inf", "nan", "1_0", "x", "", "0x1", "+4", "0.1", ".5"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
 SPACES = st.sampled_from([" ", " ", " ", " ", " ", "\t", "  ", "\v", "\x1c", "\u00a0"])
 ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", " \n", "\n\n", ""])
 
@@ -138,7 +139,7 @@ def test_json_lines_unlike_the_first_are_left_to_the_row_reader(tmp_path, second
     assert read_regular_frame(path, RUN) is None
 
 
-@given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9) | st.integers(-99, 10**12)))
+@given(ids=st.lists(TEXTS | st.integers(-99, 10**12)))
 def test_ids_of_columns_are_texts(ids):
     """Texts stay as they are, whole numbers are their digits."""
     assert read_column(ids, "document").to_list() == [str(value) for value in ids]
@@ -158,11 +159,11 @@ def test_slices_of_arrow_columns(ids, start, kind):
     ("values", "field", "message"),
     [
         ([1.0, float("nan")], "score", "scores, row 2: the score must be a number, got nan"),
-        ([[1, 2], [3, 4]], "score", r"scores, row 1: the score must be a number, got '\[1, 2\]'"),
+        ([[1, 2], [3, 4]], "score", r"scores, row 1: the score must be a number, got \[1, 2\]"),
         (np.array([1.0, 1.5]), "rank", "ranks, row 2: the rank must be a whole number, got 1.5"),
         ([1, None], "grade", "grades, row 2: the grade must be a whole number, it is missing"),
         (["d1", ""], "document", "documents, row 2: the document must be a text or a whole number, it is missing"),
-        (["d1", 2.5], "document", "documents, row 2: the document must be a text or a whole number, got 2.5"),
+        (["d1", True], "document", "documents, row 2: the document must be a text or a whole number, got True"),
         ("d1", "document", "documents: must be a column, got str; give a list or an array"),
         (7, "document", "documents: must be a column, got int"),
     ],
@@ -174,12 +175,11 @@ def test_faults_of_columns_name_their_row(values, field, message):
 
 
 def test_missing_arrow_values_name_their_row():
-    """A null in an Arrow column is a fault with its row; floats that are whole are ids, others are none."""
+    """A null in an Arrow column is a fault with its row; a number is the id that it is in a file."""
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    with pytest.raises(DataError, match="documents, row 2: the document must be a text or a whole number, it is missing"):
+    with pytest.raises(DataError, match=r"documents, row 2: the document must be .*, it is missing"):
         read_column(pa.array(["a", None]), "document")
-    with pytest.raises(DataError, match=r"documents, row 1: .*, got 0\.5"):
-        read_column(pa.array([0.5]), "document")
+    assert read_column(pa.array([7.0, 0.5]), "document").to_list() == ["7", "0.5"]
     assert read_column(pa.array([], pa.string()), "document").to_list() == []
 
 

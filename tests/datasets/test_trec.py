@@ -46,14 +46,18 @@ def test_qrels_of_beir(tmp_path):
     text = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n"
     ((_, row),) = read_gold(wrote(tmp_path, "test.qrels", text))
     assert (row.id, row.gold.grades) == ("q1", {"d1": 2, "d2": 1})
-    with pytest.raises(DataError, match=r"test\.qrels:3: must have 3 columns \(question document grade\), got 2: 'q1 d2'"):
+    with pytest.raises(DataError, match=r"test\.qrels:3: must have 3 columns \(question document grade\), got 2"):
         [*read_gold(wrote(tmp_path, "test.qrels", text.replace("d2\t1", "d2")))]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.run", "q1 Q0 d1 1 0.5 a\nq1 Q0 d2\n", "a.run:2: must have 6 columns (question Q0 document rank score name), got 3"),
+        (
+            "a.run",
+            "q1 Q0 d1 1 0.5 a\nq1 Q0 d2\n",
+            "a.run:2: must have 6 columns (question Q0 document rank score name)",
+        ),
         ("a.run", "q1 Q0 d1 1 high a\n", "a.run:1: the score must be a number, got 'high'"),
         ("a.run", "q1 d1\n", "a.run:1: must be a line of a run"),
         ("a.qrels", "q1 0 d1 1\nq1 0 d2 0.5\n", "a.qrels:2: the grade must be a whole number, got '0.5'"),
@@ -87,7 +91,7 @@ def test_cases_have_the_figures_of_arrays(tmp_path_factory, ranked, judged):
     golds = {row.id: row.gold for _, row in read_gold(qrels)}
     cases = [case.model_copy(update={"gold": golds[case.id]}) for case in read_cases(run) if case.id in golds]
     if not cases:
-        with pytest.raises(DataError, match="0 of . judged questions met"):
+        with pytest.raises(DataError, match=r"0 of \d judged questions met"):
             measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@3"])
         return
     values = measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@3"])["ndcg@3"].by_question()

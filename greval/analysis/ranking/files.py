@@ -12,7 +12,12 @@ from greval.datasets.row_frames import FrameColumns, read_frame
 from greval.datasets.row_purpose import RowPurpose
 from greval.errors import DataError
 
-NUMBERS: Mapping[RankOrder | None, tuple[str, ...]] = {None: (SCORE, RANK), "score": (SCORE,), "rank": (RANK,), "file": ()}
+NUMBERS: Mapping[RankOrder | None, tuple[str, ...]] = {
+    None: (SCORE, RANK),
+    "score": (SCORE,),
+    "rank": (RANK,),
+    "file": (),
+}
 """The fields by which documents are ranked, by the order that is asked for; the first that a file has counts."""
 
 

@@ -155,9 +155,9 @@ class Rankings:
         rows = ranked.rows.select(
             pl.col(QUESTION).alias("ranking"), places.gather(ranked.rows[QUESTION]).alias(QUESTION), DOCUMENT
         ).with_row_index("row")
-        pairs = rows.join(
-            judged.rows.select(QUESTION, DOCUMENT).with_row_index("gold"), on=[QUESTION, DOCUMENT]
-        ).sort(QUESTION, "row")
+        pairs = rows.join(judged.rows.select(QUESTION, DOCUMENT).with_row_index("gold"), on=[QUESTION, DOCUMENT]).sort(
+            QUESTION, "row"
+        )
         hits = {name: pairs[name].to_numpy().astype(np.int64) for name in (QUESTION, "ranking", "row", "gold")}
         depths = np.full(len(judged.questions), -1)
         is_judged = places.is_not_null()

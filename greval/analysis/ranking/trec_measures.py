@@ -72,7 +72,8 @@ def trec_eval(qrels: Qrels, rankings: Rankings, names: Iterable[str] = (ALL_MEAS
         for question, row in rows.items():
             row[name] = values[question]
     by_question = {
-        question: {name: row[name] for name in measures if name not in WITHOUT_QUESTIONS} for question, row in rows.items()
+        question: {name: row[name] for name in measures if name not in WITHOUT_QUESTIONS}
+        for question, row in rows.items()
     }
     overall = {name: _aggregate(name, [row[name] for row in rows.values()]) for name in measures} if rows else {}
     return TrecEval(by_question, overall or {"num_q": 0})

@@ -49,5 +49,5 @@ def test_questions_without_documents_are_there():
     grouped = QuestionDocuments.from_mapping({"q": [7, "a"], "r": [], 3: ["b"]})
     assert (grouped.names, grouped.lengths.tolist()) == (("q", "r", "3"), [2, 0, 1])
     assert grouped.list_by_question([1.0, 2.0, 3.0]) == {"q": {"7": 1.0, "a": 2.0}, "3": {"b": 3.0}}
-    with pytest.raises(DataError, match="documents, row 1: the document must be a text or a whole number, got 1.5"):
-        QuestionDocuments.from_mapping({"q": [1.5]})
+    with pytest.raises(DataError, match="documents, row 1: the document must be a text or a whole number, got True"):
+        QuestionDocuments.from_mapping({"q": [True]})

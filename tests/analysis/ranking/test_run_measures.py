@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from greval._util.joins import UNMET
 from greval.errors import DataError, DefinitionError
-from greval.ranking import Qrels, Rankings, measure_rankings
 from greval.metrics.library import load_metric
+from greval.ranking import Qrels, Rankings, measure_rankings
 from greval.records.case import Case
 from greval.records.result import Skipped
 
@@ -213,8 +213,11 @@ def test_no_nan_leaves():
     [
         (lambda: Qrels.from_columns(["q"], ["d", "e"], [1]), "equally long, got 1 and 2 rows"),
         (lambda: Qrels.from_columns(["q"], ["d"], [1, 2]), "equally long, got 1 and 2 rows"),
-        (lambda: Qrels.from_columns(["q"], [None], [1]), "documents, row 1: the document must be a text or a whole number"),
-        (lambda: Qrels.from_columns(["q"], [1.5], [1]), "got 1.5; mend the row or remove it"),
+        (
+            lambda: Qrels.from_columns(["q"], [None], [1]),
+            "documents, row 1: the document must be a text or a whole number",
+        ),
+        (lambda: Qrels.from_columns(["q"], [True], [1]), "got True; mend the row or remove it"),
         (lambda: Qrels.from_columns("q", ["d"], [1]), "questions: must be a column, got str; give a list or an array"),
         (lambda: Qrels.from_columns(["q"], ["\ud800"], [1]), "half of a character"),
         (lambda: Qrels.from_columns(["q"], ["d"], [1.5]), "grades, row 1: the grade must be a whole number, got 1.5"),
@@ -224,12 +227,18 @@ def test_no_nan_leaves():
         (lambda: Qrels.from_dicts({"q": {"d": 1}}, relevant=0), "relevant must be 1 or more"),
         (lambda: Rankings.from_columns(["q"], ["d"], scores=[1], ranks=[1]), "scores or ranks, not both"),
         (lambda: Rankings.from_columns(["q"], ["d"], ranks=[1, 2]), "questions and ranks must be equally long"),
-        (lambda: Rankings.from_columns(["q"], ["d"], scores=[float("nan")]), "scores, row 1: the score must be a number, got nan"),
+        (
+            lambda: Rankings.from_columns(["q"], ["d"], scores=[float("nan")]),
+            "scores, row 1: the score must be a number, got nan",
+        ),
         (lambda: Rankings.from_cases([Case(id="q", question="?")] * 2), "two cases have the id 'q'"),
         (lambda: scored({"q": {"d": float("nan")}}), "scores, row 1: the score must be a number, got nan"),
         (lambda: scored({"q": {"d": "high"}}), "scores, row 1: the score must be a number, got 'high'"),
         (lambda: scored({None: {"d": 1.0}}), "questions, row 1: the question must be a text or a whole number"),
-        (lambda: scored({"q": {1.5: 1.0}}), "documents, row 1: the document must be a text or a whole number, got 1.5"),
+        (
+            lambda: scored({"q": {True: 1.0}}),
+            "documents, row 1: the document must be a text or a whole number, got True",
+        ),
     ],
 )
 def test_wrong_data_is_told(make, told):
