@@ -97,8 +97,9 @@ def prepare_polars() -> Work:
             frame: pl.DataFrame = readers[path.suffix](path).rename({"query_id": "question", "doc_id": "document"})
             return frame
         separator = "\t" if b"\t" in path.open("rb").readline() else " "
-        names = {"column_1": "question", "column_3": "document", f"column_{5 if number == 'score' else 4}": number}
-        return pl.read_csv(path, separator=separator, has_header=False, columns=[*names]).rename(names)
+        numbers = {"score": 5, "grade": 4}
+        names = {"question": "column_1", "document": "column_3", number: f"column_{numbers[number]}"}
+        return pl.read_csv(path, separator=separator, has_header=False).select(**names)
 
     def measure(qrels: Path, run: Path) -> dict[str, float]:
         gold, ranked = read(qrels, "grade"), read(run, "score")
