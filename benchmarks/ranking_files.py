@@ -97,9 +97,9 @@ def prepare_polars() -> Work:
             frame: pl.DataFrame = readers[path.suffix](path).rename({"query_id": "question", "doc_id": "document"})
             return frame
         separator = "\t" if b"\t" in path.open("rb").readline() else " "
-        numbers = {"score": 5, "grade": 4}
-        names = {"question": "column_1", "document": "column_3", number: f"column_{numbers[number]}"}
-        return pl.read_csv(path, separator=separator, has_header=False).select(**names)
+        places, names = [0, 2, 4 if number == "score" else 3], ("question", "document", number)
+        frame = pl.read_csv(path, separator=separator, has_header=False, columns=places)
+        return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
     def measure(qrels: Path, run: Path) -> dict[str, float]:
         gold, ranked = read(qrels, "grade"), read(run, "score")
