@@ -11,10 +11,22 @@ import pytest
 
 import greval
 import greval.argilla
+import greval.ranking
 
 ROOT = Path(greval.__file__).parents[1]
-HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
-EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
+HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib", "polars")
+EXTRA = (
+    *HEAVY,
+    "pytrec_eval",
+    "starlette",
+    "uvicorn",
+    "prometheus_client",
+    "xllamacpp",
+    "pyarrow",
+    "ray",
+    "opentelemetry",
+    "scipy",
+)
 MOST_MODULES = 100
 """It loads about thirty; pydantic alone would be more than a hundred."""
 
@@ -63,6 +75,15 @@ def test_functions_for_objects_of_the_sdk_are_documented():
         assert getattr(greval.argilla, name).__doc__
         assert f"| `{name}(" in pages[0], name
         assert f"`{name}`" in pages[1], name
+
+
+def test_names_of_rankings_are_documented():
+    """Each name of `greval.ranking` is sorted, has a docstring, and is in the table of the SDK's page."""
+    page = (ROOT / "docs" / "sdk.md").read_text(encoding="utf-8")
+    assert [*greval.ranking.__all__] == sorted(greval.ranking.__all__)
+    for name in greval.ranking.__all__:
+        assert getattr(greval.ranking, name).__doc__
+        assert f"`{name}" in page, name
 
 
 def test_an_unknown_name_is_an_attribute_error():
