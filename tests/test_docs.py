@@ -338,7 +338,7 @@ USER_PAGES = [page for page in PAGES if not page.startswith("docs/design/") and 
 
 @pytest.mark.parametrize("page", [page for page in USER_PAGES if blocks(page, "python")])
 def test_examples_import_from_greval_alone(page):
-    """The examples of a user page import public names from `greval` and its public modules, never from one inside it."""
+    """The examples of a user page import public names from `greval` and its public modules alone."""
     imports = re.findall(r"^\s*(?:from|import) (greval[\w.]*)", "\n".join(blocks(page, "python")), re.MULTILINE)
     assert {*imports} <= {"greval", *(f"greval.{name}" for name in PUBLIC_MODULES)}
 

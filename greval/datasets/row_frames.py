@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,15 @@ import numpy as np
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import fold_name, format_printable
-from greval.datasets.field_values import as_text
 from greval.datasets.json_files import BOM, InvalidJsonError, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
-from greval.datasets.ranked_rows import GRADE, ID_FIELDS, NUMBER_FIELDS, RANK
+from greval.datasets.ranked_rows import (
+    ID_FIELDS,
+    NUMBER_FIELDS,
+    WHOLE_NUMBERS,
+    read_ranked_cell,
+    read_ranked_row,
+)
 from greval.datasets.row_purpose import MAX_NAMES_SHOWN, RowPurpose
 from greval.datasets.row_sources import DELIMITERS, ENDINGS, PARQUET, TREC, check_exists, find_format, read_head
 from greval.datasets.tables import find_header
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-WHOLE_NUMBERS = frozenset({RANK, GRADE})
 JSON_LINES = (".jsonl", ".ndjson")
 PACKED = ".gz"
 BLOCK_BYTES = 1 << 20
@@ -160,38 +163,9 @@ def read_frame_by_rows(path: Path, columns: FrameColumns) -> pl.DataFrame:
     fields = [*ID_FIELDS, *columns.list_numbers(opened.columns)]
     cells: dict[str, list[str | float]] = {field: [] for field in fields}
     for row in opened.rows:
-        place = f"{path}{row.unit}{row.number}"
-        for name, fault in row.faults.items():
-            raise DataError(f"{place}: {f'{name}: ' if name else ''}{fault}; mend the row or remove it")
-        for field in fields:
-            cells[field].append(_read_cell(row.values.get(field), field, place))
+        for field, cell in zip(fields, read_ranked_row(row, fields, str(path)), strict=True):
+            cells[field].append(cell)
     return pl.DataFrame(cells, schema={field: pl.String if field in ID_FIELDS else pl.Float64 for field in fields})
-
-
-def _read_cell(value: object, field: str, place: str) -> str | float:
-    """Return an id as text, or a number: scores may have decimals, ranks and grades may not.
-
-    Raises:
-        DataError: If the value is missing or anything else.
-    """
-    if field in ID_FIELDS:
-        kind, cell = "a text or a whole number", as_text(value)
-        if isinstance(cell, str) and cell:
-            return cell
-    else:
-        kind = "a whole number" if field in WHOLE_NUMBERS else "a number"
-        number = _parse_number(value)
-        if not isnan(number) and (field not in WHOLE_NUMBERS or number.is_integer()):
-            return number
-    shown = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
-    raise DataError(f"{place}: the {field} must be {kind}, {shown}; mend the row or remove it")
-
-
-def _parse_number(value: object) -> float:
-    try:
-        return float(value) if isinstance(value, str | int | float) else nan
-    except ValueError:
-        return nan
 
 
 def read_regular_frame(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
@@ -408,5 +382,5 @@ def read_column(values: Any, field: str) -> pl.Series:  # noqa: ANN401 - columns
         raise DataError(
             f"{field}s: an id holds half of a character (a lone surrogate), which is no text; mend it"
         ) from error
-    cells = [_read_cell(value, field, f"{field}s, row {number}") for number, value in enumerate(listed, 1)]
+    cells = [read_ranked_cell(value, field, f"{field}s, row {number}") for number, value in enumerate(listed, 1)]
     return pl.Series(field, cells, pl.String if field in ID_FIELDS else pl.Float64)

@@ -1,4 +1,4 @@
-"""Files of TREC, the one reader of them: line by line, or with a row for each question.
+"""Files of TREC, line by line.
 
     qrels   question  iteration  document  grade
     run     question  Q0  document  rank  score  name
@@ -9,9 +9,7 @@ so are lines of qrels that begin with `#`. Qrels of BEIR have a header and no it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain, groupby
-from math import isfinite
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -81,66 +79,3 @@ def _choose_columns(line: _Line, path: Path) -> tuple[str, ...]:
 
 def _format_cells(line: _Line) -> str:
     return f"{len(line.cells)}: {format_printable(repr(' '.join(line.cells)))}"
-
-
-def read_trec_questions(path: Path) -> Iterator[RawRow]:
-    """Read a row for each question: its ranking from a run, or its graded documents from qrels.
-
-    The documents of a run are ranked by falling score; equal scores keep their order in the file. The name of the run
-    is the method. The grades of qrels are kept; if no grade of the file is above 1, the documents of grade 1 are
-    essential.
-
-    Raises:
-        DataError: If a line is neither that of a run nor that of qrels, or a grade or a score is not a number.
-    """
-    lines = read_trec_lines(path)
-    first = next(lines, None)
-    if first is not None:
-        read = _read_run if "score" in first.values else _read_qrels
-        yield from read(chain([first], lines), path)
-
-
-def _read_run(lines: Iterable[RawRow], path: Path) -> Iterator[RawRow]:
-    """Read the rankings of a run; the lines of a question follow each other."""
-    for question, group in groupby(lines, key=lambda line: line.values["question"]):
-        ranked = [(_parse_number(line, "score", path), line) for line in group]
-        chunks = [
-            {"id": line.values["document"], "doc_id": line.values["document"], "score": score}
-            for score, line in sorted(ranked, key=lambda pair: -pair[0])
-        ]
-        first = ranked[0][1]
-        values = {"id": question, "question": question, "method": first.values["name"], "chunks": chunks}
-        yield RawRow(first.number, values)
-
-
-def _read_qrels(lines: Iterable[RawRow], path: Path) -> Iterator[RawRow]:
-    """Read the grades of qrels, in which the lines of a question may be anywhere."""
-    grades: dict[object, dict[object, int]] = {}
-    numbers: dict[object, int] = {}
-    for line in lines:
-        question, grade = line.values["question"], _parse_number(line, "grade", path)
-        if not grade.is_integer():
-            raise DataError(
-                f"{path}:{line.number}: the grade must be a whole number, got {_format_cell(line, 'grade')}"
-            )
-        numbers.setdefault(question, line.number)
-        grades.setdefault(question, {})[line.values["document"]] = int(grade)
-    is_binary = all(grade <= 1 for graded in grades.values() for grade in graded.values())
-    for question, graded in grades.items():
-        essential = [document for document, grade in graded.items() if grade == 1]
-        gold = {"essential_docs": essential} if is_binary else {"grades": graded}
-        yield RawRow(numbers[question], {"id": question, "question": question, "gold": gold})
-
-
-def _parse_number(line: RawRow, column: str, path: Path) -> float:
-    try:
-        number = float(str(line.values[column]))
-    except ValueError:
-        number = float("nan")
-    if not isfinite(number):
-        raise DataError(f"{path}:{line.number}: the {column} must be a number, got {_format_cell(line, column)}")
-    return number
-
-
-def _format_cell(line: RawRow, column: str) -> str:
-    return format_printable(repr(line.values[column]))

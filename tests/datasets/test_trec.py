@@ -1,12 +1,15 @@
-"""TREC runs and qrels are read as rankings and grades, line by line."""
+"""TREC runs and qrels, and tables that hold the same, are read as rankings and grades."""
 
 from __future__ import annotations
 
+import json
+
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Skipped, evaluate, load_metric
+from greval import Skipped, evaluate, load_metric, read_records
 from greval.datasets import read_cases
 from greval.datasets.gold import read_gold, with_gold
 from greval.errors import DataError
@@ -61,7 +64,11 @@ def test_qrels_of_beir(tmp_path):
         ("a.run", "q1 Q0 d1 1 high a\n", "a.run:1: the score must be a number, got 'high'"),
         ("a.run", "q1 d1\n", "a.run:1: must be a line of a run"),
         ("a.qrels", "q1 0 d1 1\nq1 0 d2 0.5\n", "a.qrels:2: the grade must be a whole number, got '0.5'"),
-        ("a.qrels", "q1 0 d1 nan\n", "a.qrels:1: the grade must be a number"),
+        ("a.qrels", "q1 0 d1 nan\n", "a.qrels:1: the grade must be a whole number, got 'nan'"),
+        ("a.qrels", "q1 0 d1 1\nq1 0 d1 2\n", "a.qrels: question 'q1': document 'd1' is graded 1 and 2; keep one"),
+        ("a.csv", "qid,docid,score\nq1,d1,high\n", "a.csv:2: the score must be a number, got 'high'"),
+        ("a.csv", "qid,docid,score\nq1,,1\n", "a.csv:2: the document must be a text or a whole number, it is missing"),
+        ("a.csv", "qid,docid,score\nq1,d1\n", "a.csv:2: has 2 cells where the header has 3; mend the row or remove it"),
         ("a.run", "", "holds no cases"),
         ("a.txt", RUN, "a TREC run ends in .run, qrels in .qrels, a table in .csv or .tsv: rename it"),
     ],
@@ -71,6 +78,62 @@ def test_what_is_no_trec_file_is_refused(tmp_path, name, text, message):
     with pytest.raises(DataError) as caught:
         [*read_cases(wrote(tmp_path, name, text))]
     assert message in str(caught.value)
+
+
+def write_rows(folder, name, rows):
+    """Write rows in the format of the ending of a name; without one, return them as a program holds them."""
+    path, frame = folder / name, pl.DataFrame(rows)
+    if path.suffix in {".csv", ".tsv"}:
+        frame.write_csv(path, separator="," if path.suffix == ".csv" else "\t")
+    elif path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix:
+        lines = [*map(json.dumps, rows)]
+        path.write_text(f"[{','.join(lines)}]" if path.suffix == ".json" else "\n".join(lines), encoding="utf-8")
+    else:
+        return frame if name == "frame" else rows
+    return path
+
+
+RUN_ROWS = [
+    {"Query-ID": "q1", "docno": "d1", "score": 0.5, "run": "bm25"},
+    {"Query-ID": "q1", "docno": "d2", "score": 0.9, "run": "bm25"},
+    {"Query-ID": "q2", "docno": "d3", "score": 1.0, "run": "bm25"},
+]
+QRELS_ROWS = [
+    {"query-id": "q1", "corpus-id": "d1", "score": 3},
+    {"query-id": "q2", "corpus-id": "d3", "score": 1},
+    {"query-id": "q1", "corpus-id": "d2", "score": 0},
+    {"query-id": "q1", "corpus-id": "d4", "score": -1},
+]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.json", "frame", "rows"])
+def test_a_table_of_documents_has_the_cases_of_a_run(tmp_path, name):
+    """A row for each document of a question, in any form, is the ranking of a run, by scores or by ranks."""
+    ranked = [{"qid": row["Query-ID"], "docno": row["docno"], "rank": n} for n, row in enumerate(RUN_ROWS)]
+    expected = [*read_cases(wrote(tmp_path, "a.run", RUN))]
+    read = read_records if name in {"frame", "rows"} else read_cases
+    assert [*read(write_rows(tmp_path, name, RUN_ROWS))] == expected
+    first, _ = read(write_rows(tmp_path, name, ranked))
+    assert [(chunk.doc_id, chunk.score) for chunk in first.chunks] == [("d1", None), ("d2", None)]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.json"])
+def test_a_table_of_grades_is_gold(tmp_path, name):
+    """The judgements of BEIR as a table are the gold that they are as lines of TREC, also where cases are read."""
+    expected = {row.id: row.gold for _, row in read_gold(wrote(tmp_path, "a.qrels", QRELS))}
+    path = write_rows(tmp_path, name, QRELS_ROWS)
+    assert {row.id: row.gold for _, row in read_gold(path)} == expected
+    path = write_rows(tmp_path, name, [dict(zip(("qid", "docid", "grade"), row.values())) for row in QRELS_ROWS])
+    assert {row.id: row.gold for row in read_cases(path)} == expected
+
+
+def test_a_table_with_other_columns_is_one_of_cases(tmp_path):
+    """A column beside those of a run makes a table one of cases, whose columns are read as before."""
+    path = wrote(tmp_path, "a.csv", "query_id,doc_id,score,answer,question\nq1,d1,1,Ada,Who?\n")
+    (case,) = read_cases(path)
+    assert (case.id, case.question, case.answer, case.chunks) == ("q1", "Who?", "Ada", None)
 
 
 rankings = st.dictionaries(
