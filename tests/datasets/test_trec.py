@@ -107,6 +107,8 @@ QRELS_ROWS = [
     {"query-id": "q1", "corpus-id": "d4", "score": -1},
 ]
 
+RENAMED_ROWS = [{"qid": row["query-id"], "docid": row["corpus-id"], "grade": row["score"]} for row in QRELS_ROWS]
+
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.json", "frame", "rows"])
 def test_a_table_of_documents_has_the_cases_of_a_run(tmp_path, name):
@@ -125,7 +127,7 @@ def test_a_table_of_grades_is_gold(tmp_path, name):
     expected = {row.id: row.gold for _, row in read_gold(wrote(tmp_path, "a.qrels", QRELS))}
     path = write_rows(tmp_path, name, QRELS_ROWS)
     assert {row.id: row.gold for _, row in read_gold(path)} == expected
-    path = write_rows(tmp_path, name, [dict(zip(("qid", "docid", "grade"), row.values())) for row in QRELS_ROWS])
+    path = write_rows(tmp_path, name, RENAMED_ROWS)
     assert {row.id: row.gold for row in read_cases(path)} == expected
 
 
