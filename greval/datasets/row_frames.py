@@ -179,7 +179,7 @@ def read_regular_frame(path: Path, columns: FrameColumns) -> pl.DataFrame | None
         frame = READERS[form](path, columns)
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return None
-    return None if frame is None else _convert_columns(frame)
+    return None if frame is None or frame.is_empty() else _convert_columns(frame)
 
 
 def _convert_columns(frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -304,8 +304,7 @@ def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
         content, _ = parse_json(first.decode())
     except (UnicodeDecodeError, InvalidJsonError):
         return None
-    matched = columns.match([*content]) if isinstance(content, dict) else None
-    if matched is None:
+    if not isinstance(content, dict) or (matched := columns.match([*content])) is None:
         return None
     lines = _read_cells(path, "\0", {"line": 0}, 1)
     if lines["line"].str.len_bytes().sum() + len(lines) < path.stat().st_size:

@@ -119,6 +119,7 @@ def has_fixed_columns(source: object) -> bool:
 
 def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow | Case | RowFault]:
     """Open a source; its cells are as written."""
+    rows: Iterator[RawRow | Case | RowFault]
     if isinstance(source, Path):
         rows, name = _open_file(source, purpose, columns), str(source)
     elif isinstance(source, str) and source == STDIN:

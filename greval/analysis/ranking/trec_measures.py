@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from greval._util.wording import did_you_mean
 from greval.analysis.ranking.qrels import Qrels
@@ -147,7 +148,7 @@ def _find_family(measure: str) -> str:
     return _CUT.sub("", measure)
 
 
-def _count_hits(hits: Hits, selected: Flags, weights: Floats | None = None) -> Floats:
+def _count_hits(hits: Hits, selected: Flags, weights: NDArray[np.floating[Any]] | None = None) -> Floats:
     """Count some of the hits of each question, or sum their weights."""
     counted = None if weights is None else weights[selected]
     return np.bincount(hits.questions[selected], counted, len(hits.depths)).astype(np.float64)
@@ -175,7 +176,7 @@ def _interpolate_precision(qrels: Qrels, hits: Hits, level: float) -> Floats:
 
 def _average_precisions(qrels: Qrels, hits: Hits) -> Floats:
     """Average the interpolated precision over the eleven levels of recall."""
-    return np.mean([_interpolate_precision(qrels, hits, level) for level in RECALL_LEVELS], axis=0)
+    return np.array([_interpolate_precision(qrels, hits, level) for level in RECALL_LEVELS]).mean(axis=0)
 
 
 def _compute_rbp(qrels: Qrels, hits: Hits) -> Floats:

@@ -124,8 +124,8 @@ LINE = '{"qid":"q1","docid":"d1","score":1}\n'
         ("run.csv", f"{CSV}q1,d2,nan\n", ":3: the score must be a number, got 'nan'"),
         ("run.csv.gz", f"{CSV}q1,d2,x\n", ":3: the score must be a number, got 'x'"),
         ("run.tsv", "qid\tdocid\trank\nq1\td1\t1.5\n", ":2: the rank must be a whole number, got '1.5'"),
-        ("run.csv", "qid,text,score\nq1,d1,1\n", ": no column for the document; it may be called doc_id, "),
-        ("run.csv", "qid,dcid,score\nq1,d1,1\n", ": no column for the document; is it 'dcid'? (other columns: dcid"),
+        ("run.csv", "qid,text,score\nq1,d1,1\n", ":1: no column for the document; it may be called doc_id, "),
+        ("run.csv", "qid,dcid,score\nq1,d1,1\n", ":1: no column for the document; is it 'dcid'? (other columns: dcid"),
         ("run.jsonl", f'{LINE}{{"qid":"q1"\n', ":2: is no JSON"),
         ("run.jsonl", f'{LINE}{{"qid":"q1","score":1}}\n', ":2: the document must be a text or a whole number, it"),
         (

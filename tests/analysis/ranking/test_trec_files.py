@@ -108,7 +108,7 @@ def test_figures_are_those_of_cases(tmp_path):
     cases = with_gold(read_cases(run), [case for _, case in read_gold(qrels)])
     results = evaluate(cases, [load_metric("ndcg@10")], out=tmp_path / "run").results()
     ranked = measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@10"])["ndcg@10"].by_question()
-    assert {result.id: result.judgements[0].number for result in results} == pytest.approx(ranked, abs=1e-12)
+    assert {result.sample_id: result.judgements[0].number for result in results} == pytest.approx(ranked, abs=1e-12)
 
 
 @pytest.mark.parametrize(
