@@ -313,7 +313,7 @@ def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     frame = lines.select(pl.col("line").str.extract_groups(pattern)).unnest("line")
     order = sorted(matched, key=lambda field: [*content].index(matched[field]))
     frame = frame.rename(dict(zip(frame.columns, order, strict=True)))
-    return frame.with_columns(pl.col(field).cast(pl.Float64) for field in order if field not in ID_FIELDS)
+    return frame.select(pl.col(field) if field in ID_FIELDS else pl.col(field).cast(pl.Float64) for field in matched)
 
 
 def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str]) -> str:

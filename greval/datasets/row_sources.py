@@ -132,12 +132,15 @@ def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -
 def _group_ranked_rows(
     rows: Iterator[RawRow | Case | RowFault], purpose: RowPurpose, name: str
 ) -> Iterator[RawRow | Case | RowFault]:
-    """Yield rows as they are, or a row for each question if the columns of the first are those of a run or of qrels."""
-    first = next(rows, None)
-    if first is None:
-        return
-    rows = chain([first], rows)
-    fields = find_ranked_columns([*first.values], purpose) if isinstance(first, RawRow) else None
+    """Yield rows, brought together by question if the columns of the first are those of a run or of qrels."""
+    head = list[RawRow | Case | RowFault]()
+    for row in rows:
+        head.append(row)
+        if not isinstance(row, RawRow) or row.values:
+            break
+    names = [*head[-1].values] if head and isinstance(head[-1], RawRow) else []
+    fields = find_ranked_columns(names, purpose)
+    rows = chain(head, rows)
     yield from group_by_question(_rename_columns(rows, fields), name) if fields else rows
 
 

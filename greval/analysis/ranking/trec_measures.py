@@ -176,7 +176,9 @@ def _interpolate_precision(qrels: Qrels, hits: Hits, level: float) -> Floats:
 
 def _average_precisions(qrels: Qrels, hits: Hits) -> Floats:
     """Average the interpolated precision over the eleven levels of recall."""
-    return np.array([_interpolate_precision(qrels, hits, level) for level in RECALL_LEVELS]).mean(axis=0)
+    precisions = [_interpolate_precision(qrels, hits, level) for level in RECALL_LEVELS]
+    averages: Floats = np.array(precisions).mean(axis=0)
+    return averages
 
 
 def _compute_rbp(qrels: Qrels, hits: Hits) -> Floats:
