@@ -68,7 +68,11 @@ def test_qrels_of_beir(tmp_path):
         ("a.qrels", "q1 0 d1 1\nq1 0 d1 2\n", "a.qrels: question 'q1': document 'd1' is graded 1 and 2; keep one"),
         ("a.csv", "qid,docid,score\nq1,d1,high\n", "a.csv:2: the score must be a number, got 'high'"),
         ("a.csv", "qid,docid,score\nq1,,1\n", "a.csv:2: the document must be a text or a whole number, it is missing"),
-        ("a.csv", "qid,docid,score\nq1,d1\n", "a.csv:2: has 2 cells where the header has 3; mend the row or remove it"),
+        (
+            "a.csv",
+            "qid,docid,score\nq1,d1\nq1,d2,1\n",
+            "a.csv:2: has 2 cells where the header has 3; mend the row or remove it",
+        ),
         ("a.run", "", "holds no cases"),
         ("a.txt", RUN, "a TREC run ends in .run, qrels in .qrels, a table in .csv or .tsv: rename it"),
     ],
