@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.ranked_rows import (
     ID_FIELDS,
     NUMBER_FIELDS,
+    QUESTION,
     WHOLE_NUMBERS,
     read_ranked_cell,
     read_ranked_row,
@@ -36,7 +38,7 @@ from greval.datasets.ranked_rows import (
 from greval.datasets.row_purpose import MAX_NAMES_SHOWN, RowPurpose
 from greval.datasets.row_sources import DELIMITERS, ENDINGS, PARQUET, TREC, check_exists, find_format, read_head
 from greval.datasets.tables import find_header
-from greval.datasets.trec import BEIR_HEADER, COMMENT, QRELS_COLUMNS, RUN_COLUMNS
+from greval.datasets.trec import BEIR_COLUMNS, BEIR_HEADER, COMMENT, QRELS_COLUMNS, RUN_COLUMNS
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -48,10 +50,14 @@ PACKED = ".gz"
 BLOCK_BYTES = 1 << 20
 NEW_LINE, RETURN, QUOTE, SPACE = b'\n\r" '
 ARROW_METHODS = ("__arrow_c_stream__", "__arrow_c_array__")
-JSON_TEXT, JSON_ID = r'"([^"\\\x00-\x1f]*)"', r"(0|-?[1-9][0-9]{0,17})"
-JSON_NUMBER = r"(-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
-"""Values of JSON without an escape, an id that is a number as Python prints it, and a number."""
-_GROUP = re.compile(r"\((?!\?)")
+INTEGER, NUMBER = r"0|-?[1-9][0-9]{0,17}", r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+"""An id that is a number as Python prints it, and a number, in the patterns of lines."""
+JSON_TEXT = r'[^"\\\x00-\x1f]*'
+"""A text of JSON without an escape."""
+BLANK, CELL = r"[ \t\x0b\x0c\r]", r"[^ \t\x0b\x0c\r]"
+"""The white space between cells of TREC, and what is none."""
+QUOTED = "_quoted"
+"""The end of the name of a group that matches a cell in quotes."""
 
 
 @dataclass(frozen=True)
@@ -218,30 +224,84 @@ def _read_parquet(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
 
 
 def _read_delimited(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
-    """Read CSV or TSV whose cells are not quoted."""
+    """Read CSV or TSV; cells may be in quotes that hold no quote and no end of a line."""
     delimiter, names = find_header(read_head(path), DELIMITERS[path.suffix.lower()], columns.check)
     matched = columns.match(names)
-    if matched is None or not _has_even_lines(path, delimiter, len(names), blanks=False):
+    if matched is None:
         return None
     places = {field: names.index(source) for field, source in matched.items()}
-    return _read_cells(path, delimiter, places, len(names), header=1)
+    if _has_even_lines(path, delimiter, len(names), blanks=False):
+        return _read_cells(path, delimiter, places, len(names), header=1)
+    fields = {place: field for field, place in places.items()}
+    text = rf'[^"\r{re.escape(delimiter)}]*'
+    cells = []
+    for place in range(len(names)):
+        plain = NUMBER if fields.get(place) in NUMBER_FIELDS else text
+        quoted = NUMBER if fields.get(place) in NUMBER_FIELDS else '[^"]*'
+        groups = (f"?P<{fields[place]}>", f"?P<{fields[place]}{QUOTED}>") if place in fields else ("?:", "?:")
+        cells.append(f'(?:({groups[0]}{plain})|"({groups[1]}{quoted})")')
+    return _match_lines(path, rf"^{re.escape(delimiter).join(cells)}\r?$", [*places], blanks="\r", header=1)
 
 
 def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
-    """Read lines of TREC whose cells are separated by one space or one tab."""
+    """Read lines of TREC; they are read fastest if one space or one tab separates all cells."""
     first = read_head(path).split("\n", 1)[0]
-    cells, names = first.split(), columns.purpose.trec_columns
+    cells = [cell.decode() for cell in first.encode().split()]  # a text would be split at other white space, too
+    names = columns.purpose.trec_columns
+    header = int(cells == BEIR_HEADER and names == QRELS_COLUMNS)
+    names = BEIR_COLUMNS if header else names
     matched = columns.match(names)
-    is_line = len(cells) == len(names) or (names == RUN_COLUMNS and len(cells) > len(names))
-    if not is_line or matched is None or cells == BEIR_HEADER:
-        return None
-    delimiter = first[len(cells[0]) :][:1]
-    if delimiter not in {" ", "\t"} or not _has_even_lines(path, delimiter, len(cells), blanks=True):
+    if matched is None or not cells:
         return None
     places = {field: names.index(source) for field, source in matched.items()}
-    frame = _read_cells(path, delimiter, places, len(cells))
-    has_comments = names == QRELS_COLUMNS and frame["question"].str.starts_with(COMMENT).any()
-    return None if has_comments else frame
+    delimiter = first[len(cells[0]) :][:1]
+    is_run = names == RUN_COLUMNS
+    is_line = len(cells) == len(names) or (is_run and len(cells) > len(names))
+    if is_line and delimiter in {" ", "\t"} and _has_even_lines(path, delimiter, len(cells), blanks=True):
+        frame = _read_cells(path, delimiter, places, len(cells), header=header)
+        if is_run or not frame[QUESTION].str.starts_with(COMMENT).any():
+            return frame
+    fields = {place: field for field, place in places.items()}
+    parts = [
+        f"(?P<{fields[place]}>{NUMBER if fields[place] in NUMBER_FIELDS else f'{CELL}+'})"
+        if place in fields
+        else f"{CELL}+"
+        for place in range(len(names))
+    ]
+    rest = f"(?:{BLANK}.*)?" if is_run else f"{BLANK}*"
+    pattern = f"^{BLANK}*{f'{BLANK}+'.join(parts)}{rest}$"
+    return _match_lines(path, pattern, [*places], header=header, comment="" if is_run else COMMENT)
+
+
+def _match_lines(
+    path: Path,
+    pattern: str,
+    fields: Sequence[str],
+    *,
+    blanks: str = " \t\x0b\x0c\r",
+    header: int = 0,
+    comment: str = "",
+) -> pl.DataFrame | None:
+    """Read the groups of a pattern, which are named by fields, from lines that are neither blank nor a comment.
+
+    What does not match is missing. None if the file holds a NUL, which would end a line for polars.
+    """
+    import polars as pl
+
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        if content.find(b"\0") >= 0:
+            return None
+    lines, line = _read_cells(path, "\0", {"line": 0}, 1, header=header), pl.col("line")
+    lines = lines.filter(line.str.strip_chars(blanks).str.len_bytes() > 0)
+    if comment:
+        lines = lines.filter(~line.str.strip_chars_start(blanks).str.starts_with(comment))
+    groups = lines.select(line.str.extract_groups(pattern)).unnest("line")
+
+    def read_group(field: str) -> pl.Expr:
+        cell = pl.coalesce(field, f"{field}{QUOTED}") if f"{field}{QUOTED}" in groups.columns else pl.col(field)
+        return cell.cast(pl.Float64) if field in NUMBER_FIELDS else cell
+
+    return groups.select(read_group(field).alias(field) for field in fields)
 
 
 def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> bool:
@@ -296,8 +356,6 @@ def _read_cells(path: Path, delimiter: str, places: Mapping[str, int], width: in
 
 def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     """Read JSON lines that have the same names in the same order, as a writer of JSON makes them, and no escapes."""
-    import polars as pl
-
     with path.open("rb") as stream:
         first = stream.readline(BLOCK_BYTES)
     try:
@@ -306,14 +364,7 @@ def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
         return None
     if not isinstance(content, dict) or (matched := columns.match([*content])) is None:
         return None
-    lines = _read_cells(path, "\0", {"line": 0}, 1)
-    if lines["line"].str.len_bytes().sum() + len(lines) < path.stat().st_size:
-        return None  # a NUL, which no JSON holds, ended a cell before its line
-    pattern = _build_line_pattern(content, matched)
-    frame = lines.select(pl.col("line").str.extract_groups(pattern)).unnest("line")
-    order = sorted(matched, key=lambda field: [*content].index(matched[field]))
-    frame = frame.rename(dict(zip(frame.columns, order, strict=True)))
-    return frame.select(pl.col(field) if field in ID_FIELDS else pl.col(field).cast(pl.Float64) for field in matched)
+    return _match_lines(path, _build_line_pattern(content, matched), [*matched])
 
 
 def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str]) -> str:
@@ -322,15 +373,14 @@ def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str
     parts = []
     for name, value in content.items():
         if name not in fields:
-            values = "|".join(_GROUP.sub("(?:", part) for part in (JSON_TEXT, JSON_NUMBER, "true", "false", "null"))
-            part = f"(?:{values})"
-        elif fields[name] in ID_FIELDS:
-            part = JSON_TEXT if isinstance(value, str) else JSON_ID
+            part = f'(?:"{JSON_TEXT}"|{NUMBER}|true|false|null)'
+        elif fields[name] in ID_FIELDS and isinstance(value, str):
+            part = f'"(?P<{fields[name]}>{JSON_TEXT})"'
         else:
-            part = JSON_NUMBER
+            part = f"(?P<{fields[name]}>{INTEGER if fields[name] in ID_FIELDS else NUMBER})"
         shown = "".join(rf"\x{{{ord(character):x}}}" for character in name)
         parts.append(f' *"{shown}" *: *{part} *')
-    return rf"^\{{{','.join(parts)}\}}$"
+    return rf"^\{{{','.join(parts)}\}}[ \t\r]*$"
 
 
 READERS: Mapping[str, Callable[[Path, FrameColumns], pl.DataFrame | None]] = {

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from greval import DataError
 from greval.datasets.ranked_rows import QRELS_ROWS, RUN_ROWS
-from greval.datasets.row_frames import FrameColumns, build_frame, read_column, read_frame, read_regular_frame
+from greval.datasets.row_frames import (
+    FrameColumns,
+    build_frame,
+    read_column,
+    read_frame,
+    read_frame_by_rows,
+    read_regular_frame,
+)
 
 RUN = FrameColumns(RUN_ROWS, ("score", "rank"), {}, is_required=False)
 QRELS = FrameColumns(QRELS_ROWS, ("grade",), {}, is_required=True)
@@ -74,14 +81,59 @@ def test_regular_runs_need_no_reading_line_by_line(tmp_path, separator, is_packe
     assert read_frame(path, RUN).rows() == split_plainly(text)
 
 
+ODD_FILES = {
+    "windows.csv": "qid,docid,score,text\r\nq1,d1,1,a\r\n\r\nq2,d2,2.5,b\r\n",
+    "quotes.csv": 'qid,docid,score,text\n"q1","d1",1,"a, b"\nq2,"d2","2.5",c\n',
+    "quotes.tsv": 'qid\tdocid\tscore\n"q1"\td1\t1\n"q2"\td2\t2.5',
+    "blanks.run": "q1 Q0  d1\t1 1  x\r\n\n  q2 Q0 d2 2 2.5 x and more \n",
+    "mark.run": "\ufeffq1 Q0 d1 1 1 x\nq2 Q0 d2 2 2.5 x\n",
+    "windows.jsonl": '{"qid": "q1", "docid": "d1", "score": 1}\r\n\r\n{"qid": "q2", "docid": "d2", "score": 2.5}\r\n',
+}
+
+
+@pytest.mark.parametrize("name", ODD_FILES)
+def test_odd_files_without_a_fault_are_read_by_polars(tmp_path, name):
+    """Ends of lines as in Windows, quotes, blank lines and a mark of the byte order are no reason to read by rows."""
+    path = tmp_path / name
+    path.write_bytes(ODD_FILES[name].encode())
+    assert read_regular_frame(path, RUN).rows() == [("q1", "d1", 1.0), ("q2", "d2", 2.5)]
+    assert read_frame_by_rows(path, RUN).rows() == [("q1", "d1", 1.0), ("q2", "d2", 2.5)]
+
+
 @pytest.mark.parametrize(
-    "text", ["q1 0 d1 1\n# by hand\n", "#q1 0 d1 1\n", "q1 0 d1 1.5\n", "q1 0 d1 1 \n", "", "\n", "q1 0 d1\xa01 1\r\n"]
+    "text",
+    [
+        "q1 0 d1 1\n# by hand\nq2 0 d2 0\n",
+        "#q0 0 d1 1\nq1 0 d1 1\n\n q2\t0 d2  0 ",
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t0\n",
+    ],
+)
+def test_comments_and_headers_of_qrels_are_passed_over(tmp_path, text):
+    """A line that begins with # and the header of BEIR are no judgement, and polars reads the others."""
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(text.encode())
+    assert read_regular_frame(path, QRELS).rows() == [("q1", "d1", 1.0), ("q2", "d2", 0.0)]
+    assert read_frame(path, QRELS).rows() == [("q1", "d1", 1.0), ("q2", "d2", 0.0)]
+
+
+@pytest.mark.parametrize(
+    "text", ["q1 0 d1 1.5\n", "", "\n", "q1 0 d1\xa01 1\r\n x", "q1 0 d1 1\nq2 0 d2\0 1\n", "q1 0 d1\n"]
 )
 def test_other_qrels_are_left_to_the_line_reader(tmp_path, text):
-    """Comments, grades that are not whole, empty cells and empty files are not read by polars."""
+    """Grades that are not whole, too few cells, a NUL and empty files are not read by polars."""
     path = tmp_path / "qrels.txt"
     path.write_bytes(text.encode())
     assert read_regular_frame(path, QRELS) is None
+
+
+@pytest.mark.parametrize(
+    "text", ['q1,"d1\nx",1\n', 'q1,"d""1",1\n', 'q1,d"1,1\n', "q1,d1\n", "q1,d1,1,2\n", 'q1, "d1",1\n']
+)
+def test_tables_with_other_quotes_are_left_to_the_row_reader(tmp_path, text):
+    """Quotes within a cell, a line within quotes and other numbers of cells are not read by polars."""
+    path = tmp_path / "run.csv"
+    path.write_text(f"qid,docid,score\n{text}", encoding="utf-8")
+    assert read_regular_frame(path, RUN) is None
 
 
 LINES = [
