@@ -72,7 +72,7 @@ def nested(table: Any) -> Nested:  # noqa: ANN401 - pyarrow is untyped
 
 def of_greval(form: str) -> Work:
     """Measure with greval."""
-    from greval.metrics.columns import Qrels, Rankings, measure_rankings  # noqa: PLC0415
+    from greval.ranking import Qrels, Rankings, measure_rankings  # noqa: PLC0415
 
     def columns(gold: Any, run: Any) -> dict[str, float]:  # noqa: ANN401 - pyarrow is untyped
         qrels = Qrels.from_columns(*gold.columns)

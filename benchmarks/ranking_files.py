@@ -1,10 +1,12 @@
-"""What it costs to measure files of runs, from files to figures: greval beside pytrec-eval-terrier and ir-measures.
+"""What it costs to measure files of runs, from files to figures: greval beside a query of polars and other tools.
 
     python benchmarks/ranking_files.py                                             # 2,000,000 lines in each format
     python benchmarks/ranking_files.py -n 1000 --format csv --python ir-measures=OTHER/bin/python
 
 nDCG@10, recall@20 and MRR of a run with 100 documents for each question, and qrels with ten, from TREC files, Parquet,
-CSV and JSON lines. Each tool runs in a process of its own. The other tools read TREC files as their documentation says.
+CSV and JSON lines. Each tool runs in a process of its own. The query of polars is what a user of polars would write: it
+takes the files to be regular, checks nothing, and reports no ids that do not meet. The column "times" has the CPU time
+of each tool divided by that of the query. The other tools read TREC files as their documentation says.
 They have no reader of other formats: pyarrow, pandas and Python's own modules read these for pytrec-eval-terrier. What
 is counted is CPU time (user and system) from the files to the means, imports not, and the most resident memory that the
 process has. Each is the median of several processes.
@@ -72,17 +74,49 @@ def write_tables(path: Path, names: tuple[str, ...], rows: list[tuple[Any, ...]]
 
 def prepare_greval() -> Work:
     """Return how greval measures."""
-    import pyarrow.compute  # noqa: PLC0415 - imported as the packages of the other tools are
-    import pyarrow.csv  # noqa: PLC0415
-    import pyarrow.json  # noqa: PLC0415
-    import pyarrow.parquet  # noqa: F401, PLC0415
+    import polars as pl  # noqa: F401, PLC0415 - imported as the packages of the other tools are
 
-    from greval import measure_rankings, read_qrels, read_rankings  # noqa: PLC0415
+    from greval.ranking import measure_rankings, read_qrels, read_rankings  # noqa: PLC0415
 
     def measure(qrels: Path, run: Path) -> dict[str, float]:
         rankings = read_rankings(run, ties="trec_eval")
-        found = measure_rankings(read_qrels(qrels), rankings, ["ndcg@10", "recall@20", "mrr"])
-        return {name: figure.mean or 0.0 for name, figure in found.items()}
+        measured = measure_rankings(read_qrels(qrels), rankings, ["ndcg@10", "recall@20", "mrr"])
+        return {name: figure.mean or 0.0 for name, figure in measured.items()}
+
+    return measure
+
+
+def prepare_polars() -> Work:
+    """Return how a query of polars measures: the files to frames, a rank, a join, sums by question, means."""
+    import polars as pl  # noqa: PLC0415
+
+    readers = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+
+    def read(path: Path, number: str) -> pl.DataFrame:
+        if path.suffix != ".trec":
+            frame: pl.DataFrame = readers[path.suffix](path).rename({"query_id": "question", "doc_id": "document"})
+            return frame
+        separator = "\t" if b"\t" in path.open("rb").readline() else " "
+        places, names = [0, 2, 4 if number == "score" else 3], ("question", "document", number)
+        frame = pl.read_csv(path, separator=separator, has_header=False, columns=places)
+        return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+    def measure(qrels: Path, run: Path) -> dict[str, float]:
+        gold, ranked = read(qrels, "grade"), read(run, "score")
+        place = pl.int_range(1, pl.len() + 1).over("question")
+        gain = pl.col("grade") / (pl.col("rank") + 1).log(2)
+        ranked = ranked.sort("question", "score", descending=[False, True]).with_columns(rank=place)
+        hits = ranked.join(gold, on=["question", "document"]).filter(pl.col("grade") > 0).group_by("question")
+        found = hits.agg(
+            dcg=gain.filter(pl.col("rank") <= 10).sum(), hits=(pl.col("rank") <= 20).sum(), mrr=1 / pl.col("rank").min()
+        )
+        best = gold.filter(pl.col("grade") > 0).sort("grade", descending=True).with_columns(rank=place)
+        ideal = best.group_by("question").agg(ideal=gain.filter(pl.col("rank") <= 10).sum(), due=pl.len())
+        both = ideal.join(found, on="question", how="left").fill_null(0)
+        means = both.select(
+            (pl.col("dcg") / pl.col("ideal")).mean(), (pl.col("hits") / pl.col("due")).mean(), pl.mean("mrr")
+        )
+        return dict(zip(("ndcg@10", "recall@20", "mrr"), means.row(0), strict=True))
 
     return measure
 
@@ -187,6 +221,7 @@ def prepare_ir_measures() -> Work:
 
 PYTREC = "pytrec-eval-terrier"
 TOOLS: dict[str, Callable[[], Work]] = {
+    "polars": prepare_polars,
     "greval": prepare_greval,
     PYTREC: prepare_own_reader,
     "ir-measures": prepare_ir_measures,
@@ -196,10 +231,10 @@ TOOLS: dict[str, Callable[[], Work]] = {
 }
 READERS = [name for name in TOOLS if " + " in name]
 FORMATS = {
-    "trec": ["greval", PYTREC, "ir-measures"],
-    "parquet": ["greval", *READERS[:2]],
-    "csv": ["greval", *READERS],
-    "jsonl": ["greval", *READERS],
+    "trec": ["polars", "greval", PYTREC, "ir-measures"],
+    "parquet": ["polars", "greval", *READERS[:2]],
+    "csv": ["polars", "greval", *READERS],
+    "jsonl": ["polars", "greval", *READERS],
 }
 """The tools that are compared on each format."""
 
@@ -232,6 +267,7 @@ def main() -> None:
     parser.add_argument("--format", action="append", choices=FORMATS, default=[], help="only this; repeatable")
     parser.add_argument("--times", type=int, default=3, help="the number of processes of each tool")
     parser.add_argument("--python", action="append", default=[], metavar="TOOL=PATH", help="the Python a tool is in")
+    parser.add_argument("--only", action="append", default=[], metavar="TOOL", help="only this tool; repeatable")
     parser.add_argument("--tool", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -242,14 +278,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         write_files(Path(name), given.questions, SEPARATORS[given.separator])
         print(f"{given.questions * DOCUMENTS:,} lines of a run, {given.questions * JUDGED:,} of qrels")
-        print(f"{'format':<9}{'tool':<32}{'CPU s':>8}{'peak MB':>9}  means")
+        print(f"{'format':<9}{'tool':<32}{'CPU s':>8}{'peak MB':>9}{'times':>7}  means")
         for form in given.format or FORMATS:
-            for tool in FORMATS[form]:
+            query = None
+            for tool in [tool for tool in FORMATS[form] if not given.only or tool in given.only]:
                 python = pythons.get(tool, sys.executable)
                 command = [python, __file__, "--folder", name, "--format", form]
                 if row := run_tool(command, tool, given.times):
                     means = " ".join(f"{measure} {value:.6f}" for measure, value in row["means"].items())
-                    print(f"{form:<9}{tool:<32}{row['cpu']:>8.2f}{row['peak']:>9,.0f}  {means}", flush=True)
+                    query = row["cpu"] if tool == "polars" else query
+                    times = f"{row['cpu'] / query:.2f}" if query else "-"
+                    print(f"{form:<9}{tool:<32}{row['cpu']:>8.2f}{row['peak']:>9,.0f}{times:>7}  {means}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,20 +5,12 @@ from .analysis.comparison.api import compare
 from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.duel.judging import duel
 from .analysis.gate.api import check_gate
-from .analysis.ranking.api import measure_runs
-from .analysis.ranking.files import read_qrels, read_rankings
-from .analysis.ranking.records import RankingReport
 from .datasets.case_reader import read_cases
 from .judging.metric_draft import draft_metric
 from .judging.model.judge import Judge
 from .methods.collecting.api import collect
 from .methods.loading import load_method
 from .methods.protocol import Method
-from .metrics.columns.qrels import Qrels
-from .metrics.columns.rankings import Rankings
-from .metrics.columns.run_measures import measure_rankings
-from .metrics.columns.trec_files import read_trec, read_trec_run
-from .metrics.columns.trec_measures import trec_eval
 from .metrics.files import parse_metric, write_metric
 from .metrics.library import load_metric
 from .metrics.sources import load_metrics
@@ -120,15 +112,4 @@ __all__ = [
     "pull_from_argilla",
     "push_to_argilla",
     "read_annotations",
-    # Rankings
-    "Qrels",
-    "RankingReport",
-    "Rankings",
-    "measure_rankings",
-    "measure_runs",
-    "read_qrels",
-    "read_rankings",
-    "read_trec",
-    "read_trec_run",
-    "trec_eval",
 ]

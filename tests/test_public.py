@@ -18,8 +18,19 @@ import greval.argilla
 from greval.apps import EXTRAS
 
 ROOT = Path(greval.__file__).parents[1]
-HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib")
-EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
+HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai", "matplotlib", "polars")
+EXTRA = (
+    *HEAVY,
+    "pytrec_eval",
+    "starlette",
+    "uvicorn",
+    "prometheus_client",
+    "xllamacpp",
+    "pyarrow",
+    "ray",
+    "opentelemetry",
+    "scipy",
+)
 WITHOUT_EXTRAS = f"import sys; sys.modules.update(dict.fromkeys({EXTRA}))"
 APPS = [name for name in FACES if name in EXTRAS]
 MOST_NAMES = 70
@@ -117,6 +128,15 @@ def test_functions_for_objects_of_the_sdk_are_documented():
         assert getattr(greval.argilla, name).__doc__
         assert f"| `{name}(" in pages[0], name
         assert f"`{name}`" in pages[1], name
+
+
+def test_names_of_rankings_are_documented():
+    """Each name of `greval.ranking` is sorted, has a docstring, and is in the table of the SDK's page."""
+    page = (ROOT / "docs" / "sdk.md").read_text(encoding="utf-8")
+    assert [*greval.ranking.__all__] == sorted(greval.ranking.__all__)
+    for name in greval.ranking.__all__:
+        assert getattr(greval.ranking, name).__doc__
+        assert f"`{name}" in page, name
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -11,8 +11,7 @@ from greval._util.joins import JOIN_REMARKS
 from greval.cli import FAILED
 from greval.cli.console import escape_control_characters
 from greval.cli.options import Columns, parse_columns, print_report
-from greval.metrics.columns.rankings import TieOrder
-from greval.metrics.columns.trec_files import RankOrder
+from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.stats.correction import Correction
 
 
@@ -81,14 +80,14 @@ def rank(  # noqa: PLR0913 - the options of a command
     }
     if ties:
         options["ties"] = ties
-    found = measure_runs(qrels, runs, metric or (), **options)
-    for one in found.unread:
-        typer.echo(escape_control_characters(f"not read: {one.message}"), err=True)
+    report = measure_runs(qrels, runs, metric or (), **options)
+    for run in report.unread:
+        typer.echo(escape_control_characters(f"not read: {run.message}"), err=True)
     if form == "csv":
-        for remark in (one for one in found.warnings if one.startswith(JOIN_REMARKS)):
+        for remark in (warning for warning in report.warnings if warning.startswith(JOIN_REMARKS)):
             typer.echo(escape_control_characters(remark), err=True)
-        typer.echo(escape_control_characters(format_csv(found)), nl=False)
+        typer.echo(escape_control_characters(format_csv(report)), nl=False)
     else:
-        print_report(found, form, render)
-    if found.unread:
+        print_report(report, form, render)
+    if report.unread:
         raise typer.Exit(FAILED)

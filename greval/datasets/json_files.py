@@ -26,7 +26,6 @@ MAX_DIGITS = 19
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
-JUDGED_NAMES = ("relevant_docs", "qrels")
 
 
 class InvalidJsonError(ValueError):
@@ -223,22 +222,24 @@ def _parse_lines(lines: Iterable[bytes], purpose: RowPurpose) -> Iterator[RawRow
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
-            yield _parse_line(content, number, purpose)
+            yield from _parse_line(content, number, purpose)
 
 
-def _parse_line(content: bytes, number: int, purpose: RowPurpose) -> RawRow:
-    if fault := explain_large_row(content):
-        return RawRow(number, faults={"": fault})
+def _parse_line(content: bytes, number: int, purpose: RowPurpose) -> Iterator[RawRow]:
+    """Yield the row of a line, or the rows that its object holds."""
+    fault = explain_large_row(content)
     try:
-        row, doubtful = parse_json(content.decode())
-        return build_row(row, number, doubtful=doubtful, purpose=purpose)
+        value, doubtful = (None, False) if fault else parse_json(content.decode())
     except UnicodeDecodeError as error:
-        return RawRow(
-            number, faults={"": describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")}
-        )
+        fault = describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")
     except InvalidJsonError as error:
-        where = f" at column {error.column}" if error.column else ""
-        return RawRow(number, faults={"": f"{error}{where}"})
+        fault = f"{error} at column {error.column}" if error.column else str(error)
+    if fault:
+        yield RawRow(number, faults={"": fault})
+        return
+    rows = purpose.expand(value) if isinstance(value, dict) else None
+    for row in [value] if rows is None else rows:
+        yield build_row(row, number, doubtful=doubtful, purpose=purpose)
 
 
 def describe_encoding_fault(byte: int, where: str) -> str:
@@ -287,7 +288,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
     if (table := _read_pandas_table(content, purpose)) is not None:
         return table
-    if (rows := read_query_set(content)) is not None:
+    if (rows := purpose.expand(content)) is not None:
         return rows
     for rows in _iterate_lists(content, purpose):
         return rows
@@ -324,24 +325,3 @@ def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> li
     if content.keys().isdisjoint(purpose.main_names):
         return None
     return [dict(zip(content, row, strict=True)) for row in zip(*(column.values() for column in cells), strict=True)]
-
-
-def read_query_set(content: Mapping[str, object]) -> list[object] | None:
-    """Return a row for each query of a data set; None if the content of a file is none.
-
-    Example:
-        >>> read_query_set({"queries": {"q1": "Who?"}, "corpus": {"d1": "Ada."}, "relevant_docs": {"q1": ["d1"]}})
-        [{'id': 'q1', 'question': 'Who?', 'gold': {'essential_docs': ['d1']}}]
-    """
-    queries = content.get("queries")
-    judged = next((content[name] for name in JUDGED_NAMES if isinstance(content.get(name), Mapping)), None)
-    if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
-        return None
-    return [
-        {"id": name, "question": text, **({"gold": _build_gold(judged[name])} if name in judged else {})}
-        for name, text in queries.items()
-    ]
-
-
-def _build_gold(documents: object) -> object:
-    return documents if isinstance(documents, Mapping) else {"essential_docs": documents}

@@ -6,7 +6,7 @@ The columns are found by the names that people and tools give them, or are named
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +16,8 @@ from greval.datasets.cells import LIST_STARTS, parse_cell
 from greval.datasets.column_map import TARGETS, ColumnMap
 from greval.datasets.field_names import fold_name, format_printable, list_names
 from greval.datasets.json_files import InvalidJsonError, RawRow
-from greval.datasets.row_purpose import ColumnCheck, RowPurpose
-from greval.datasets.row_sources import STDIN, check_file, has_fixed_columns, hold_rows
+from greval.datasets.row_purpose import RowPurpose
+from greval.datasets.row_sources import JSON_READERS, STDIN, check_file, find_format, has_fixed_columns, hold_rows
 from greval.errors import DataError
 
 VALUE, REASON = "value", "reason"
@@ -109,28 +109,18 @@ def read_labelled_rows(
     return LabelledRows(shown, rows, field_columns)
 
 
-def open_labelled_rows(
-    path: Path, fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], *, content: str, check: ColumnCheck
-) -> OpenRows:
-    """Open a file as `read_labelled_rows` does, to read one row at a time.
-
-    Args:
-        path: The file.
-        fields: As in `read_labelled_rows`.
-        columns: As in `read_labelled_rows`.
-        content: What a row has, for messages.
-        check: Raises `DataError` if the names of all columns lack what every row needs.
+def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, str]) -> OpenRows:
+    """Open a file as `read_labelled_rows` does, for the fields of a purpose, to read one row at a time.
 
     Raises:
-        DataError: As `read_labelled_rows` does.
+        DataError: As `read_labelled_rows` does, and as the check of the purpose.
     """
-    purpose = replace(LABEL_ROWS, content=content)
     with translate_errors(str(path)):
-        open_rows = hold_rows(check_file(path), purpose)
-        names = _list_column_names(open_rows(None), is_table=has_fixed_columns(path))
-        field_columns = _map_columns(fields, columns, names, str(path), content)
-        check(names, str(path))
-    return OpenRows(open_rows(ColumnMap(field_columns, others=fields)), field_columns)
+        open_rows = hold_rows(path, purpose)
+        names = _list_column_names(open_rows(None), is_table=find_format(path, purpose) not in JSON_READERS)
+        field_columns = _map_columns(purpose.fields, columns, names, str(path), purpose.content)
+        purpose.check(names, str(path))
+    return OpenRows(open_rows(ColumnMap(field_columns, others=purpose.fields)), field_columns)
 
 
 def _map_columns(

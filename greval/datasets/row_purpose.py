@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import find_known_name, format_printable, list_names, split_wrapped
+from greval.datasets.query_sets import read_query_set
 from greval.errors import DataError
 
 ColumnCheck = Callable[[Sequence[str], str], None]
@@ -55,6 +57,12 @@ class RowPurpose:
         check: The check of the columns of a table.
         list_keys: The names under which a JSON object may hold the list of its rows.
         spread: Returns the values of a row with those inside of lists and objects as columns of their own.
+        expand: Returns the rows that a JSON object holds in another form than a list, None if it holds none.
+        fields: The names that the column of each field may have, the most specific first.
+        trec_columns: The columns of TREC files whose lines are rows, as which files of unknown endings are read too. By
+            default a TREC file has a row for each question.
+        ranked_as: As what a table is read that could be a run or judgements, with a row for each document of a
+            question; empty if the rows of no table are brought together.
     """
 
     noun: str
@@ -63,7 +71,11 @@ class RowPurpose:
     check: ColumnCheck = accept_any_columns
     list_keys: tuple[str, ...] = LIST_KEYS
     spread: Callable[[Mapping[str, object]], Mapping[str, object]] | None = field(default=None)
+    expand: Callable[[Mapping[str, object]], list[object] | None] = field(default=read_query_set)
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trec_columns: tuple[str, ...] = ()
+    ranked_as: Literal["", "run", "qrels"] = ""
 
 
-CASE_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_question)
-GOLD_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_known)
+CASE_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_question, ranked_as="run")
+GOLD_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_known, ranked_as="qrels")

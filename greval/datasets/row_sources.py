@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import overload
 
@@ -17,11 +18,12 @@ from greval.datasets.excel_sheets import read_excel
 from greval.datasets.field_names import find_known_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
 from greval.datasets.parquet_tables import read_parquet
+from greval.datasets.ranked_rows import find_ranked_columns, group_by_question
 from greval.datasets.record_rows import is_table, read_record_rows
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
-from greval.datasets.tables import read_csv
-from greval.datasets.trec import read_trec_rows
+from greval.datasets.tables import HEADER_CHARACTERS, find_header, read_csv
+from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_lines
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -31,9 +33,9 @@ JSON_READERS: Mapping[str, Callable[[Path, RowPurpose], Iterator[RawRow]]] = {
     ".ndjson": read_json_lines,
     ".json": read_json,
 }
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PARQUET, EXCEL = ".parquet", ".xlsx"
-TREC_ENDINGS = (".trec", ".run", ".qrels")
+PARQUET, EXCEL, TSV, TREC = ".parquet", ".xlsx", ".tsv", ".trec"
+DELIMITERS = {".csv": ",", TSV: "\t"}
+TREC_ENDINGS = (TREC, ".run", ".qrels")
 TABLES = frozenset({*DELIMITERS, PARQUET, EXCEL})
 """The endings of files whose rows all have the same columns."""
 ENDINGS = (*JSON_READERS, *DELIMITERS, PARQUET, EXCEL, *TREC_ENDINGS)
@@ -118,17 +120,73 @@ def has_fixed_columns(source: object) -> bool:
 
 def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow | Case | RowFault]:
     """Open a source; its cells are as written."""
+    rows: Iterator[RawRow | Case | RowFault]
     if isinstance(source, Path):
-        return _open_file(source, purpose, columns)
-    return read_stdin(purpose) if isinstance(source, str) and source == STDIN else read_record_rows(source, purpose)
+        rows, name = _open_file(source, purpose, columns), str(source)
+    elif isinstance(source, str) and source == STDIN:
+        rows, name = read_stdin(purpose), "stdin"
+    else:
+        rows, name = read_record_rows(source, purpose), "rows"
+    return _group_ranked_rows(rows, purpose, name) if columns is None else rows
+
+
+def _group_ranked_rows(
+    rows: Iterator[RawRow | Case | RowFault], purpose: RowPurpose, name: str
+) -> Iterator[RawRow | Case | RowFault]:
+    """Yield rows, brought together by question if the columns of the first are those of a run or of qrels."""
+    head = list[RawRow | Case | RowFault]()
+    for row in rows:
+        head.append(row)
+        if not isinstance(row, RawRow) or row.values:
+            break
+    names = [*head[-1].values] if head and isinstance(head[-1], RawRow) else []
+    fields = find_ranked_columns(names, purpose)
+    rows = chain(head, rows)
+    yield from group_by_question(_rename_columns(rows, fields), name) if fields else rows
+
+
+def _rename_columns(rows: Iterable[RawRow | Case | RowFault], fields: Mapping[str, str]) -> Iterator[RawRow]:
+    """Yield rows with their values under the names of their fields; a case among them is left out."""
+    for row in rows:
+        if isinstance(row, RawRow):
+            yield replace(row, values={fields[name]: value for name, value in row.values.items() if name in fields})
+
+
+def find_format(path: Path, purpose: RowPurpose) -> str:
+    """Return the ending whose format a file has; a file for lines of TREC may have any ending that no table has."""
+    suffix = path.suffix.lower()
+    if suffix in TREC_ENDINGS or (purpose.trec_columns and (suffix not in ENDINGS or _is_trec_table(path, purpose))):
+        return TREC
+    return suffix
+
+
+def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
+    """Return whether a file that ends in .tsv has no header that can be used but the columns of TREC."""
+    if path.suffix.lower() != TSV:
+        return False
+    head = read_head(path)
+    cells = head.split("\n", 1)[0].split()
+    is_trec = len(cells) in {len(QRELS_COLUMNS), len(RUN_COLUMNS)}
+    return is_trec and not find_header(head, DELIMITERS[TSV], purpose.check)[1]
+
+
+def read_head(path: Path) -> str:
+    """Return the whole lines at the beginning of a text file; empty if it is not UTF-8."""
+    with path.open("rb") as stream:
+        head = stream.read(HEADER_CHARACTERS)
+    try:
+        return head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ""
 
 
 def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> Iterator[RawRow]:
-    suffix = path.suffix.lower()
+    suffix = find_format(path, purpose)
     if suffix in JSON_READERS:
         return JSON_READERS[suffix](path, purpose)
-    if suffix in TREC_ENDINGS:
-        return read_trec_rows(path)
+    if suffix == TREC:
+        lines = read_trec_lines(path, purpose.trec_columns)
+        return lines if purpose.trec_columns else group_by_question(lines, str(path))
     check = _build_check(purpose, columns)
     if suffix == EXCEL:
         return _drop_failed_formulas(read_excel(path, check), columns)
@@ -140,7 +198,7 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
 def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
     if columns is None:
-        return purpose.check
+        return lambda names, place: None if find_ranked_columns(names, purpose) else purpose.check(names, place)
 
     def check_mapped(names: Sequence[str], place: str) -> None:
         columns.check_names(names, place)
@@ -180,7 +238,7 @@ def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
     def check_any(names: Sequence[str], place: str) -> None:
         check_known([*names, *named.list_fields(names)], place)
 
-    for row in read_rows(path, replace(CASE_ROWS, check=check_any)):
+    for row in read_rows(path, replace(CASE_ROWS, check=check_any, ranked_as="")):
         fields.update(named.list_fields(row.values))
         if len(fields) == len(columns) or has_fixed_columns(path):
             break

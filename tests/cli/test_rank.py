@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from greval import compare, evaluate, load_metric, read_trec
+from greval import compare, evaluate, load_metric, read_cases, read_gold, with_gold
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 FORMS = [("qrels.test", 1, "expected_binary.csv"), ("qrels.rel_level", 2, "expected_graded_l2.csv")]
@@ -70,7 +70,7 @@ def test_the_comparison_is_that_of_compare(greval_says):
     cases = [
         case.model_copy(update={"method": name})
         for name in ("bm25", "dense")
-        for case in read_trec("test.qrels", f"{name}.run")
+        for case in with_gold(read_cases(f"{name}.run"), [row for _, row in read_gold("test.qrels")])
     ]
     run = evaluate(cases, [load_metric("mrr"), load_metric("hit_rate@3")], out="runs/first")
     wanted = json.loads(compare(run, baseline="bm25").model_dump_json())
@@ -170,7 +170,7 @@ def test_a_bad_run_does_not_hide_the_others(greval_says):
     assert any(line.startswith("bm25 ") for line in table.splitlines())
     assert "not read: bad.run:2: must have 6 columns (question Q0 document rank score name), got 3: 'q1 Q0 d2'" in err
     assert "not read: gone.run: no such file" in err
-    assert "not read: empty.run: holds no ranking; " in err
+    assert "not read: empty.run: holds no rows; a row has a question and a document" in err
     unread = json.loads(greval_says(*words, "--format", "json")[1])["unread"]
     assert [one["path"] for one in unread] == ["bad.run", "gone.run", "empty.run"]
 
@@ -188,7 +188,7 @@ def test_a_baseline_that_cannot_be_read_is_told(greval_says):
     ("words", "told"),
     [
         (("none.qrels", "bm25.run"), "none.qrels: no such file"),
-        (("empty.qrels", "bm25.run"), "empty.qrels: holds no judgement; "),
+        (("empty.qrels", "bm25.run"), "empty.qrels: holds no rows; a row has a question, a document and a grade"),
         (("test.qrels", "gone.run"), "gone.run: no such file"),
         (("test.qrels", "bm25.run", "-m", "ndgc@10"), "is it ndcg@10?"),
         (("test.qrels", "bm25.run", "-m", "P_10"), "for the measures of trec_eval add --trec-eval"),

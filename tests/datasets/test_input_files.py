@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from greval import evaluate, load_metric, read_cases
 from greval.cli.app import app
-from greval.errors import DataError, DataWarning
-from greval.metrics.columns.trec_files import read_trec, read_trec_qrels
+from greval.errors import DataWarning
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
 
@@ -187,18 +186,6 @@ def test_rows_without_ids_are_paired_by_their_question():
     code, out, _ = says("compare", "run", "--baseline", "a", "--format", "json")
     (found,) = [one for one in json.loads(out)["contrasts"] if one["metric"] == "latency"]
     assert (found["n"], found["difference"]) == (8, 9.0)
-
-
-def test_words_after_a_run_and_remarks_in_qrels_are_passed_over():
-    """As trec_eval 10 reads them; too few columns are still a fault, and # in a run is a question like any other."""
-    Path("run.txt").write_text("q1 Q0 d1 1 2.5 tag more words\nq1 Q0 d2 2 1.5 tag\n# Q0 d1 1 1.0 tag\n")
-    Path("qrels.txt").write_text("# a remark\nq1 0 d1 1\n  # another one of four\nq1 0 d2 0\n")
-    first, second = read_trec("qrels.txt", "run.txt")
-    assert (first.id, first.method, [chunk.id for chunk in first.chunks]) == ("q1", "tag", ["d1", "d2"])
-    assert (first.gold.essential_docs, second.id, second.gold) == (("d1",), "#", None)
-    Path("qrels.txt").write_text("q1 0 d1 1 more\n")
-    with pytest.raises(DataError, match="must have 4 columns"):
-        read_trec_qrels("qrels.txt")
 
 
 def test_columns_are_named_on_the_command_line():

@@ -18,13 +18,12 @@ from greval.analysis.ranking.figures import (
     find_measure_direction,
 )
 from greval.analysis.ranking.files import read_qrels, read_rankings
+from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
 from greval.analysis.ranking.run_names import find_run, name_runs
 from greval.analysis.ranking.warnings import find_warnings
+from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.errors import DataError
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import TieOrder
-from greval.metrics.columns.trec_files import RankOrder
 from greval.runs.score_columns import ComparisonSide, ScoreColumn, ScoreColumns
 from greval.stats.correction import Correction
 from greval.stats.interval import LEVEL, check_level
@@ -85,7 +84,7 @@ def measure_runs(
     require_iterable(runs, "runs", "measure_runs('qrels.txt', ['bm25.run'])")
     level = check_level(options.get("level", LEVEL))
     conventions = options.get("conventions", "greval")
-    wanted = MeasureSettings(choose_measures(measures, conventions), conventions, level)
+    settings = MeasureSettings(choose_measures(measures, conventions), conventions, level)
     files, baseline = _name_files(runs, options.get("baseline"))
     judged = read_qrels(
         qrels,
@@ -93,42 +92,42 @@ def measure_runs(
         relevant=options.get("relevant", 1),
         essential=options.get("essential"),
     )
-    found, unread = _measure_files(judged, files, wanted, options)
-    if not found:
-        raise DataError("\n".join(one.message for one in unread) or "no run is given; name at least one file")
-    plan = _plan_comparison(Path(qrels), judged, found, baseline, wanted)
+    figures, unread = _measure_files(judged, files, settings, options)
+    if not figures:
+        raise DataError("\n".join(run.message for run in unread) or "no run is given; name at least one file")
+    plan = _plan_comparison(Path(qrels), judged, figures, baseline, settings)
     names = judged.questions if options.get("by_question") else ()
     report = RankingReport(
         qrels=str(qrels),
         judged=len(judged.questions),
-        measures=wanted.names,
+        measures=settings.names,
         conventions=conventions,
         level=level,
         baseline=baseline,
-        runs=tuple(_build_run(name, files[name], one, names) for name, one in found.items()),
+        runs=tuple(_build_run(name, files[name], run_figures, names) for name, run_figures in figures.items()),
         unread=tuple(unread),
-        not_compared=tuple(name for name in wanted.names if name in NOT_COMPARED),
+        not_compared=tuple(name for name in settings.names if name in NOT_COMPARED),
         comparison=build_comparison(plan, options.get("correction", "bonferroni"), level) if plan else None,
     )
     return report.model_copy(update={"warnings": tuple(find_warnings(report))})
 
 
 def _measure_files(
-    qrels: Qrels, files: Mapping[str, Path], wanted: MeasureSettings, options: MeasureRunsOptions
+    qrels: Qrels, files: Mapping[str, Path], settings: MeasureSettings, options: MeasureRunsOptions
 ) -> tuple[dict[str, RankingFigures], list[UnreadRun]]:
     """Measure each run, one at a time in memory; a file that cannot be read does not stop the others."""
-    found: dict[str, RankingFigures] = {}
+    figures: dict[str, RankingFigures] = {}
     unread = []
     for name, path in files.items():
         try:
             rankings = read_rankings(
                 path, columns=options.get("columns"), order=options.get("order"), ties=_choose_ties(options)
             )
-            found[name] = compute_figures(qrels, rankings, wanted)
+            figures[name] = compute_figures(qrels, rankings, settings)
         except DataError as error:
             message = str(error)
             unread.append(UnreadRun(path=str(path), message=message if str(path) in message else f"{path}: {message}"))
-    return found, unread
+    return figures, unread
 
 
 def _build_run(name: str, path: Path, figures: RankingFigures, questions: Sequence[str]) -> MeasuredRun:
@@ -161,21 +160,21 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
 
 
 def _plan_comparison(
-    qrels: Path, judged: Qrels, found: Mapping[str, RankingFigures], baseline: str | None, wanted: MeasureSettings
+    qrels: Path, judged: Qrels, figures: Mapping[str, RankingFigures], baseline: str | None, settings: MeasureSettings
 ) -> ComparisonPlan | None:
     """Plan the comparison of each run with the baseline over the judged questions; None if nothing is comparable."""
-    measures = tuple(name for name in wanted.names if name not in NOT_COMPARED)
-    sides = {name: ComparisonSide(name) for name in found}
+    measures = tuple(name for name in settings.names if name not in NOT_COMPARED)
+    sides = {name: ComparisonSide(name) for name in figures}
     if baseline not in sides or len(sides) == 1 or not measures:
         return None
     columns = {
-        measure: {side: ScoreColumn.from_arrays(*found[name].columns[measure]) for name, side in sides.items()}
+        measure: {side: ScoreColumn.from_arrays(*figures[name].columns[measure]) for name, side in sides.items()}
         for measure in measures
     }
     return ComparisonPlan(
         wanted=ComparisonRequest(run=qrels, baseline=baseline),
         scores=ScoreColumns.from_columns(judged.questions, columns),
-        scales={measure: find_measure_direction(measure, wanted.conventions) for measure in measures},
+        scales={measure: find_measure_direction(measure, settings.conventions) for measure in measures},
         metrics=measures,
         without_numbers=(),
         matches=tuple((side, sides[baseline]) for name, side in sides.items() if name != baseline),

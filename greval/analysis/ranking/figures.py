@@ -8,13 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from greval.analysis.ranking.qrels import Qrels
+from greval.analysis.ranking.rankings import Rankings
 from greval.analysis.ranking.records import Conventions, QuestionValues, RunMean
+from greval.analysis.ranking.run_join import check_run_join
+from greval.analysis.ranking.run_measures import check_measure_names, measure_rankings
+from greval.analysis.ranking.trec_measures import (
+    UNJUDGED_CUTS,
+    WITHOUT_QUESTIONS,
+    expand_trec_measures,
+    list_trec_measures,
+    trec_eval,
+)
 from greval.errors import DefinitionError
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_join import check_run_join
-from greval.metrics.columns.run_measures import check_measure_names, measure_rankings
-from greval.metrics.columns.trec_measures import GEOMETRIC, SUMS, expand_trec_measures, list_trec_measures, trec_eval
 from greval.metrics.computed.metric_names import find_computed_metric
 from greval.records.scale import NumberRange, ScaleDirection, find_number_range
 from greval.runs.score_columns import MISSING, SCORED, SKIPPED
@@ -25,9 +31,10 @@ DEFAULT_MEASURES: Mapping[Conventions, tuple[str, ...]] = {
     "greval": ("ndcg@10", "recall@20", "mrr", "map"),
     "trec_eval": ("map", "Rprec", "bpref", "recip_rank", "P_10", "recall_100", "ndcg_cut_10"),
 }
-WITHOUT_QUESTIONS = frozenset({"num_q", *GEOMETRIC})
-"""Measures of trec_eval that have no value for a single question."""
-NOT_COMPARED = WITHOUT_QUESTIONS | {*SUMS, "unj_5", "unj_10", "unj_20", "rbp_resid"}
+NOT_COMPARED = WITHOUT_QUESTIONS | {
+    *("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", "rbp_resid"),
+    *(f"unj_{cut}" for cut in UNJUDGED_CUTS),
+}
 """Measures of trec_eval that do not say of a single question how good its ranking is."""
 UTILITY = "utility"
 """The only measure of single questions without ends."""
@@ -61,12 +68,14 @@ class RankingFigures(NamedTuple):
 
     def list_questions(self, names: Sequence[str]) -> tuple[QuestionValues, ...]:
         """List the values of each question; `names` are all judged questions."""
-        listed = {
+        values_by_measure = {
             measure: [value if state == SCORED else None for value, state in zip(values.tolist(), states, strict=True)]
             for measure, (values, states) in self.columns.items()
         }
         return tuple(
-            QuestionValues(question=name, values={measure: column[number] for measure, column in listed.items()})
+            QuestionValues(
+                question=name, values={measure: column[number] for measure, column in values_by_measure.items()}
+            )
             for number, name in enumerate(names)
         )
 
@@ -77,16 +86,16 @@ def choose_measures(names: Sequence[str], conventions: Conventions) -> tuple[str
     Raises:
         DefinitionError: If no measure has one of the names.
     """
-    wanted = tuple(dict.fromkeys(names)) or DEFAULT_MEASURES[conventions]
+    measures = tuple(dict.fromkeys(names)) or DEFAULT_MEASURES[conventions]
     if conventions == "trec_eval":
-        return expand_trec_measures(wanted)
+        return expand_trec_measures(measures)
     try:
-        check_measure_names(wanted)
+        check_measure_names(measures)
     except DefinitionError as error:
-        theirs = any(name in list_trec_measures() for name in wanted)
-        hint = "; for the measures of trec_eval add --trec-eval, or conventions='trec_eval' in Python" if theirs else ""
-        raise DefinitionError(f"{error}{hint}") from error
-    return wanted
+        is_trec_eval = not {*measures}.isdisjoint(list_trec_measures())
+        hint = "; for the measures of trec_eval add --trec-eval, or conventions='trec_eval' in Python"
+        raise DefinitionError(f"{error}{hint if is_trec_eval else ''}") from error
+    return measures
 
 
 def find_scale(measure: str, conventions: Conventions) -> NumberRange | None:
@@ -109,48 +118,48 @@ def find_measure_direction(measure: str, conventions: Conventions) -> ScaleDirec
     return ScaleDirection("higher", low, high, computed=True)
 
 
-def compute_figures(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
+def compute_figures(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
     """Compute the measures of a run."""
-    compute = _compute_by_trec_eval if wanted.conventions == "trec_eval" else _compute_by_greval
-    return compute(qrels, rankings, wanted)
+    compute = _compute_by_trec_eval if settings.conventions == "trec_eval" else _compute_by_greval
+    return compute(qrels, rankings, settings)
 
 
-def _compute_by_greval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
+def _compute_by_greval(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
     """Compute greval's measures: a judged question without a ranking counts as 0."""
-    found = measure_rankings(qrels, rankings, wanted.names)
+    results = measure_rankings(qrels, rankings, settings.names)
     size = len(qrels.questions)
     columns = {}
-    for name, result in found.items():
+    for name, result in results.items():
         values, states = np.zeros(size), np.full(size, SKIPPED, np.uint8)
         values[result.places], states[result.places] = result.values, SCORED
         columns[name] = values, states
-    means = tuple(_build_mean(name, values[states == SCORED], wanted) for name, (values, states) in columns.items())
-    ranked, irrelevant = size - len(found.missing), _list_irrelevant(qrels)
-    return RankingFigures(columns, means, found.missing, found.unknown, ranked, found.remarks, irrelevant)
+    means = tuple(_build_mean(name, values[states == SCORED], settings) for name, (values, states) in columns.items())
+    ranked, irrelevant = size - len(results.missing), _list_irrelevant(qrels)
+    return RankingFigures(columns, means, results.missing, results.unknown, ranked, results.remarks, irrelevant)
 
 
-def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, wanted: MeasureSettings) -> RankingFigures:
+def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
     """Compute trec_eval's measures: a judged question without a ranking is left out."""
-    remarks = check_run_join(qrels, rankings, rankings.find_hits(qrels))
-    found, names = trec_eval(qrels, rankings), qrels.questions
-    answered = np.array([name in found.by_question for name in names], np.bool_)
-    rows = [found.by_question[name] for name in names if name in found.by_question]
+    hits = rankings.find_hits(qrels)
+    remarks = check_run_join(qrels, rankings, hits)
+    measured, names = trec_eval(qrels, rankings, settings.names), qrels.questions
+    rows = measured.by_question
+    answered = np.array([name in rows for name in names], np.bool_)
     states = np.where(answered, SCORED, MISSING).astype(np.uint8)
     columns = {}
-    for name in wanted.names:
-        if name not in WITHOUT_QUESTIONS:
+    for measure in settings.names:
+        if measure not in WITHOUT_QUESTIONS:
             values = np.zeros(len(names))
-            values[answered] = [row[name] for row in rows]
-            columns[name] = values, states
+            values[answered] = [rows[name][measure] for name in names if name in rows]
+            columns[measure] = values, states
     means = tuple(
-        RunMean(measure=name, n=len(rows), mean=found.overall.get(name))
-        if name in NOT_COMPARED
-        else _build_mean(name, columns[name][0][answered], wanted)
-        for name in wanted.names
+        RunMean(measure=measure, n=len(rows), mean=measured.overall.get(measure))
+        if measure in NOT_COMPARED
+        else _build_mean(measure, columns[measure][0][answered], settings)
+        for measure in settings.names
     )
-    missing = tuple(name for name in names if name not in found.by_question)
-    unjudged = tuple(name for name in rankings.questions if name not in qrels.grouped.places)
-    return RankingFigures(columns, means, missing, unjudged, len(rows), remarks, _list_irrelevant(qrels))
+    missing = tuple(name for name in names if name not in rows)
+    return RankingFigures(columns, means, missing, hits.unknown, len(rows), remarks, _list_irrelevant(qrels))
 
 
 def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:
@@ -159,9 +168,9 @@ def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:
     return tuple(names[place] for place in np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist())
 
 
-def _build_mean(name: str, values: Floats, wanted: MeasureSettings) -> RunMean:
+def _build_mean(name: str, values: Floats, settings: MeasureSettings) -> RunMean:
     if not len(values):
         return RunMean(measure=name, n=0, mean=None)
-    scale = find_scale(name, wanted.conventions)
-    interval = mean_interval(values, np.ones(len(values), np.int64), scale, level=wanted.level) if scale else None
+    scale = find_scale(name, settings.conventions)
+    interval = mean_interval(values, np.ones(len(values), np.int64), scale, level=settings.level) if scale else None
     return RunMean(measure=name, n=len(values), mean=float(values.mean()), interval=interval)

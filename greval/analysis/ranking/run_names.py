@@ -25,12 +25,13 @@ def name_runs(paths: Iterable[str | Path]) -> dict[str, Path]:
     return {stem if times[stem] == 1 else str(path): path for stem, path in zip(stems, files, strict=True)}
 
 
-def find_run(given: str, runs: Mapping[str, Path]) -> str:
-    """Return the name of the run that is given by its name or by its path; raise `DataError` if no run has it."""
-    found = next((name for name, path in runs.items() if given == name or Path(given) == path), None)
-    if found is None:
-        raise DataError(f"baseline {given}: must be a file or the name of a run, is neither{did_you_mean(given, runs)}")
-    return found
+def find_run(baseline: str, runs: Mapping[str, Path]) -> str:
+    """Return the name of the run that is named by its name or its path; raise `DataError` if no run has it."""
+    names = [name for name, path in runs.items() if baseline == name or Path(baseline) == path]
+    if not names:
+        hint = did_you_mean(baseline, runs)
+        raise DataError(f"baseline {baseline}: must be a file or the name of a run, is neither{hint}")
+    return names[0]
 
 
 def _find_stem(path: Path) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from greval.errors import DataError
-from greval.metrics.columns import Qrels, Rankings, measure_rankings
+from greval.ranking import Qrels, Rankings, measure_rankings
 from greval.records.case import Case
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from greval import measure_runs
 from greval.errors import DataError
-from greval.metrics.columns import Qrels, Rankings, measure_rankings
+from greval.ranking import Qrels, Rankings, measure_rankings, measure_runs
 from greval.records.case import Case
 
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from greval import measure_rankings, read_qrels, read_rankings, read_trec_run
+from greval.datasets.ranked_rows import RUN_ROWS
+from greval.datasets.row_frames import FrameColumns, read_regular_frame
 from greval.errors import DataError
-from greval.metrics.columns.arrow_table_reader import (
-    TableShape,
-    read_regular_csv,
-    read_regular_json_lines,
-    read_regular_parquet,
-)
-from greval.metrics.columns.column_readers import ColumnNames
+from greval.ranking import measure_rankings, read_qrels, read_rankings
 
 MEASURES = ["ndcg@10", "recall@20", "mrr", "map", "precision@5"]
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".csv.gz", ".jsonl.gz")
@@ -49,6 +43,11 @@ def split_lines(path, *places):
     return [(*(row[place] for place in places[:-1]), float(row[places[-1]])) for row in cells]
 
 
+def list_documents(rankings):
+    """Return the documents of all rankings, best first."""
+    return rankings.ranked.rows["document"].to_list()
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_every_format_gives_the_figures_of_trec_files(data_set, tmp_path, ending):
     """The judgements and the run of trec_eval's own test give the same value of each question in each format."""
@@ -57,7 +56,7 @@ def test_every_format_gives_the_figures_of_trec_files(data_set, tmp_path, ending
     qrels = write_table(tmp_path / f"qrels{ending}", ("query-id", "corpus-id", "score"), grades)
     rows = split_lines(folder / "results.test", 0, 2, 4)
     run = write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows)
-    wanted = measure_rankings(read_qrels(folder / "qrels.test"), read_trec_run(folder / "results.test"), MEASURES)
+    wanted = measure_rankings(read_qrels(folder / "qrels.test"), read_rankings(folder / "results.test"), MEASURES)
     found = measure_rankings(read_qrels(qrels), read_rankings(run), MEASURES)
     assert {name: one.by_question() for name, one in found.items()} == {
         name: one.by_question() for name, one in wanted.items()
@@ -66,21 +65,21 @@ def test_every_format_gives_the_figures_of_trec_files(data_set, tmp_path, ending
 
 
 @pytest.mark.parametrize("number", ["score", "rank", None])
-def test_regular_files_are_read_by_arrow(tmp_path, number):
-    """Parquet, CSV and JSON lines as tools write them need no row by row reading."""
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".tsv", ".jsonl", ".ndjson"])
+def test_regular_files_need_no_reading_row_by_row(tmp_path, number, ending):
+    """Parquet, CSV, TSV and JSON lines as tools write them are read by polars, with other columns beside."""
     names = ("query_id", "doc_id", *([number] if number else []), "title")
-    rows = [(row[0], row[1], *([row[2] * 4] if number else []), "A, b: {c}") for row in RUN]
-    columns = ColumnNames("query_id", "doc_id", number)
-    for ending in (".parquet", ".csv", ".jsonl"):
-        path = write_table(tmp_path / f"run{ending}", names, rows)
-        found = {
-            ".parquet": lambda path: read_regular_parquet(path, columns),
-            ".csv": lambda path: read_regular_csv(path, columns, TableShape(",", names)),
-            ".jsonl": lambda path: read_regular_json_lines(path, columns, path.read_bytes().split(b"\n")[0]),
-        }[ending](path)
-        assert found.grouped.names == ("q1", "q2")
-        assert found.grouped.documents.read(np.arange(3)) == ["d1", "d2", "d1"]
-        assert (found.numbers is None) == (number is None)
+    rows = [(row[0], row[1], *([row[2] * 4] if number else []), "A: {c}") for row in RUN]
+    path = tmp_path / f"run{ending}"
+    if ending in {".csv", ".tsv"}:
+        mark = "," if ending == ".csv" else "\t"
+        path.write_text("".join(mark.join(map(str, row)) + "\n" for row in [names, *rows]), encoding="utf-8")
+    else:
+        write_table(path, names, rows)
+    columns = FrameColumns(RUN_ROWS, ("score", "rank"), {}, is_required=False)
+    frame = read_regular_frame(path, columns)
+    assert frame.columns == ["question", "document", *([number] if number else [])]
+    assert frame.rows() == [(*row[:2], *([row[2] * 4] if number else [])) for row in RUN]
 
 
 IRREGULAR = {
@@ -125,8 +124,8 @@ LINE = '{"qid":"q1","docid":"d1","score":1}\n'
         ("run.csv", f"{CSV}q1,d2,nan\n", ":3: the score must be a number, got 'nan'"),
         ("run.csv.gz", f"{CSV}q1,d2,x\n", ":3: the score must be a number, got 'x'"),
         ("run.tsv", "qid\tdocid\trank\nq1\td1\t1.5\n", ":2: the rank must be a whole number, got '1.5'"),
-        ("run.csv", "qid,text,score\nq1,d1,1\n", ": no column for the document; it may be called doc_id, "),
-        ("run.csv", "qid,dcid,score\nq1,d1,1\n", ": no column for the document; is it 'dcid'? (other columns: dcid"),
+        ("run.csv", "qid,text,score\nq1,d1,1\n", ":1: no column for the document; it may be called doc_id, "),
+        ("run.csv", "qid,dcid,score\nq1,d1,1\n", ":1: no column for the document; is it 'dcid'? (other columns: dcid"),
         ("run.jsonl", f'{LINE}{{"qid":"q1"\n', ":2: is no JSON"),
         ("run.jsonl", f'{LINE}{{"qid":"q1","score":1}}\n', ":2: the document must be a text or a whole number, it"),
         (
@@ -175,8 +174,7 @@ def test_ids_that_a_table_holds_as_numbers_are_texts(tmp_path, ending):
     path = write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), [(1.0, 7.0, 0.5), (1.0, 9.0, 0.75)])
     rankings = read_rankings(path)
     assert rankings.questions == ("1",)
-    grouped = rankings.source.grouped
-    assert grouped.documents.read(grouped.select_row_numbers(np.arange(2))) == ["9", "7"]
+    assert list_documents(rankings) == ["9", "7"]
 
 
 def test_columns_can_be_named(tmp_path):
@@ -198,8 +196,7 @@ def test_what_ranks_documents(tmp_path, order, first):
     """Documents are ranked by score if there is one, or as is asked for."""
     rows = [("q1", "d1", 0.5, 2), ("q1", "d2", 0.75, 3), ("q1", "d3", 0.25, 1)]
     path = write_table(tmp_path / "run.parquet", ("qid", "docid", "score", "rank"), rows)
-    found = read_rankings(path, order=order).source.grouped
-    assert found.documents.read(found.select_row_numbers(np.arange(1))) == [first]
+    assert list_documents(read_rankings(path, order=order))[0] == first
 
 
 def test_without_numbers_rows_are_in_ranked_order(tmp_path):
@@ -214,20 +211,8 @@ def test_scattered_questions_are_brought_together(tmp_path):
     """The rows of a question need not follow each other."""
     rows = [RUN[0], RUN[2], RUN[1]]
     for ending in (".csv", ".parquet", ".jsonl"):
-        grouped = read_rankings(write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows)).source.grouped
-        assert (grouped.names, grouped.lengths.tolist()) == (("q1", "q2"), [2, 1])
-
-
-@pytest.mark.nightly
-def test_large_files_are_read_in_parts(tmp_path):
-    """Runs of equal questions go on over the parts of a file, whatever its format."""
-    rows = [(f"q{number // 7000}", f"d{number}", float(-number)) for number in range(70_000)]
-    for ending in (".csv", ".parquet", ".jsonl"):
-        grouped = read_rankings(write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows)).source.grouped
-        assert grouped.lengths.tolist() == [7000] * 10
-        assert grouped.order is None, "a question that goes on in the next part is not brought together from two places"
-        assert len(grouped.documents.parts) > 1
-        assert grouped.documents.read(np.array([0, 69_999])) == ["d0", "d69999"]
+        rankings = read_rankings(write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows))
+        assert (rankings.questions, list_documents(rankings)) == (("q1", "q2"), ["d2", "d1", "d1"])
 
 
 def test_a_missing_file_is_told(tmp_path):

@@ -15,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from greval._util.wording import find_similar, format_count
+from greval.analysis.ranking.qrels import Qrels
+from greval.analysis.ranking.question_documents import Flags, Floats, Ints
+from greval.analysis.ranking.rankings import Hits, Rankings
+from greval.analysis.ranking.run_join import check_run_join
 from greval.errors import DefinitionError
-from greval.metrics.columns.chunked_array import Flags, Ints
-from greval.metrics.columns.id_join import Hits
-from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_join import check_run_join
 
-Floats = npt.NDArray[np.float64]
 _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
 MissingPolicy = Literal["zero", "drop"]
 
@@ -46,7 +44,7 @@ class MeasureInput:
     @property
     def size(self) -> int:
         """The number of questions."""
-        return len(self.qrels.grouped.names)
+        return len(self.qrels.judged.questions)
 
     @property
     def cutoff_mask(self) -> Flags:
@@ -78,64 +76,64 @@ class MeasureInput:
         return gains
 
 
-def _compute_ndcg(found: MeasureInput) -> tuple[Floats, Flags]:
-    first, hits, grades = found.cutoff_mask, found.hits, found.qrels.grades
-    gains = found.compute_gains(grades[hits.gold[first]])
-    return _divide(found.sum_by_question(first, gains / np.log2(hits.ranks[first] + 1)), _compute_ideal_dcg(found))
+def _compute_ndcg(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    first, hits, grades = inputs.cutoff_mask, inputs.hits, inputs.qrels.grades
+    gains = inputs.compute_gains(grades[hits.gold[first]])
+    return _divide(inputs.sum_by_question(first, gains / np.log2(hits.ranks[first] + 1)), _compute_ideal_dcg(inputs))
 
 
-def _compute_ideal_dcg(found: MeasureInput) -> Floats:
+def _compute_ideal_dcg(inputs: MeasureInput) -> Floats:
     """Compute the ideal DCG of each question, which ranks its documents by falling grade."""
-    qrels = found.qrels
-    longest = int(qrels.grouped.lengths.max(initial=0))
-    cut = longest if found.cut is None else min(found.cut, longest)
+    qrels = inputs.qrels
+    longest = int(qrels.judged.lengths.max(initial=0))
+    cut = longest if inputs.cut is None else min(inputs.cut, longest)
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
-    best, ranks = np.zeros(found.size), np.zeros(found.size, np.intp)
+    best, ranks = np.zeros(inputs.size), np.zeros(inputs.size, np.intp)
     for grade in qrels.levels:
         filled = np.minimum(qrels.count_judged(int(grade)), cut)
-        best += found.compute_gains(grade) * (discounts[filled] - discounts[ranks])
+        best += inputs.compute_gains(grade) * (discounts[filled] - discounts[ranks])
         ranks = filled
     return best
 
 
-def _compute_recall(found: MeasureInput) -> tuple[Floats, Flags]:
-    return _divide(found.count_hits(found.qrels.relevant), found.count_judged(found.qrels.relevant))
+def _compute_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    return _divide(inputs.count_hits(inputs.qrels.relevant), inputs.count_judged(inputs.qrels.relevant))
 
 
-def _compute_essential_recall(found: MeasureInput) -> tuple[Floats, Flags]:
-    return _divide(found.count_hits(found.qrels.essential), found.count_judged(found.qrels.essential))
+def _compute_essential_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    return _divide(inputs.count_hits(inputs.qrels.essential), inputs.count_judged(inputs.qrels.essential))
 
 
-def _compute_precision(found: MeasureInput) -> tuple[Floats, Flags]:
-    relevant = found.count_hits(found.qrels.relevant)
-    size = np.maximum(found.hits.depths, 1) if found.cut is None else np.full(len(relevant), found.cut)
-    return relevant / size, found.count_judged(found.qrels.relevant) > 0
+def _compute_precision(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    relevant = inputs.count_hits(inputs.qrels.relevant)
+    size = np.maximum(inputs.hits.depths, 1) if inputs.cut is None else np.full(len(relevant), inputs.cut)
+    return relevant / size, inputs.count_judged(inputs.qrels.relevant) > 0
 
 
-def _compute_hit_rate(found: MeasureInput) -> tuple[Floats, Flags]:
-    relevant = found.count_hits(found.qrels.relevant)
-    return (relevant > 0).astype(np.float64), found.count_judged(found.qrels.relevant) > 0
+def _compute_hit_rate(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    relevant = inputs.count_hits(inputs.qrels.relevant)
+    return (relevant > 0).astype(np.float64), inputs.count_judged(inputs.qrels.relevant) > 0
 
 
-def _compute_perfect_recall(found: MeasureInput) -> tuple[Floats, Flags]:
-    due = found.count_judged(found.qrels.essential)
-    return (found.count_hits(found.qrels.essential) == due).astype(np.float64), due > 0
+def _compute_perfect_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    due = inputs.count_judged(inputs.qrels.essential)
+    return (inputs.count_hits(inputs.qrels.essential) == due).astype(np.float64), due > 0
 
 
-def _compute_mrr(found: MeasureInput) -> tuple[Floats, Flags]:
-    marked = found.mask_by_grade(found.qrels.essential)
-    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    marked = inputs.mask_by_grade(inputs.qrels.essential)
+    questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
     best = np.diff(questions, prepend=-1) > 0
-    values = np.zeros(found.size)
+    values = np.zeros(inputs.size)
     values[questions[best]] = 1 / ranks[best]
-    return values, found.count_judged(found.qrels.essential) > 0
+    return values, inputs.count_judged(inputs.qrels.essential) > 0
 
 
-def _compute_map(found: MeasureInput) -> tuple[Floats, Flags]:
-    marked = found.mask_by_grade(found.qrels.relevant)
-    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
+    marked = inputs.mask_by_grade(inputs.qrels.relevant)
+    questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
     sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
-    return _divide(found.sum_by_question(marked, sofar / ranks), found.count_judged(found.qrels.relevant))
+    return _divide(inputs.sum_by_question(marked, sofar / ranks), inputs.count_judged(inputs.qrels.relevant))
 
 
 def _divide(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
@@ -297,7 +295,7 @@ def measure_rankings(
     remarks = check_run_join(qrels, rankings, hits)
     answered = hits.depths >= 0
     figures = {name: _compute_result(name, qrels, hits, answered if missing == "drop" else None) for name in names}
-    absent = tuple(qrels.grouped.names[n] for n in np.flatnonzero(~answered).tolist())
+    absent = tuple(qrels.questions[n] for n in np.flatnonzero(~answered).tolist())
     return MeasureResults(figures, absent, hits.unknown, remarks)
 
 
@@ -305,12 +303,12 @@ def _compute_result(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) 
     """Compute a measure for the questions that count."""
     values, defined = compute_values(name, qrels, hits)
     places = np.flatnonzero(defined if counted is None else defined & counted)
-    question_count = len(qrels.grouped.names) + len(hits.unknown)
+    question_count = len(qrels.questions) + len(hits.unknown)
     return MeasureResult(
         measure=name,
         values=values[places],
         places=places,
-        names=qrels.grouped.names,
+        names=qrels.questions,
         asked=question_count,
         skipped=question_count - int(defined.sum()),
         missing=int((defined & (hits.depths < 0)).sum()),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.metrics.columns import Qrels, Rankings
+from greval.ranking import Qrels, Rankings
 from greval.records.case import Case
 
 LISTS = st.dictionaries(

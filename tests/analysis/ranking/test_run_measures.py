@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from greval._util.joins import UNMET
 from greval.errors import DataError, DefinitionError
-from greval.metrics.columns import Qrels, Rankings, measure_rankings
 from greval.metrics.library import load_metric
+from greval.ranking import Qrels, Rankings, measure_rankings
 from greval.records.case import Case
 from greval.records.result import Skipped
 
@@ -213,22 +213,32 @@ def test_no_nan_leaves():
     [
         (lambda: Qrels.from_columns(["q"], ["d", "e"], [1]), "equally long, got 1 and 2 rows"),
         (lambda: Qrels.from_columns(["q"], ["d"], [1, 2]), "equally long, got 1 and 2 rows"),
-        (lambda: Qrels.from_columns(["q"], [None], [1]), "documents, row 1: an id must be a text or a whole number"),
-        (lambda: Qrels.from_columns(["q"], [1.5], [1]), "got 1.5; fill it in or drop the row"),
-        (lambda: Qrels.from_columns("q", ["d"], [1]), "questions: must be a column of ids, got str"),
+        (
+            lambda: Qrels.from_columns(["q"], [None], [1]),
+            "documents, row 1: the document must be a text or a whole number",
+        ),
+        (lambda: Qrels.from_columns(["q"], [True], [1]), "got True; mend the row or remove it"),
+        (lambda: Qrels.from_columns("q", ["d"], [1]), "questions: must be a column, got str; give a list or an array"),
         (lambda: Qrels.from_columns(["q"], ["\ud800"], [1]), "half of a character"),
-        (lambda: Qrels.from_columns(["q"], ["d"], [1.5]), "grade 1.5: must be a whole number up to 1000"),
-        (lambda: Qrels.from_columns(["q"], ["d"], ["x"]), "grades: must be a column of numbers"),
+        (lambda: Qrels.from_columns(["q"], ["d"], [1.5]), "grades, row 1: the grade must be a whole number, got 1.5"),
+        (lambda: Qrels.from_columns(["q"], ["d"], [-1001]), "grade -1001: must be a whole number up to 1000"),
+        (lambda: Qrels.from_columns(["q"], ["d"], ["x"]), "grades, row 1: the grade must be a whole number, got 'x'"),
         (lambda: Qrels.from_columns(["q", "q"], ["d", "d"], [1, 2]), "document 'd' is graded 1 and 2; keep one"),
         (lambda: Qrels.from_dicts({"q": {"d": 1}}, relevant=0), "relevant must be 1 or more"),
         (lambda: Rankings.from_columns(["q"], ["d"], scores=[1], ranks=[1]), "scores or ranks, not both"),
-        (lambda: Rankings.from_columns(["q"], ["d"], ranks=[1, 2]), "documents and ranks must be equally long"),
-        (lambda: Rankings.from_columns(["q"], ["d"], scores=[float("nan")]), "scores, row 1: is no number"),
+        (lambda: Rankings.from_columns(["q"], ["d"], ranks=[1, 2]), "questions and ranks must be equally long"),
+        (
+            lambda: Rankings.from_columns(["q"], ["d"], scores=[float("nan")]),
+            "scores, row 1: the score must be a number, got nan",
+        ),
         (lambda: Rankings.from_cases([Case(id="q", question="?")] * 2), "two cases have the id 'q'"),
-        (lambda: scored({"q": {"d": float("nan")}}), "a score is no number"),
-        (lambda: scored({"q": {"d": "high"}}), "scores must be numbers"),
-        (lambda: scored({7: {"d": 1.0}}), "ids must be texts, got 7"),
-        (lambda: scored({"q": {7: 1.0}}), "ids must be texts, got 7"),
+        (lambda: scored({"q": {"d": float("nan")}}), "scores, row 1: the score must be a number, got nan"),
+        (lambda: scored({"q": {"d": "high"}}), "scores, row 1: the score must be a number, got 'high'"),
+        (lambda: scored({None: {"d": 1.0}}), "questions, row 1: the question must be a text or a whole number"),
+        (
+            lambda: scored({"q": {True: 1.0}}),
+            "documents, row 1: the document must be a text or a whole number, got True",
+        ),
     ],
 )
 def test_wrong_data_is_told(make, told):

@@ -1,0 +1,229 @@
+"""Rows of rankings and of judgements: a question, a document, and the number that ranks or grades it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, groupby
+from math import isnan, nan
+from typing import Literal
+
+from greval.datasets.field_names import fold_name, format_printable
+from greval.datasets.field_values import as_text, find_first
+from greval.datasets.json_files import RawRow
+from greval.datasets.query_sets import JUDGED_NAMES
+from greval.datasets.row_purpose import RowPurpose
+from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
+from greval.errors import DataError
+
+RankOrder = Literal["score", "rank", "file"]
+"""What ranks the documents of a question: their scores, their ranks, or their order in the file."""
+TieOrder = Literal["given", "trec_eval"]
+"""The order of documents with the same score: that of the file, or by falling id."""
+QUESTION, DOCUMENT, SCORE, RANK, GRADE = "question", "document", "score", "rank", "grade"
+ID_FIELDS, NUMBER_FIELDS = (QUESTION, DOCUMENT), (SCORE, RANK, GRADE)
+QUESTION_NAMES = ("question_id", "query_id", "qid", "topic_id", "topic", "question", "query")
+DOCUMENT_NAMES = ("doc_id", "document_id", "docid", "docno", "corpus_id", "passage_id", "pid", "document", "doc")
+ITEM_IDS = ("id", "_id", "chunk_id")
+"""Further names of the id of a document inside the list of a question."""
+PAIR = 2
+WHOLE_NUMBERS = frozenset({RANK, GRADE})
+METHOD_NAMES = ("method", "system", "run", "run_id", "run_name", "tag", "name")
+UNUSED_NAMES = ("q0", "iteration", "iter")
+AMBIGUOUS_NAMES = frozenset({"question", "query", "document", "doc"})
+"""Names of texts rather than of ids in a table that could hold cases."""
+
+
+def _expand_questions(content: Mapping[str, object], numbers: Sequence[str]) -> list[object] | None:
+    """Return a row for each document of an object with the documents of each question; None if it is no such object.
+
+    pytrec_eval and ranx keep runs and judgements so. The documents of a question are an object with their numbers, or a
+    list, best first: of ids, of pairs of an id and a number, or of objects, whose numbers have one of some names. Data
+    sets of LlamaIndex have the object under `relevant_docs`. A list of judged documents is one of relevant ones.
+
+    Example:
+        >>> _expand_questions({"q1": {"d1": 0.9}, "q2": [["d2", 0.5]]}, ["score"])
+        [{'question': 'q1', 'document': 'd1', 'score': 0.9}, {'question': 'q2', 'document': 'd2', 'score': 0.5}]
+    """
+    if isinstance(content.get("corpus"), dict):
+        content = next((held for name in JUDGED_NAMES if isinstance(held := content.get(name), dict)), {})
+    if not content or not all(map(_is_listed, content.values())):
+        return None
+    default = {GRADE: 1} if GRADE in numbers else {}
+    return [
+        {QUESTION: question, DOCUMENT: document, **(fields or default)}
+        for question, listed in content.items()
+        for document, fields in _iterate_documents(listed, numbers)
+    ]
+
+
+def _is_listed(value: object) -> bool:
+    """Return whether a value is the documents of a question."""
+    if isinstance(value, dict):
+        return all(isinstance(number, int | float) and not isinstance(number, bool) for number in value.values())
+    return isinstance(value, list) and all(isinstance(item, str) or _is_document(item) for item in value)
+
+
+def _is_document(item: object) -> bool:
+    if isinstance(item, dict):
+        return not {*DOCUMENT_NAMES, *ITEM_IDS}.isdisjoint(item)
+    return isinstance(item, list) and len(item) == PAIR and isinstance(item[1], int | float)
+
+
+def _iterate_documents(listed: object, numbers: Sequence[str]) -> Iterator[tuple[object, dict[str, object]]]:
+    """Yield the documents of a question, each with its numbers by their names."""
+    if isinstance(listed, dict):
+        yield from ((document, {numbers[0]: value}) for document, value in listed.items())
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict):
+            fields = {name: value for name, value in item.items() if fold_name(name) in numbers}
+            yield find_first(item, (*DOCUMENT_NAMES, *ITEM_IDS)), fields
+        else:
+            yield (item, {}) if isinstance(item, str) else (item[0], {numbers[0]: item[1]})
+
+
+def _build_purpose(content: str, numbers: Mapping[str, Sequence[str]], trec_columns: tuple[str, ...]) -> RowPurpose:
+    names = [name for listed in numbers.values() for name in listed]
+    return RowPurpose(
+        "row",
+        content,
+        QUESTION_NAMES,
+        expand=partial(_expand_questions, numbers=names),
+        fields={QUESTION: QUESTION_NAMES, DOCUMENT: DOCUMENT_NAMES, **numbers},
+        trec_columns=trec_columns,
+    )
+
+
+RUN_ROWS = _build_purpose(
+    "a question and a document",
+    {SCORE: ("score", "similarity", "sim"), RANK: ("rank", "position")},
+    RUN_COLUMNS,
+)
+"""Rows of rankings: the documents that a method retrieved."""
+QRELS_ROWS = _build_purpose(
+    "a question, a document and a grade",
+    {GRADE: ("grade", "relevance", "label", "gain", "rel", "relevance_label", "relevance_grade", "judgement", "score")},
+    QRELS_COLUMNS,
+)
+"""Rows of judgements; in those of BEIR the grade is called score."""
+
+
+def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, str] | None:
+    """Return the field of each column of a table with a row for each document of a question; None for any other table.
+
+    Example:
+        >>> from greval.datasets.row_purpose import CASE_ROWS, GOLD_ROWS
+        >>> find_ranked_columns(["query-id", "corpus-id", "score"], CASE_ROWS)
+        {'query-id': 'question', 'corpus-id': 'document', 'score': 'score'}
+        >>> find_ranked_columns(["query-id", "corpus-id", "score"], GOLD_ROWS)
+        {'query-id': 'question', 'corpus-id': 'document', 'score': 'grade'}
+        >>> find_ranked_columns(["query-id", "corpus-id", "score", "text"], CASE_ROWS)
+    """
+    if not purpose.ranked_as:
+        return None
+    forms = (QRELS_ROWS, RUN_ROWS) if purpose.ranked_as == "qrels" else (RUN_ROWS, QRELS_ROWS)
+    for form in forms:
+        fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
+        by_name = {name: field for field, listed in fields.items() for name in listed if name not in AMBIGUOUS_NAMES}
+        columns = {name: by_name[fold_name(name)] for name in names if fold_name(name) in by_name}
+        held = {*columns.values()}
+        if len(columns) == len(names) and {*ID_FIELDS} < held and not held.isdisjoint(NUMBER_FIELDS):
+            return columns
+    return None
+
+
+def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
+    """Bring rows of documents together: a row of a run is then the ranking of a question, one of qrels its gold.
+
+    The documents of a run are ranked by falling score, or by rank if it has no scores; equal ones keep their order. The
+    rows of a question follow each other. The name of the run is the method. The grades of qrels are kept; if no grade
+    of the file is above 1, the documents of grade 1 are essential.
+
+    Args:
+        rows: The rows, with their values under the names of the fields.
+        name: The name of the file, for messages.
+
+    Raises:
+        DataError: If an id or a number is missing or is none, or a document is graded twice with different grades.
+    """
+    remaining = iter(rows)
+    first = next(remaining, None)
+    if first is not None:
+        group = _group_judgements if GRADE in first.values else _group_rankings
+        yield from group(chain([first], remaining), name)
+
+
+def _group_rankings(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
+    for _, group in groupby(rows, key=lambda row: row.values.get(QUESTION)):
+        ranked = [*group]
+        number = SCORE if SCORE in ranked[0].values else RANK
+        cells = [read_ranked_row(row, (DOCUMENT, number), name) for row in ranked]
+        cells.sort(key=lambda pair: -float(pair[1]) if number == SCORE else float(pair[1]))
+        chunks = [
+            {"id": document, "doc_id": document, **({SCORE: value} if number == SCORE else {})}
+            for document, value in cells
+        ]
+        (question,) = read_ranked_row(ranked[0], (QUESTION,), name)
+        values = {"id": question, "question": question, "chunks": chunks}
+        method = ranked[0].values.get("name")
+        yield replace(ranked[0], values={**values, **({"method": method} if method else {})})
+
+
+def _group_judgements(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
+    """Bring the grades of each question together, whose rows may be anywhere."""
+    grades: dict[str, dict[str, int]] = {}
+    first_rows: dict[str, RawRow] = {}
+    for row in rows:
+        question, document, value = read_ranked_row(row, (QUESTION, DOCUMENT, GRADE), name)
+        grade = int(value)
+        first_rows.setdefault(str(question), row)
+        graded = grades.setdefault(str(question), {})
+        if graded.setdefault(str(document), grade) != grade:
+            raise DataError(
+                f"{name}: question {question!r}: document {document!r} is graded {graded[str(document)]} and {grade}; "
+                "keep one"
+            )
+    is_binary = all(grade <= 1 for graded in grades.values() for grade in graded.values())
+    for question, graded in grades.items():
+        essential = [document for document, grade in graded.items() if grade == 1]
+        gold = {"essential_docs": essential} if is_binary else {"grades": graded}
+        yield replace(first_rows[question], values={"id": question, "question": question, "gold": gold})
+
+
+def read_ranked_row(row: RawRow, fields: Sequence[str], name: str) -> list[str | float]:
+    """Return some cells of a row; `name` is that of its file.
+
+    Raises:
+        DataError: If the row cannot be read, or lacks an id or a number.
+    """
+    place = f"{name}{row.unit}{row.number}"
+    for column, fault in row.faults.items():
+        raise DataError(f"{place}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
+    return [read_ranked_cell(row.values.get(field), field, place) for field in fields]
+
+
+def read_ranked_cell(value: object, field: str, place: str) -> str | float:
+    """Return an id as text, or a number: scores may have decimals, ranks and grades may not.
+
+    Raises:
+        DataError: If the value is missing or anything else.
+    """
+    if field in ID_FIELDS:
+        kind, cell = "a text or a whole number", as_text(value)
+        if isinstance(cell, str) and cell:
+            return cell
+    else:
+        kind = "a whole number" if field in WHOLE_NUMBERS else "a number"
+        number = _parse_number(value)
+        if not isnan(number) and (field not in WHOLE_NUMBERS or number.is_integer()):
+            return number
+    shown = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
+    raise DataError(f"{place}: the {field} must be {kind}, {shown}; mend the row or remove it")
+
+
+def _parse_number(value: object) -> float:
+    try:
+        return float(value) if isinstance(value, str | int | float) else nan
+    except ValueError:
+        return nan
