@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from agreed_runs import lines_of, said, write
-from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, serving, started, uploaded
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -112,38 +112,6 @@ def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, p
     answer = client.request(method, f"/v1/runs/judged/{path}", **sent)
     assert (answer.status_code, "another version" in answer.text) == (409, True), answer.text
     assert str(runs) not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        ("compare?baseline=nobody", "nobody"),
-        ("compare?by=no_tag", "no_tag"),
-        ("agreement?metric=latency", "annotations"),
-        ("agreement?metric=no_such", "no_such"),
-        ("estimate?metric=latency", "annotations"),
-        ("compare?level=1", "level"),
-        ("agreement", "metric"),
-    ],
-)
-def test_figures_that_cannot_be_had_are_told(two_methods, path, told):
-    """What the library refuses is 422 with its own words, and names no path of the server."""
-    client, runs, run = two_methods
-    answer = client.get(f"/v1/runs/{run}/{path}")
-    assert (answer.status_code, told in answer.text) == (422, True), answer.text
-    assert str(runs) not in answer.text
-
-
-@pytest.mark.nightly
-def test_runs_of_others_are_no_baseline(tmp_path):
-    """Another key's run cannot be compared against: it is 404, as one that nobody has."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
-        mine = started(client, uploaded(client, rows(2), headers=ben), "exact_match", headers=ben)
-        for run, headers in ((theirs, ana), (mine, ben)):
-            ended(client, run, headers=headers)
-        answer = client.get(f"/v1/runs/{mine}/compare", params={"against": theirs}, headers=ben)
-        assert answer.status_code == 404
 
 
 def test_a_figure_is_new_when_the_run_is(client, runs):

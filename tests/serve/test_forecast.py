@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from served_runs import YES, ended, rows, serving, started, uploaded
+from served_runs import rows, serving, uploaded
 
 import greval
 from greval.judging.model.judge import Judge
 from greval.runs.forecast import forecast
 from greval.serve.settings import ServerLimits
-from greval.testing import ScriptedJudge
 
 JUDGE = Judge("openai:gpt-5.4-mini", base_url="http://127.0.0.1:9/v1")
 TONE = (
@@ -54,26 +53,6 @@ def test_metrics_that_fit_are_told_with_the_number_of_cases(client):
     assert (told["metrics"], told["calls"], told["cost"]) == ([], 0, None)
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"metrics": ["correctness"]}, 422),
-        ({"dataset": "d", "cases": []}, 422),
-        ({"dataset": "none"}, 404),
-        ({"cases": rows(1), "metrics": ["none"]}, 404),
-        ({"cases": rows(1), "metrics": ["correctness"], "judge": "none"}, 404),
-        ({"cases": [7]}, 200),
-        ({"cases": rows(101)}, 422),
-    ],
-)
-def test_what_cannot_be_forecast(client, body, status):
-    """A request that names no cases, or what does not exist, is refused; rows that are no cases are told."""
-    answer = client.post("/v1/forecast", json=body)
-    assert answer.status_code == status, answer.text
-    if status == 200:
-        assert (answer.json()["cases"], answer.json()["unread_count"]) == (0, 1)
-
-
 def test_cases_beyond_the_limits_are_not_forecast(tmp_path):
     """A row that no run would judge is not counted."""
     with serving(tmp_path / "runs") as client:
@@ -81,18 +60,3 @@ def test_cases_beyond_the_limits_are_not_forecast(tmp_path):
     with serving(tmp_path / "runs", limits=ServerLimits(text=20)) as client:
         told = client.post("/v1/forecast", json={"dataset": data, "metrics": ["correctness"]}).json()
         assert (told["cases"], told["unread_count"], told["calls"]) == (2, 1, 2)
-
-
-@pytest.mark.nightly
-def test_a_run_that_could_judge_nothing_is_refused(tmp_path):
-    """The answer says for each metric what is missing, and leaves no run; one metric that fits a case is enough."""
-    with serving(tmp_path / "runs", judges={"j": ScriptedJudge([YES])}) as client:
-        data = uploaded(client, rows(3))
-        answer = client.post("/v1/runs", json={"dataset": data, "metrics": ["edge_recall", "faithfulness"]})
-        assert (answer.status_code, answer.json()["code"]) == (409, "metrics_unservable")
-        told = [fault["message"] for fault in answer.json()["faults"]]
-        assert [one.partition(":")[0] for one in told] == ["edge_recall", "faithfulness"]
-        assert "traversal" in told[0]
-        assert client.get("/v1/runs").json()["runs"] == []
-        run = ended(client, started(client, data, "edge_recall", "exact_match"))
-        assert (run["status"], run["progress"]["skipped"]) == ("finished", 3)

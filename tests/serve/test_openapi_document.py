@@ -48,26 +48,6 @@ def test_streams_have_a_schema():
     assert [[*described] for described in streams] == [["schema"], ["schema"]]
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "near"),
-    [
-        ("/v1/runs/x/results?stat=failed", "stat", "did you mean status?"),
-        ("/v1/metrics?kinds=computed", "kinds", "did you mean kind?"),
-        ("/v1/runs/x/compare?x=1", "x", "baseline"),
-        ("/health?x=1", "x", ""),
-        ("/v1/datasets?limit=1&limit=2", "limit", ""),
-    ],
-)
-def test_unknown_parameters_are_refused(tmp_path, path, name, near):
-    """A parameter that a path does not have is a fault with its name and the nearest, before anything is looked up."""
-    with client(create_app(ServerSettings(runs=tmp_path))) as asked:
-        answer = asked.get(path)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
-    (fault,) = answer.json()["faults"]
-    assert (fault["place"], fault["code"]) == (f"query.{name}", "unknown")
-    assert near in fault["message"]
-
-
 def test_every_route_knows_its_parameters(tmp_path):
     """Each parameter of the document is taken by its route, whatever its value."""
     with client(create_app(ServerSettings(runs=tmp_path))) as asked:

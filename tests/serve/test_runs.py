@@ -15,7 +15,6 @@ from served_runs import (
     serving,
     slow,
     started,
-    two_tenants,
     uploaded,
     waited,
 )
@@ -26,13 +25,6 @@ from greval.serve.settings import ServerLimits
 from greval.testing import ScriptedJudge
 
 MALFORMED = "no verdict"
-QUERY = {"sample_id": "q0", "metric": "correctness"}
-
-
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
 
 
 def same(result: dict) -> dict:
@@ -74,23 +66,6 @@ def test_without_a_judge_what_is_computed_runs(tmp_path):
         assert ended(client, started(client, data, "exact_match"))["judge"] is None
         asked = {"dataset": data, "metrics": ["correctness"]}
         assert client.post("/v1/runs", json=asked).status_code == 503
-
-
-@pytest.fixture(scope="module")
-def computed(tmp_path_factory):
-    """Give a client and a finished run that no test changes."""
-    with serving(tmp_path_factory.mktemp("served") / "runs") as client:
-        run = started(client, uploaded(client, rows(1)), "exact_match")
-        ended(client, run)
-        yield client, run
-
-
-@pytest.mark.parametrize("cursor", ["x", "W10", "LTE", "MWUw", "dHJ1ZQ", "é", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])
-def test_cursors_that_are_none(computed, cursor):
-    """A cursor that the server did not give is refused, never a fault of the server."""
-    client, run = computed
-    for path in (f"/v1/runs/{run}/results", f"/v1/runs/{run}/cases", "/v1/runs", f"/v1/runs/{run}/annotations"):
-        assert client.get(path, params={"cursor": cursor}).status_code == 422, path
 
 
 def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
@@ -216,22 +191,6 @@ def test_failures_are_rows_and_are_asked_again(tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_metric_counts_as_it_was(tmp_path):
-    """A run is resumed with its metrics as they were when it was started, whatever became of them since."""
-    with serving(tmp_path / "runs") as client:
-        text = client.get("/v1/metrics/correctness").json()["yaml"].replace("name: correctness", "name: mine")
-        assert client.post("/v1/metrics", json={"yaml": text}).status_code == 201
-        run = started(client, uploaded(client, rows(4)), "mine", max_calls=2)
-        ended(client, run)
-        assert client.post("/v1/metrics?replace=true", json={"yaml": f"{text}\n# other\n"}).status_code == 201
-        (tmp_path / "runs" / ".metrics" / "mine.yaml").unlink()
-        client.post(f"/v1/runs/{run}/resume", json={"max_calls": 4})
-        info = ended(client, run)
-        marks = {one["fingerprint"] for one in all_results(client, run)}
-    assert (info["status"], info["progress"]["usage"]["calls"], len(marks)) == ("finished", 4, 1)
-
-
-@pytest.mark.nightly
 def test_the_list_of_runs_comes_in_pages(client):
     """The newest run is first, and pages give each run once."""
     data = uploaded(client, rows(1))
@@ -246,38 +205,6 @@ def test_the_list_of_runs_comes_in_pages(client):
         if cursor is None:
             break
     assert found == runs[::-1]
-
-
-BODIES = {
-    "push": {"metric": "correctness", "dataset": "a"},
-    "pull": {"dataset": "a"},
-    "labels": {"metric": "correctness", "annotator": "ben"},
-}
-"""Valid bodies by the last part of the path, so that a request is not refused for its body."""
-
-
-@pytest.mark.nightly
-def test_runs_of_others_are_not_there(tmp_path):
-    """Every way to a run of another key is 404, whatever is asked of it."""
-    with two_tenants(tmp_path, limits=ServerLimits(rate=10_000)) as (client, ana, ben):
-        run = started(client, uploaded(client, rows(2), headers=ana), headers=ana)
-        assert ended(client, run, headers=ana)["status"] == "finished"
-        paths = client.get("/openapi.json", headers=ana).json()["paths"]
-        asked = 0
-        for path, operations in paths.items():
-            for method in operations if path.startswith("/v1/runs/{id}") else ():
-                body = BODIES.get(path.rpartition("/")[2])
-                sent = {"json": body} if body else {}
-                asked_for = (one for one in operations[method].get("parameters", ()) if one["in"] == "query")
-                needed = {one["name"] for one in asked_for if one.get("required")}
-                query = {name: QUERY.get(name, "x") for name in needed}
-                for name in (run, "ana", f"../ana/{run}", f"ana%2F{run}"):
-                    answer = client.request(method, path.replace("{id}", name), headers=ben, params=query, **sent)
-                    assert answer.status_code in ({404} if name == run else {404, 405, 422}), (method, path, name)
-                    asked += 1
-        assert asked >= 60
-        assert client.get("/v1/runs", headers=ben).json()["runs"] == []
-        assert client.get(f"/v1/runs/{run}", headers=ana).status_code == 200
 
 
 @pytest.mark.nightly

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 
 import httpx
-import pytest
 from raw_sockets import connect, is_closed
-from serving import judging
 from starlette.responses import StreamingResponse
 from waiting import SECONDS, until
 
 from greval.serve.settings import MEGABYTE
-
-
-@pytest.fixture
-def serve(fault_server, tmp_path):
-    """Give a function that starts a real server with these limits."""
-    return partial(judging, fault_server.url, tmp_path)
 
 
 def test_slow_loris(serve):

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from served_runs import ended, rows, serving, two_tenants, uploaded
+from served_runs import ended, rows, serving, uploaded
 
 from greval.serve.jobs.idempotency import FOLDER, KEPT_SECONDS, hold_key
 from greval.serve.jobs.queue import RunRequest
@@ -63,18 +63,6 @@ def test_requests_at_once_start_one_run(tmp_path):
         (run,) = {answer.json()["id"] for answer in answers if answer.status_code == 202}
         ended(client, run)
         assert len(client.get("/v1/runs").json()["runs"]) == 1
-
-
-@pytest.mark.nightly
-def test_keys_of_tenants_are_apart(tmp_path):
-    """Two tenants may use the same key."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        runs = []
-        for who in (ana, ben):
-            dataset = uploaded(client, rows(1), headers=who)
-            runs.append(start(client, dataset, "k1", who).json()["id"])
-            ended(client, runs[-1], who)
-        assert runs[0] != runs[1]
 
 
 def test_a_start_that_was_killed_is_made_up_for_once(tmp_path):

@@ -8,7 +8,6 @@ import shutil
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import pytest
 from served_runs import YES, all_results, rows, serving, slow, started, uploaded
 
 import greval
@@ -19,12 +18,6 @@ from greval.serve.jobs.queue import JobSpec, JobState, RunInfo, RunRequest, writ
 from greval.serve.problems import ServeError
 from greval.serve.service import Tenant
 from greval.testing import ScriptedJudge
-
-
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
 
 
 def test_a_run_is_followed_to_its_end(tmp_path):

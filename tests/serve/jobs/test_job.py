@@ -27,12 +27,6 @@ def deadly(answer):
 """
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 @pytest.mark.nightly
 def test_a_run_that_breaks_says_why(client, tmp_path):
     """A run whose data set is broken meanwhile is failed, with the reason and no path, and nothing hangs."""

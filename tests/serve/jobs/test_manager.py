@@ -14,12 +14,6 @@ from greval.serve.jobs.turns import MAX_TENANT_JOBS
 from greval.serve.middleware.api_keys import add_key
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 @pytest.mark.nightly
 def test_a_cancel_in_another_process_is_seen(tmp_path):
     """Cancelled by a process that does not work on it, a run stops within a second."""

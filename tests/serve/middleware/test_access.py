@@ -15,19 +15,6 @@ from greval.serve.middleware.api_keys import add_key, remove_keys
 from greval.serve.problems import ServeError
 
 
-@pytest.fixture
-def local(tmp_path):
-    """Give a client of a server without keys."""
-    return client(made(tmp_path))
-
-
-@pytest.fixture
-def keyed(tmp_path):
-    """Give an app with the keys of ana and bob, and these."""
-    file = tmp_path / "keys.json"
-    return made(tmp_path / "runs", keys=file), add_key(file, "ana"), add_key(file, "bob")
-
-
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "169.254.169.254", "", "["])
 def test_without_keys_the_host_must_be_this_machine(local, host):
     """A name that was pointed at this machine (DNS rebinding) is refused, whatever it asks for."""

@@ -14,12 +14,6 @@ from greval.serve.middleware.request_body import BodyMemory, inspect_json
 from greval.serve.problems import ServeError
 
 
-@pytest.fixture
-def local(tmp_path):
-    """Give a client of a server without keys."""
-    return client(made(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [

@@ -48,12 +48,6 @@ def test_a_server_that_is_away(client, run, server, action, body):
     assert str(server[1]) not in answer.text
 
 
-def test_what_was_not_judged_is_not_pushed(client, run, server):
-    """A metric that the run does not hold is told, without a path."""
-    answer = client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, "metric": "tone"})
-    assert (answer.status_code, "tone" in answer.text, str(server[1]) in answer.text) == (422, True, False)
-
-
 @BOTH
 def test_without_a_server_of_the_operator(client, run, monkeypatch, action, body):
     """Where the operator named none, the answer is 501 with what the operator sets; clients cannot name one."""
@@ -62,21 +56,6 @@ def test_without_a_server_of_the_operator(client, run, monkeypatch, action, body
     assert (answer.status_code, "ARGILLA_API_KEY" in answer.text) == (501, True)
     answer = client.post(f"/v1/runs/{run}/argilla/{action}", json={**body, "url": "http://elsewhere"})
     assert (answer.status_code, "url" in answer.text) == (422, True)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"sample": "all"}, {"sample": "random:0"}, {"min_submitted": 0}, {"metric": ""}, {"dataset": ""}, {"key": "x"}],
-)
-def test_requests_that_are_none(client, run, change):
-    """What could not be pushed is refused before anybody is asked."""
-    assert client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, **change}).status_code == 422
-
-
-def test_a_run_that_is_not_there(client):
-    """A run that is not there is 404, whatever Argilla holds."""
-    assert client.post("/v1/runs/none/argilla/push", json=PUSH).status_code == 404
-    assert client.post("/v1/runs/none/argilla/pull", json=PULL).status_code == 404
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from served_runs import ended, get_json, lines, started, two_tenants, uploaded
+from served_runs import ended, get_json, lines, started, uploaded
 
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -75,28 +75,3 @@ def test_a_panel_is_that_of_the_library(shared_client, shared_runs):
         f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"}
     )
     assert get_json(shared_client, f"/v1/runs/{first}/panel", run=others, metric="right")["annotators"] == ["ana"]
-
-
-@pytest.mark.parametrize(
-    ("path", "query", "code"),
-    [
-        ("diagnose", {"by": "none"}, "invalid_data"),
-        ("diagnose", {"cause": "bad luck"}, "invalid_request"),
-        ("diagnose", {"metric": "none"}, "invalid_data"),
-        ("panel", {"metric": "right"}, "invalid_request"),
-        ("panel", {"metric": "right", "run": "none"}, "run_not_found"),
-    ],
-)
-def test_what_cannot_be_analysed_is_refused(shared_client, shared_runs, answered, path, query, code):
-    """The reason has a code, and no path of the server."""
-    answer = shared_client.get(f"/v1/runs/{answered}/{path}", params=query)
-    assert answer.json()["code"] == code, answer.text
-    assert str(shared_runs) not in answer.text
-
-
-def test_runs_of_others_are_not_compared(tmp_path):
-    """The runs of a panel are those of the client."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        own, other = (imported(client, "a", VERDICTS, headers=key) for key in (ana, ben))
-        answer = client.get(f"/v1/runs/{own}/panel", params={"run": other, "metric": "right"}, headers=ana)
-        assert answer.json()["code"] == "run_not_found"

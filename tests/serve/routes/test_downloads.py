@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
-from served_runs import ended, lines, rows, serving, started, two_tenants, uploaded
+from served_runs import ended, lines, rows, serving, started, uploaded
 from svg_texts import read_svg_texts
 
 from greval.analysis.comparison.api import compare
@@ -201,18 +201,6 @@ def test_nothing_is_left_after_a_download(shared_client, shared_runs, run):
     get(shared_client, f"/v1/runs/{run}/results.csv")
     assert shared_client.get(f"/v1/runs/{run}/results.csv", params={"metric": "none"}).status_code == 422
     assert not [*shared_runs.glob(".new-*")]
-
-
-@pytest.mark.nightly
-def test_runs_without_results_and_of_others_are_refused(tmp_path):
-    """What cannot be sent is a problem document, as elsewhere."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        run = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
-        ended(client, run, headers=ana)
-        names = ("results.csv", "results.jsonl", "metrics.zip")
-        for name in (*names, "report.html", "compare.html", "report.svg", "compare.svg"):
-            assert client.get(f"/v1/runs/{run}/{name}", headers=ben).json()["code"] == "run_not_found"
-        assert client.get(f"/v1/runs/{run}/results.csv", headers=ana).status_code == 200
 
 
 def test_a_data_set_comes_back_as_it_was_sent(shared_client):

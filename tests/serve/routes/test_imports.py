@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from served_runs import rows, serving, two_tenants, uploaded
+from served_runs import rows, serving, uploaded
 
 from greval.serve.quotas import parse_quota
 
@@ -15,12 +15,6 @@ q3,Where?,London.,perhaps,Nobody knows.
 """
 CSV = {"Content-Type": "text/csv"}
 COLUMNS = {"column": ["value=gpt4", "reason=why"]}
-
-
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
 
 
 def send(client, text=VERDICTS, kind=CSV, **query):
@@ -55,37 +49,6 @@ def test_cases_come_from_a_data_set(client):
     assert answer.status_code == 201, answer.text
     run = answer.json()["run"]["id"]
     assert client.get(f"/v1/runs/{run}/case", params={"sample_id": "q1"}).json()["case"]["question"] == "Who is 1?"
-
-
-@pytest.mark.parametrize(
-    ("query", "status", "said"),
-    [
-        ({}, 422, "say what the verdicts are of"),
-        ({"metric": "no_such"}, 404, "no_such"),
-        ({"metric": "token_f1"}, 422, "is computed"),
-        ({"scale": "3..0"}, 422, "scale"),
-        ({"scale": "yes/no", "column": "value=nothing"}, 422, "nothing"),
-        ({"scale": "yes/no", "dataset": "none"}, 404, "none"),
-    ],
-)
-def test_what_cannot_be_imported_is_refused(client, tmp_path, query, status, said):
-    """The reason is told, no path of the server is, and nothing is left behind."""
-    answer = send(client, **query)
-    assert answer.status_code == status, answer.text
-    assert said in answer.json()["detail"]
-    assert str(tmp_path) not in answer.text
-    assert client.get("/v1/runs").json()["runs"] == []
-    assert not [*(tmp_path / "runs").glob(".new-*")]
-
-
-def test_an_imported_run_is_of_its_tenant(tmp_path):
-    """Another key sees nothing of it, and another's data set cannot be joined."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        dataset = uploaded(client, rows(2), headers=ana)
-        assert send(client, kind=CSV | ben, scale="yes/no", dataset=dataset, **COLUMNS).status_code == 404
-        run = send(client, kind=CSV | ana, scale="yes/no", **COLUMNS).json()["run"]["id"]
-        assert client.get(f"/v1/runs/{run}", headers=ben).status_code == 404
-        assert client.get(f"/v1/runs/{run}", headers=ana).status_code == 200
 
 
 def test_tables_of_tabs_and_of_excel_are_taken(client, tmp_path):

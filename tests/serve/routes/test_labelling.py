@@ -30,20 +30,3 @@ def test_a_queue_is_worked_off(client, runs):
     assert then["items"] == queue["items"][1:]
     shown = client.post("/v1/runs/judged/labels", json={**ASKED, "blind": False}).json()
     assert shown["items"][0]["judgement"]["reason"] == "So it reads."
-
-
-def test_what_cannot_be_labelled_is_refused(client, runs):
-    """Each refusal names the field, and no path of the server."""
-    judged(runs / "judged", TONE, 3)
-    for change, status, place in [
-        ({"sample": "best:3"}, 422, "body.sample"),
-        ({"sample": "uncertain:3"}, 422, "body.sample"),
-        ({"limit": True}, 422, "body.limit"),
-        ({"blind": 0}, 422, "body.blind"),
-    ]:
-        answer = client.post("/v1/runs/judged/labels", json={**ASKED, **change})
-        assert answer.status_code == status
-        assert answer.json()["faults"][0]["place"] == place
-    unknown = client.post("/v1/runs/judged/labels", json={**ASKED, "metric": "depth"})
-    assert unknown.status_code == 422
-    assert str(runs) not in unknown.text

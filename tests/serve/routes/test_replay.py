@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from served_metrics import tone
-from served_runs import all_results, ended, get_json, rows, serving, slow, started, two_tenants, uploaded, waited
+from served_runs import all_results, ended, get_json, rows, serving, slow, started, uploaded, waited
 
 from greval import load_metric
 from greval.runs.evaluation import evaluate
@@ -80,19 +80,6 @@ def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
 
 
 @pytest.mark.nightly
-def test_requests_that_cannot_be_served(replayable):
-    """An unknown metric and an unknown run are 404, an unknown field is 422."""
-    client, run, _ = replayable
-    for path, body, status in (
-        (run, {"metrics": ["nobody"]}, 404),
-        ("nobody", {}, 404),
-        (run, {"metrics": "tone"}, 422),
-        (run, {"dry": True}, 422),
-    ):
-        assert client.post(f"/v1/runs/{path}/replay", json=body).status_code == status, body
-
-
-@pytest.mark.nightly
 def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
     """Only a preview reads it meanwhile."""
     with serving(tmp_path / "runs", judges=slow(0.2)) as client:
@@ -117,13 +104,3 @@ def test_a_run_of_the_command_line_is_replayed(tmp_path):
     with serving(tmp_path / "runs") as client:
         assert [one["unchanged"] for one in replay(client, "mine")["replayed"]] == [2]
     assert not (tmp_path / "runs" / "mine" / "request.json").exists()
-
-
-@pytest.mark.nightly
-def test_the_runs_of_others_are_not_there(tmp_path):
-    """Another key gets 404."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        run = started(client, uploaded(client, rows(1), headers=ana), headers=ana)
-        ended(client, run, headers=ana)
-        for headers, status in ((ana, 200), (ben, 404)):
-            assert client.post(f"/v1/runs/{run}/replay", json={}, headers=headers).status_code == status

@@ -9,12 +9,6 @@ import pytest
 from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 def test_every_row_is_read_once_page_by_page(client):
     """Pages of any size give each row once, in one order, and filters give exactly the rows that fit."""
     given = rows(7, method="walk", tags={"kind": "movie"}) + rows(6, method="local", tags={"kind": "book: new"})

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from aligned_runs import TONE, case, follower, labels, tones, wrong_in
 from probed_judges import RIGHT, answering, believes_denials, cases, judge
-from served_runs import ended, lines, rows, serving, started, two_tenants, uploaded, waited
+from served_runs import ended, lines, rows, serving, started, uploaded, waited
 
 from greval import write_metric
 from greval.serve.quotas import parse_quota
@@ -196,61 +196,6 @@ def test_calls_count_for_the_quotas(tmp_path):
         assert used == len(asked.calls) == 70
         refused = client.post("/v1/runs/probe", json={"metric": "tone", "dataset": data})
         assert (refused.status_code, refused.json()["code"]) == (429, "quota_reached")
-
-
-@pytest.mark.nightly
-def test_another_tenant_sees_nothing(tmp_path):
-    """The result, the data set and the annotated run of another client do not exist (404)."""
-    with two_tenants(tmp_path, judges={"j": follower(TONE, RULES, FOLLOWS)}) as (client, ana, ben):
-        run = annotated(client, ana)
-        data = uploaded(client, map(case, range(3)), headers=ana)
-        made = sent(client, "probe", ana, metric="tone", dataset=data, checks=["category_order"], limit=1)
-        ended(client, made, ana)
-        own(client, TONE, ben)
-        for path in (f"{made}/probe", f"{made}/alignment"):
-            assert client.get(f"/v1/runs/{path}", headers=ben).json()["code"] == "run_not_found"
-        asked = client.post("/v1/runs/align", json={"run": run, "metric": "tone"}, headers=ben)
-        assert asked.json()["code"] == "run_not_found"
-        asked = client.post("/v1/runs/probe", json={"metric": "tone", "dataset": data}, headers=ben)
-        assert asked.json()["code"] == "dataset_not_found"
-        assert client.get(f"/v1/runs/{made}/probe", headers=ana).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "change", "status", "code", "told"),
-    [
-        ("probe", {"metric": "no_such"}, 404, "metric_not_found", "no_such"),
-        ("probe", {"metric": "exact_match"}, 422, "invalid_data", "no judge to probe"),
-        ("probe", {"checks": ["emty"]}, 422, "invalid_data", "emty"),
-        ("probe", {"metric": "faithfulness"}, 422, "invalid_data", "no case to probe on"),
-        ("probe", {"limit": 0}, 422, "invalid_request", "limit"),
-        ("probe", {"max_cost": 1.0}, 409, "price_unknown", "max_calls"),
-        ("probe", {"judge": "other"}, 404, "judge_not_found", "it has scripted"),
-        ("align", {}, 422, "invalid_data", "no annotations are there yet"),
-        ("align", {"run": "none"}, 404, "run_not_found", "none"),
-        ("align", {"writer": "other"}, 404, "judge_not_found", "it has scripted"),
-        ("align", {"metric": "exact_match"}, 422, "invalid_metric", "computed"),
-        ("align", {"folds": 1}, 422, "invalid_request", "folds"),
-        ("align", {"ways": ["guess"]}, 422, "invalid_request", "ways"),
-    ],
-)
-def test_what_cannot_start_is_told_at_once(refusing, path, change, status, code, told):
-    """A request that could not begin is refused with what is wrong, and leaves no run."""
-    client, data, run = refusing
-    asked = {"metric": "correctness", **({"dataset": data} if path == "probe" else {"run": run}), **change}
-    answer = client.post(f"/v1/runs/{path}", json=asked)
-    assert (answer.status_code, answer.json()["code"], told in answer.text) == (status, code, True), answer.text
-    assert "runs/" not in answer.json()["detail"]
-    assert [one["id"] for one in client.get("/v1/runs").json()["runs"]] == [run]
-
-
-def test_a_run_is_no_probe(refusing):
-    """A run of another kind has no such result (404), and the message says how to start one."""
-    client, _, run = refusing
-    for path, code, start in (("probe", "probe_not_found", "probe"), ("alignment", "alignment_not_found", "align")):
-        problem = client.get(f"/v1/runs/{run}/{path}").json()
-        assert (problem["status"], problem["code"]) == (404, code)
-        assert f"POST /v1/runs/{start}" in problem["detail"]
 
 
 @pytest.mark.nightly

@@ -23,12 +23,6 @@ from greval.serve.state.uploads import Uploads
 JSONL = {"Content-Type": "application/jsonl"}
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
     """What is told of a data set is its cases, its bytes and its hash; the file is kept byte for byte."""
     sent = lines(rows(3))
