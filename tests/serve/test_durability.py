@@ -66,25 +66,6 @@ def check(client, run, folder, count) -> dict:
 
 
 @pytest.mark.nightly
-def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
-    """Killed in the middle of its cases and started again, it ends the run and asks no finished judgement again."""
-    with running(judge, tmp_path) as (server, client):
-        run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
-        waited(client, run, done(COUNT // 4))
-        server.kill()
-    judge.latency = 0
-    folder = tmp_path / "runs" / run
-    before, calls = judged(folder), judge.calls
-    assert COUNT // 4 <= len(before) < COUNT
-    with running(judge, tmp_path) as (server, client):
-        info = check(client, run, folder, COUNT)
-    after = asked(judge)[calls:]
-    assert not before.intersection(after)
-    assert COUNT <= info["progress"]["usage"]["calls"] <= judge.calls
-    assert judge.calls - COUNT <= 16  # those whose answers were on the way
-
-
-@pytest.mark.nightly
 def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
     """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
     with running(judge, tmp_path) as (server, client):

@@ -9,20 +9,8 @@ import pytest
 from served_runs import all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
 from waiting import until
 
-from greval.serve.jobs import manager
 from greval.serve.jobs.turns import MAX_TENANT_JOBS
 from greval.serve.middleware.api_keys import add_key
-
-
-@pytest.mark.nightly
-def test_a_cancel_in_another_process_is_seen(tmp_path):
-    """Cancelled by a process that does not work on it, a run stops within a second."""
-    with serving(tmp_path / "runs", judges=slow()) as client:
-        run = started(client, uploaded(client, rows(2_000)), concurrency=1)
-        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
-        other = manager.JobManager(client.app.state.service)
-        other.cancel(tmp_path / "runs" / run)
-        assert ended(client, run)["why"] == "it was cancelled"
 
 
 @pytest.mark.nightly
@@ -63,22 +51,6 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
         waited(client, last, lambda info: info["status"] == "running")
         assert [one["name"] for one in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
         assert client.get(f"/v1/runs/{third}/results").status_code == 409
-
-
-@pytest.mark.nightly
-def test_a_run_goes_on_with_the_next_start(tmp_path):
-    """A server that ends lets what is in flight be stored; the next one goes on, and asks nothing twice."""
-    models = slow(0.4)
-    with over_http(models) as judges:
-        with serving(tmp_path / "runs", judges=judges) as client:
-            run = started(client, uploaded(client, rows(60)), concurrency=2)
-            waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
-        assert 5 <= len(models["slow"].calls) < 60
-        models["slow"].delay = 0
-        with serving(tmp_path / "runs", judges=judges) as client:
-            assert ended(client, run)["status"] == "finished"
-            assert len(all_results(client, run)) == 60
-    assert len(models["slow"].calls) == 60
 
 
 @pytest.mark.nightly

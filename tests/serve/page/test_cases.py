@@ -119,25 +119,8 @@ def test_sorts_the_worst_first(visit, judged):
     assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
 
 
-@pytest.mark.nightly
-def test_the_worst_case_of_a_metric_is_first(visit, judged):
-    """From the summary of a run a link leads to the cases of a metric, the worst first."""
-    for metric in METRICS:
-        visit.open(f"runs/{judged}")
-        visit.at.get_by_role("link", name=f"Worst cases of {metric}").click()
-        visit.at.wait_for_selector(IDS)
-        first = ids(visit)[0]
-        visit.at.locator(IDS).first.click()
-        visit.at.wait_for_selector("section.pane article, section.pane .case-text")
-        assert visit.text(".pane-head h2") == first
-        columns = [one for one in get(visit, f"{judged}/grid")["columns"] if one["metric"] == metric]
-        samples = get(visit, f"{judged}/grid")["sample_ids"]
-        ranks = [rank for at in columns[0]["cells"] if (rank := columns[0]["ranks"][at]) is not None]
-        assert columns[0]["ranks"][columns[0]["cells"][samples.index(first)]] == min(ranks)
-
-
 def test_filters_and_keeps_them_in_the_address(visit, judged):
-    """Metric, method, status, value and tag leave the cases that have such a result."""
+    """Metric, method, status, value and tag leave the cases that have such a result, also in a link."""
     visit.open(f"runs/{judged}?tab=cases")
     visit.at.get_by_label("Metric").select_option("answer_quality")
     visit.at.get_by_label("Value").select_option("Correct")
@@ -148,11 +131,6 @@ def test_filters_and_keeps_them_in_the_address(visit, judged):
     visit.until(lambda: visit.at.locator(ROWS).count() == 7)
     visit.at.get_by_label("Status").select_option("failed")
     visit.sees("No case fits.")
-
-
-@pytest.mark.nightly
-def test_links_have_filters(visit, judged):
-    """A link to the results with filters leads to the cases that have such results."""
     visit.open(f"runs/{judged}?tab=cases&metric=correctness&status=failed")
     visit.until(lambda: visit.at.locator(ROWS).count() == 1)
     assert "failed: malformed" in visit.text(ROWS)
@@ -223,20 +201,6 @@ def test_a_case_opens_beside_the_table(visit, judged):
     visit.until(lambda: visit.text(".pane-head h2") == first)
     visit.at.get_by_role("link", name="Close").click()
     visit.at.locator(".grid-scroll").wait_for()
-
-
-@pytest.mark.nightly
-def test_a_comparison_leads_to_lost_questions(visit, judged):
-    """From a comparison, a click on what a method lost shows just these questions, with both methods."""
-    visit.open(f"compare?run={judged}&baseline=local&metric=latency")
-    (told,) = get(visit, f"{judged}/compare", baseline="local", metric="latency", questions=1000)["contrasts"]
-    visit.at.get_by_role("link", name=f"{told['lost']} lost").click()
-    visit.until(lambda: sorted(ids(visit)) == sorted(told["lost_questions"]))
-    assert visit.at.locator(f"{ROWS} .change").count() == told["lost"]
-    visit.at.get_by_label("Difference").select_option("better")
-    visit.until(
-        lambda: sorted(ids(visit)) == sorted(told["won_questions"]) or visit.at.get_by_text("No case fits.").count()
-    )
 
 
 def test_two_runs_are_side_by_side(visit, judged, later):

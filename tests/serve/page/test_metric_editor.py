@@ -5,18 +5,10 @@ from __future__ import annotations
 import httpx
 import pytest
 from accessibility import find_violations
-from drafting_judge import draft_or_judge
-from page_judge import answer_page
-from served_runs import over_http
-from serving import served
 from visit import Visit
 from waiting import SECONDS
 
-from greval.judging.drafting.whole import SYSTEM_PROMPT
 from greval.metrics.files import parse_metric
-from greval.serve.app import create_app
-from greval.serve.settings import ServerSettings
-from greval.testing import ScriptedJudge
 
 EVIL = "</script><img src=x onerror=window.hit=1>{{7*7}}\u202e: # - \"'"
 SELECTED = (
@@ -33,33 +25,15 @@ reason_depth: detailed
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """Give a server whose judge drafts a metric if it is asked for one, and else judges."""
-    drafting = SYSTEM_PROMPT.partition(".")[0]
-    drafts = draft_or_judge("It names the person.")
-
-    def answer(messages):
-        return drafts(messages) if str(messages[0].content).startswith(drafting) else answer_page(messages)
-
-    runs = tmp_path_factory.mktemp("runs")
-    with (
-        over_http({"quick": ScriptedJudge(answer)}) as judges,
-        served(create_app(ServerSettings(runs=runs, judges=judges))) as running,
-    ):
-        yield running
-
-
 class Editor:
-    """The editor in a window, with its clicks counted."""
+    """The editor in a window."""
 
     def __init__(self, visit):
         """Start at the editor of a new metric."""
-        self.visit, self.at, self.clicks = visit, visit.at, 0
+        self.visit, self.at = visit, visit.at
 
     def click(self, role, name):
         """Click something by its role and name."""
-        self.clicks += 1
         self.at.get_by_role(role, name=name, exact=True).click()
 
     def fill(self, label, text):
@@ -116,19 +90,6 @@ def test_the_first_visit_begins_with_writing_a_metric(chromium, server):
         visit.open("library")
         visit.at.get_by_role("link", name="Write a metric").click()
         visit.sees("Say what good means")
-
-
-def test_writes_and_saves_a_metric(editor, server):
-    """A metric is filled in, checked as one writes, and saved with two clicks: a checkbox and Save."""
-    fill_in(editor, "kindness")
-    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
-    editor.click("button", "Save")
-    editor.visit.until(lambda: editor.at.evaluate("location.hash") == "#/metrics/kindness/edit")
-    assert editor.clicks == 1  # and the checkbox
-    metric = parse_metric(stored(server, "kindness")["yaml"])
-    assert metric.scale.names == ("Polite", "Rude")
-    assert metric.steps == ("Read the answer.",)
-    assert metric.needs == ("answer",)
 
 
 @pytest.mark.nightly
@@ -252,20 +213,6 @@ def test_a_metric_is_tried_before_it_is_saved(editor, server):
     editor.click("button", "Judge")
     editor.visit.sees("1 result: 1 scored")
     assert stored(server, "unsaved_one")["status"] == 404
-
-
-@pytest.mark.nightly
-def test_a_judge_drafts_and_one_mends(editor, server):
-    """From name and description to a saved metric: draft, mend a word, save."""
-    editor.fill("Name", "drafted")
-    editor.fill("What it judges", "Whether the answer is polite.")
-    editor.click("button", "Draft the rest")
-    editor.visit.sees("This is a draft of the judge")
-    assert editor.at.get_by_label("Category 1", exact=True).input_value() == "Polite"
-    editor.fill("Step 1", "Read the whole answer.")
-    editor.click("button", "Save")
-    editor.visit.until(lambda: stored(server, "drafted").get("steps") == ["Read the whole answer."])
-    assert editor.clicks == 2
 
 
 @pytest.mark.nightly

@@ -16,14 +16,14 @@ EDITED = tone().replace("score: 1", "score: 0.75")
 
 
 @pytest.fixture
-def replayable(tmp_path):
-    """Give a client, a run that judged the tone of three answers, and its judge."""
-    judges = {"slow": ScriptedJudge([POLITE])}
-    with serving(tmp_path / "runs", judges=judges) as client:
-        client.post("/v1/metrics", json={"yaml": tone()}).raise_for_status()
+def replayable(runs):
+    """Yield a client, a run that judged the tone of three answers, and its judge."""
+    judge = ScriptedJudge([POLITE])
+    with serving(runs, judges={"slow": judge}) as client:
+        save(client, tone())
         run = started(client, uploaded(client, rows(3)), "tone", "exact_match")
         assert ended(client, run)["status"] == "finished"
-        yield client, run, judges["slow"]
+        yield client, run, judge
 
 
 def replay(client, run, *metrics, **options):
@@ -67,16 +67,16 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
 
 @pytest.mark.nightly
 def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
-    """A changed step is refused with what to do, and nothing is written."""
+    """A changed step is refused, and nothing is written."""
     client, run, judge = replayable
     save(client, tone().replace("Read the answer.", "Read it twice."))
-    asked = len(judge.calls)
+    calls = len(judge.calls)
     for preview in (True, False):
-        found = replay(client, run, "tone", preview=preview)
-        (refused,) = found["refused"]
-        assert (refused["metric"], refused["named"], found["replayed"], found["replayable"]) == ("tone", True, [], [])
+        answer = replay(client, run, "tone", preview=preview)
+        (refused,) = answer["refused"]
+        assert (refused["metric"], refused["named"], answer["replayed"], answer["replayable"]) == ("tone", True, [], [])
         assert "steps" in refused["reason"]
-    assert (read_scores(client, run), len(judge.calls)) == ({1.0}, asked)
+    assert (read_scores(client, run), len(judge.calls)) == ({1.0}, calls)
 
 
 @pytest.mark.nightly
@@ -93,14 +93,9 @@ def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
         assert [one["unchanged"] > 0 for one in replay(client, run)["replayed"]] == [True]
 
 
-def test_a_run_of_the_command_line_is_replayed(tmp_path):
+def test_a_run_of_the_command_line_is_replayed(client, runs):
     """It has no files of the server, and gets none."""
-    evaluate(
-        rows(2),
-        [load_metric("correctness")],
-        ScriptedJudge([{"reason": "r", "value": 1}]),
-        out=tmp_path / "runs" / "mine",
-    )
-    with serving(tmp_path / "runs") as client:
-        assert [one["unchanged"] for one in replay(client, "mine")["replayed"]] == [2]
-    assert not (tmp_path / "runs" / "mine" / "request.json").exists()
+    judge = ScriptedJudge([{"reason": "r", "value": 1}])
+    evaluate(rows(2), [load_metric("correctness")], judge, out=runs / "mine")
+    assert [entry["unchanged"] for entry in replay(client, "mine")["replayed"]] == [2]
+    assert not (runs / "mine" / "request.json").exists()
