@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
-from shell_app import KEY, client, made
+from shell_app import KEY
 
 import greval.serve
 from greval import errors
@@ -31,12 +30,6 @@ STATUS = {
     JudgeError: (502, "judge_error"),
     GrevalError: (500, "internal_error"),
 }
-
-
-@pytest.fixture
-def asked(tmp_path) -> TestClient:
-    """Return a client of an app with routes that fail."""
-    return client(made(tmp_path))
 
 
 @pytest.mark.parametrize(("kind", "expected"), STATUS.items())
@@ -85,10 +78,10 @@ def test_descriptions_are_those_of_http():
     assert all(one["model"] is Problem and list(one["content"]) == [MEDIA_TYPE] for one in found.values())
 
 
-def test_many_faults_are_cut(asked):
+def test_many_faults_are_cut(local):
     """The first hundred faults of a body are listed, all are counted; what was sent is not repeated."""
     body = {"cases": [1], "metrics": ["m"]} | {f"f{n}": "words" for n in range(MAX_FAULTS + 7)}
-    answer = asked.post("/v1/evaluate", json=body)
+    answer = local.post("/v1/evaluate", json=body)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == MEDIA_TYPE
     assert (len(answer.json()["faults"]), answer.json()["fault_count"]) == (MAX_FAULTS, MAX_FAULTS + 7)
@@ -105,8 +98,8 @@ def test_many_faults_are_cut(asked):
         ("PUT", "/v1/metrics/check", "POST"),
     ],
 )
-def test_a_wrong_method_names_the_right_ones(asked, method, path, allow):
+def test_a_wrong_method_names_the_right_ones(local, method, path, allow):
     """`Allow` lists the methods of all routes of a path; a literal path counts before a template."""
-    answer = asked.request(method, path)
+    answer = local.request(method, path)
     assert answer.status_code == 405
     assert answer.headers["allow"] == allow

@@ -41,10 +41,8 @@ def test_100_megabytes(tmp_path):
     with server_process(folder=tmp_path) as server:
         memory = psutil.Process(server.process.pid).memory_info
         before, part = memory().rss, b" " * MEGABYTE
-        for content, headers in (
-            ((part for _ in range(100)), JSON),
-            ((part for _ in range(100)), JSON | {"Content-Length": str(100 * MEGABYTE)}),
-        ):
+        for headers in (JSON, JSON | {"Content-Length": str(100 * MEGABYTE)}):
+            content = (part for _ in range(100))
             answer = httpx.post(f"{server.url}/v1/evaluate", content=content, headers=headers, timeout=SECONDS)
             assert answer.status_code == 413
         assert memory().rss - before < 40 * MEGABYTE
@@ -117,15 +115,9 @@ def test_headers_cannot_be_injected(serve):
 
 def test_garbage(serve):
     """Bytes that are no HTTP are answered with 400 or silence, and the server goes on."""
+    requests = (b"\x16\x03\x01\x02\x00\x01", b"\0" * 1000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 50)
     with serve(patience=0.5) as server:
-        for garbage in (
-            b"\x16\x03\x01\x02\x00\x01",
-            b"\0" * 1000,
-            b"GET\r\n\r\n",
-            b"GET / HTTP/9.9\r\n\r\n",
-            b"\r\n" * 50,
-        ):
-            assert b" 200 " not in says(server.url, garbage)
+        assert not [request for request in requests if b" 200 " in says(server.url, request)]
         assert httpx.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
 
 

@@ -88,30 +88,27 @@ async def test_a_resumed_run_is_not_taken_for_ended(tmp_path):
         assert before == status or before in {"queued", "running"}, (before, status)
 
 
-def test_runs_of_the_command_line_are_there_too(client, tmp_path):
+def test_runs_of_the_command_line_are_there_too(client, runs):
     """A run that the command line made in the same folder is listed and read, and goes on there only."""
-    runs = tmp_path / "runs"
     greval.evaluate(rows(2), [greval.load_metric("exact_match")], out=runs / "mine")
     greval.evaluate(rows(3), [greval.load_metric("correctness")], ScriptedJudge([YES]), out=runs / "cut", max_calls=1)
-    (runs / "no run").mkdir()
-    (runs / "broken").mkdir()
+    for folder in ("no run", "broken"):
+        (runs / folder).mkdir()
     (runs / "broken" / "results.sqlite").write_text("no log")
     for path in ("results", "cases", "report"):
         answer = client.get(f"/v1/runs/broken/{path}")
-        assert (answer.status_code, str(tmp_path) in answer.text) == (409, False)
-    told = {one["id"]: one for one in client.get("/v1/runs").json()["runs"]}
-    assert set(told) == {"mine", "cut", "broken"}
-    assert (told["mine"]["status"], told["mine"]["metrics"], told["mine"]["resumable"]) == (
-        "finished",
-        ["exact_match"],
-        False,
-    )
-    assert (told["cut"]["status"], told["cut"]["judge"]) == ("stopped", "ScriptedJudge")
-    assert (told["broken"]["status"], str(tmp_path) in told["broken"]["why"]) == ("failed", False)
+        assert (answer.status_code, str(runs) in answer.text) == (409, False)
+    infos = {info["id"]: info for info in client.get("/v1/runs").json()["runs"]}
+    assert {name: info["status"] for name, info in infos.items()} == {
+        "mine": "finished",
+        "cut": "stopped",
+        "broken": "failed",
+    }
+    assert (infos["mine"]["metrics"], infos["mine"]["resumable"]) == (["exact_match"], False)
+    assert (infos["cut"]["judge"], str(runs) in infos["broken"]["why"]) == ("ScriptedJudge", False)
     assert len(all_results(client, "mine")) == 2
     assert client.get("/v1/runs/mine/report").json()["summaries"][0]["scored"] == 2
-    for action in ("cancel", "resume"):
-        assert client.post(f"/v1/runs/mine/{action}").status_code == 409
+    assert {client.post(f"/v1/runs/mine/{action}").status_code for action in ("cancel", "resume")} == {409}
     with Store.create(runs / "cut"):
         assert client.get("/v1/runs/cut").json()["status"] == "running"
         assert client.delete("/v1/runs/cut").status_code == 409

@@ -99,7 +99,7 @@ def test_appointments_are_spread(gaps, ahead, refused):
     delays = [schedule.next_delay(ahead=ahead) for _ in range(refused)]
     assert delays == sorted(delays)
     assert all(1 <= delay <= 60 for delay in delays)
-    steps = {round(after - before, 6) for before, after in pairwise(delays) if 1.001 < before and after < 59.999}
+    steps = {round(after - before, 6) for before, after in pairwise(delays) if before > 1.001 and after < 59.999}
     assert len(steps) <= 1
     assert all(step > 0 for step in steps)
 

@@ -25,16 +25,9 @@ def test_keys_are_rotated_without_a_gap(keyed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scopes", "statuses"),
-    [
-        (("read",), {"read": 200, "judge": 403, "scrape": 403}),
-        (("judge",), {"read": 403, "judge": 200, "scrape": 403}),
-        (("scrape",), {"read": 403, "judge": 403, "scrape": 200}),
-        (("read", "judge"), {"read": 200, "judge": 200, "scrape": 403}),
-        (("read", "judge", "scrape"), {"read": 200, "judge": 200, "scrape": 200}),
-    ],
+    "scopes", [("read",), ("judge",), ("scrape",), ("read", "judge"), ("read", "judge", "scrape")], ids="-".join
 )
-def test_scopes_of_a_key(keyed, tmp_path, scopes, statuses):
+def test_scopes_of_a_key(keyed, tmp_path, scopes):
     """A request outside the scopes of its key is refused with the scope that it needs; public paths need none."""
     asked = client(keyed[0])
     sent = bearer(add_key(tmp_path / "keys.json", "eve", scopes=scopes))
@@ -43,10 +36,10 @@ def test_scopes_of_a_key(keyed, tmp_path, scopes, statuses):
         "judge": asked.post("/v1/echo", json={"text": "a"}, headers=sent),
         "scrape": asked.get("/metrics-exposition", headers=sent),
     }
-    assert {scope: answer.status_code for scope, answer in answers.items()} == statuses
     for scope, answer in answers.items():
+        assert answer.status_code == (200 if scope in scopes else 403)
         if answer.status_code == 403:
-            assert f"needs the scope {scope}" in answer.json()["detail"]
+            assert answer.json()["code"] == "scope_missing"
             assert answer.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
     assert asked.get("/health", headers=sent).status_code == 200
 

@@ -16,7 +16,7 @@ from waiting import SECONDS, until
 from greval.serve.middleware.api_keys import add_key
 
 
-def leaves(url, path, body, fault_server):
+def send_and_leave(url, path, body, fault_server):
     """Send a request, and go away once the judge is asked."""
 
     async def go():
@@ -42,7 +42,7 @@ def test_work_ends_with_its_client(serve, fault_server, path, body):
     """When a client goes away, also in the middle of a stream, the judge's calls in flight are given up."""
     fault_server.plan = hangs()
     with serve() as server:
-        leaves(server.url, path, body, fault_server)
+        send_and_leave(server.url, path, body, fault_server)
         until(lambda: fault_server._flying == 0)
         until(lambda: server.service.call_limit.in_flight == server.service.call_limit.waiting_count == 0)
         calls = fault_server.calls

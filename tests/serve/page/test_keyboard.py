@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from runs_made import run, upload
 
 RING = """
 () => {
@@ -93,8 +94,6 @@ def test_a_narrow_window_keeps_the_focus(visit):
 @pytest.mark.nightly
 def test_dialogs_give_the_focus_back(visit, server, demo):
     """A dialog takes the focus, Escape closes it, and the focus goes back."""
-    from runs_made import run, upload  # noqa: PLC0415 - only this test makes a run
-
     run(server.url, upload(server.url, demo), ["latency"], name="kept")
     visit.open("runs")
     visit.tab_to("button.danger")

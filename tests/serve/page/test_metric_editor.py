@@ -135,27 +135,21 @@ def test_form_and_text_are_one_document(editor, server):
     editor.fill("What it judges", "Whether it is kind: always.")
     text = editor.yaml()
     assert text.startswith("# ours\nname: tone\n")
-    assert "reason_depth: detailed" in text
-    assert "# one" in text
-    assert "'Whether it is kind: always.'" in text
+    assert not [
+        part for part in ("reason_depth: detailed", "# one", "'Whether it is kind: always.'") if part not in text
+    ]
     editor.at.get_by_label("Metric file (YAML)").fill(text.replace("Read the answer.", "Read it twice."))
     editor.mode("Form")
     editor.at.get_by_label("Step 1", exact=True).wait_for()
     assert editor.at.get_by_label("Step 1", exact=True).input_value() == "Read it twice."
-
-
-@pytest.mark.nightly
-def test_a_formula_stays_in_the_file(editor, server):
-    """The form of a metric with a formula has no field of judges, says so, and keeps the rest of the file."""
-    text = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
-    create(server, "half", text)
+    formula = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
+    create(server, "half", formula)
     editor.visit.open("metrics/half/edit")
-    editor.visit.sees("Only in the file")
     editor.visit.sees("formula")
     assert editor.at.get_by_label("Step 1", exact=True).count() == 0
     editor.fill("What it judges", "Half of correctness.")
     editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
-    assert editor.yaml() == text.format(name="half").replace("Half of it.", "Half of correctness.")
+    assert editor.yaml() == formula.format(name="half").replace("Half of it.", "Half of correctness.")
 
 
 def test_faults_are_marked_at_their_lines(editor, server):

@@ -168,49 +168,38 @@ def test_tells_when_the_server_cannot_be_reached(visit, judged):
 
 
 @pytest.mark.nightly
-def test_groups_by_a_tag(visit, judged):
-    """The figures are grouped by any tag."""
+def test_a_number_of_a_group_leads_to_its_results(visit, judged):
+    """Grouped by a tag, a number leads to the results of that group, as many as it says."""
     visit.open(f"runs/{judged}")
     visit.at.get_by_label("Group by").fill("query_type")
     visit.press("Enter")
-    visit.sees("multi_hop", "section[aria-labelledby=summary-correctness]")
-
-
-@pytest.mark.nightly
-def test_a_number_of_a_group_leads_to_its_results(visit, judged):
-    """Grouped by a tag, a number leads to the results of that group, as many as it says."""
-    visit.open(f"runs/{judged}?by=query_type")
     row = visit.at.locator("section[aria-labelledby=summary-correctness] tbody tr", has_text="multi_hop")
-    many = int(row.locator("[data-label=scored] a").inner_text())
+    count = int(row.locator("[data-label=scored] a").inner_text())
     row.locator("[data-label=scored] a").click()
     visit.at.locator(ROWS).first.wait_for()
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
-    assert many < sum(one["scored"] for one in told if one["metric"] == "correctness")
-    assert visit.at.locator(f"{ROWS} .value").count() == many
+    summaries = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
+    assert count < sum(summary["scored"] for summary in summaries if summary["metric"] == "correctness")
+    assert visit.at.locator(f"{ROWS} .value").count() == count
 
 
 def test_compares_two_methods(visit, judged):
-    """Two methods are compared: difference, interval, p, won, tied and lost, as the server tells them."""
+    """Two methods are compared: difference, interval, p, won, tied and lost, as the server has them, also by a tag."""
     visit.open("compare")
     visit.at.get_by_label("Run").select_option(judged)
     visit.at.get_by_label("Baseline").select_option("local")
     visit.sees("walk against local")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
-    for one in told["contrasts"]:
-        row = visit.at.locator("table.contrasts tbody tr", has_text=one["metric"]).inner_text()
-        assert f"{one['won']} · {one['tied']} · {one['lost']}" in row
-        assert f"n = {one['n']} of {one['questions']}" in row
-    for warning in told["warnings"]:
+    comparison = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
+    ).json()
+    for contrast in comparison["contrasts"]:
+        row = visit.at.locator("table.contrasts tbody tr", has_text=contrast["metric"]).inner_text()
+        assert f"{contrast['won']} · {contrast['tied']} · {contrast['lost']}" in row
+        assert f"n = {contrast['n']} of {contrast['questions']}" in row
+    for warning in comparison["warnings"]:
         visit.sees(warning)
-
-
-@pytest.mark.nightly
-def test_compares_by_a_tag(visit, judged):
-    """The comparison by a tag has a row for each group."""
     visit.open(f"compare?run={judged}&baseline=local&metric=correctness&by=query_type")
-    visit.at.wait_for_selector("table.contrasts")
-    assert visit.at.locator("table.contrasts tbody tr").count() > 4
     visit.sees("single_fact")
+    assert visit.at.locator("table.contrasts tbody tr").count() > 4
 
 
 @pytest.mark.nightly
