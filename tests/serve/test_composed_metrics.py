@@ -93,6 +93,8 @@ def test_both_ways_judge_as_a_run_does(tmp_path, fault_server, judge, ending, as
     client = client_of(app_of(tmp_path, {"x": judge}))
     rows = ask(client, cases)
     assert dump(rows) == dump(expected)
+    assert [row.sample_id for row in rows] == [case["id"] for case in cases for _ in range(3)]
+    assert [row.metric for row in rows[::3]] == ["chunk_evaluation"] * len(cases)
     assert take_messages(fault_server) == messages
     assert sum((row.usage for row in rows), Usage()) == run.progress.usage
     assert {row.outcome.status for row in rows if row.metric == NAME} == {ending.split()[0]}

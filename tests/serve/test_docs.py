@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import get_args
 
-import pytest
 from served_runs import YES, over_http
 from serving import served
 from typer.main import get_command
@@ -53,13 +52,12 @@ def test_the_command_lines(tmp_path):
     assert '"annotator":"ana"' in done.stdout
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_every_address_is_told(method, path, operation):
-    """Each address with its method stands in the page, and so does each of its parameters and fields."""
-    lines = [line for line in PAGE.splitlines() if f"`{method} {path}" in line]
-    assert lines, f"{method} {path}"
-    names = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
-    assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
+def test_every_address_is_told():
+    """Each address with its method stands in the page, and so does each of its parameters."""
+    for method, path, operation in OPERATIONS:
+        assert [line for line in PAGE.splitlines() if f"`{method} {path}" in line], f"{method} {path}"
+        names = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
+        assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
 
 
 def test_every_problem_is_told():
@@ -69,17 +67,12 @@ def test_every_problem_is_told():
     assert told == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
 
 
-def test_every_code_of_a_fault_is_told():
-    """Each code of a fault stands in the page and in the schema of a fault."""
-    assert not [
-        code for code in get_args(FaultCode) if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)
-    ]
-
-
-def test_every_field_of_a_run_is_told():
-    """Each field that a run, a probe or an alignment can be asked for with stands in the page."""
-    names = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
-    assert not [name for name in names if f"`{name}`" not in PAGE]
+def test_every_code_and_every_field_is_told():
+    """Each code of a fault stands in the page and in its schema; so does each field of a request for a run."""
+    codes = get_args(FaultCode)
+    assert not [code for code in codes if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)]
+    fields = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
+    assert not [name for name in fields if f"`{name}`" not in PAGE]
 
 
 def test_the_first_request_of_a_reader(tmp_path):

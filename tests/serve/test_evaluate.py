@@ -10,28 +10,13 @@ from served_metrics import CASE, app_of, client_of, says
 from serving import served
 from waiting import SECONDS
 
-from greval import Judge, Result, evaluate, load_metric
+from greval import Judge
 from greval.testing import ScriptedJudge
-
-CHUNKS = [{"id": "c1", "text": "Ada wrote it."}, {"id": "c2", "text": "Bread rises."}]
 
 
 def ask(client, cases, metrics, **more):
     """Ask for judgements."""
     return client.post("/v1/evaluate", json={"cases": cases, "metrics": metrics, **more})
-
-
-def test_results_are_those_of_a_run(tmp_path, judge):
-    """The results over REST are those that `evaluate` gives for the same cases, metrics and judge, in order."""
-    cases = [{**CASE, "chunks": CHUNKS, "triples": [["Ada", "wrote", "it"]]}, {**CASE, "id": "q2", "answer": None}]
-    names = ["answer_completeness", "token_f1", "correctness"]
-    answer = ask(client_of(app_of(tmp_path, {"x": judge})), cases, names).json()
-    rows = [Result.model_validate(row).replace(latency=0.0) for row in answer["results"]]
-    run = evaluate(cases, [load_metric(name) for name in names], judge, out=tmp_path / "run")
-    expected = {(row.sample_id, row.metric): row.replace(latency=0.0) for row in run.results()}
-    assert {(row.sample_id, row.metric): row for row in rows} == expected
-    assert [row.sample_id for row in rows] == ["q1"] * 5 + ["q2"] * 5
-    assert [row.metric for row in rows[:2]] == ["chunk_evaluation", "triple_evaluation"]
 
 
 def test_rows_that_are_no_cases_are_listed_and_the_others_are_judged(metric_client):
@@ -42,20 +27,6 @@ def test_rows_that_are_no_cases_are_listed_and_the_others_are_judged(metric_clie
     assert [row["sample_id"] for row in answer["results"]] == ["row-1", "q1", "q1"]
     assert [row["case"] for row in answer["unread"]] == [2, 3, 4, 6]
     assert "input as question" in answer["notice"]
-
-
-def test_failures_are_rows(tmp_path):
-    """Where a judgement fails or is not defined, the status is 200 and the row says so."""
-
-    def answer(messages):
-        return ValueError("It broke.") if "Bob" in str(messages[-1].content) else {"reason": "Good.", "value": 1}
-
-    client = client_of(app_of(tmp_path, {"scripted": ScriptedJudge(answer)}))
-    cases = [CASE, {**CASE, "id": "q2", "answer": "Bob."}, {"id": "q3", "question": "Who?"}]
-    response = ask(client, cases, ["correctness"])
-    outcomes = [row["outcome"] for row in response.json()["results"]]
-    assert (response.status_code, [outcome["status"] for outcome in outcomes]) == (200, ["scored", "failed", "skipped"])
-    assert outcomes[1]["error"]["kind"] == "error"
 
 
 def test_judges_are_chosen_by_name(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import KEY
 
-from greval.serve.logs import LOGGING, JsonLines
+from greval.serve.logs import JsonLines
 
 
 def format_record(message, *arguments, error=None, **fields):
@@ -52,9 +52,3 @@ def test_an_exception_is_logged_without_its_message(text):
 def test_keys_are_redacted():
     """A key in a message is not written."""
     assert KEY not in json.dumps(format_record("judge: %s", KEY))
-
-
-def test_the_configuration_can_be_applied():
-    """Every logger writes through the formatter to stderr, and not a second time through the root logger."""
-    assert LOGGING["formatters"]["json"]["()"] == f"{JsonLines.__module__}.JsonLines"
-    assert all(logger["handlers"] == ["stderr"] and not logger["propagate"] for logger in LOGGING["loggers"].values())

@@ -11,14 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-import typer
 from served_runs import ended, rows, started, uploaded
 from serving import server_process
 from shell_app import KEY
-from typer.testing import CliRunner
 from waiting import SECONDS, until
 
-from greval.cli.serve import serve
 from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
@@ -60,15 +57,6 @@ def test_without_the_packages_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"uvicorn is not installed: pip install 'greval\[server\]'"):
         run_server(ServerSettings())
-
-
-def test_names_of_judges_are_told_apart():
-    """Two judges of one name are refused; docs/server.md has each option and variable, see test_docs.py."""
-    command = typer.Typer()
-    command.command()(serve)
-    wrong = CliRunner().invoke(command, ["--judge", "a=openai:x", "--judge", "a=openai:y"])
-    assert isinstance(wrong.exception, GrevalError)
-    assert "NAME=MODEL" in str(wrong.exception)
 
 
 def test_the_command_serves(tmp_path):

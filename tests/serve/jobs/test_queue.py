@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import pytest
 
 from greval.serve.jobs.queue import (
-    LEFTOVER_SECONDS,
     ORPHAN_SECONDS,
     SPEC_FILE,
     STATE_FILE,
@@ -24,7 +23,6 @@ from greval.serve.jobs.queue import (
     is_run_folder,
     read_job_spec,
     read_job_state,
-    remove_leftovers,
     remove_run_folder,
     write_job_state,
 )
@@ -57,7 +55,7 @@ def aged(path, seconds):
 
 
 def test_a_new_run_is_queued_and_a_removed_one_is_gone(tmp_path):
-    """A folder holds what was requested and the newest state; it is not replaced, and nothing half made is beside it."""
+    """A folder holds what was requested and the newest state; it is not replaced, and nothing partial is beside it."""
     folder = tmp_path / "r1"
     create_run_folder(folder, spec_of())
     with pytest.raises(OSError, match="r1"):
@@ -77,18 +75,6 @@ def test_records_that_cannot_be_read_are_none(tmp_path, content):
     for file in (SPEC_FILE, STATE_FILE):
         (tmp_path / file).write_text(content, encoding="utf-8")
     assert read_job_spec(tmp_path) is read_job_state(tmp_path) is None
-
-
-def test_only_old_leftovers_are_removed(tmp_path):
-    """Partial folders of all tenants go away after a day; newer ones, and runs, stay."""
-    old = [tmp_path / ".new-1", tmp_path / "ana" / ".gone-2", tmp_path / ".datasets" / ".new-3"]
-    kept = [tmp_path / ".new-4", tmp_path / "run"]
-    for folder in (*old, *kept):
-        folder.mkdir(parents=True)
-    for folder in (*old, tmp_path / "run"):
-        aged(folder, LEFTOVER_SECONDS + 60)
-    remove_leftovers(tmp_path)
-    assert [folder.exists() for folder in (*old, *kept)] == [False] * 3 + [True] * 2
 
 
 def test_one_lock_at_a_time(tmp_path):

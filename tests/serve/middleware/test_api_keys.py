@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import stat
 import sys
@@ -14,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import logged
-from typer.testing import CliRunner
 
-from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
 from greval.serve.middleware.api_keys import (
     ApiKeys,
@@ -51,27 +48,14 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
         assert (found and found.name, len(compared)) == (name, 5)
 
 
-def test_keys_on_the_command_line(tmp_path):
-    """A key is printed once; the file has its hash only, is its owner's, and names are told apart and checked."""
-    cli, file = CliRunner(), tmp_path / "keys.json"
-    made = cli.invoke(keys_app, ["add", "ana", "--file", str(file)])
-    key = made.stdout.strip()
-    assert key.startswith("greval_")
-    assert len(key) > 45
-    text = file.read_text(encoding="utf-8")
-    assert key not in text
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    listed = cli.invoke(keys_app, ["list"], env={"GREVAL_KEYS": str(file)})
-    assert "ana" in listed.stdout
-    assert key not in listed.stdout
+def test_the_file_of_keys_is_its_owners(tmp_path):
+    """Others cannot read it; a name that is no plain one, or is another's but for its case, is refused."""
+    file = tmp_path / "keys.json"
+    key = add_key(file, "ana")
+    assert (key.startswith("greval_"), len(key) > 45, stat.S_IMODE(file.stat().st_mode)) == (True, True, 0o600)
     for name in ("ANA", "../ana", "", "a" * 65, "-x"):
         with pytest.raises(GrevalError, match="key"):
             add_key(file, name)
-    assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout.endswith(": removed\n")
-    with pytest.raises(GrevalError, match="no key ana; existing keys: none"):
-        remove_keys(file, "ana")
-    with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
-        cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)
 
 
 def test_a_tenant_has_several_keys(tmp_path):
@@ -81,18 +65,14 @@ def test_a_tenant_has_several_keys(tmp_path):
     add_key(file, "bob")
     first, second, _ = read_keys(file).keys
     assert (first.id, first.label, second.label) == (hash_api_key(old)[:8], "laptop", None)
-    with pytest.raises(GrevalError, match=rf"ana has 2 keys; name one with --id \({first.id}, {second.id}\)"):
-        remove_keys(file, "ana")
-    with pytest.raises(GrevalError, match=rf"no key with the id 0; its keys: {first.id}, {second.id}"):
-        remove_keys(file, "ana", key_id="0")
+    for name, key_id in (("ana", None), ("ana", "0"), ("eve", None)):
+        with pytest.raises(GrevalError):
+            remove_keys(file, name, key_id=key_id)
     assert remove_keys(file, "ana", key_id=first.id) == (first,)
-    assert read_keys(file).find_key(old) is None
-    assert read_keys(file).find_key(new).name == "ana"
+    assert (read_keys(file).find_key(old), read_keys(file).find_key(new)) == (None, second)
     add_key(file, "ana")
     assert len(remove_keys(file, "ana", every=True)) == 2
     assert [key.name for key in read_keys(file).keys] == ["bob"]
-    with pytest.raises(GrevalError, match="BOB differs from bob in upper and lower case only"):
-        add_key(file, "BOB")
 
 
 def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
@@ -104,17 +84,6 @@ def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(lambda n: len(remove_keys(file, f"team{n}")), range(23))] == [1] * 23
     assert [key.name for key in read_keys(file).keys] == ["team23"]
-
-
-def test_files_of_older_versions_are_read(tmp_path):
-    """A key with nothing but a name, a hash and a time reads and judges, and does not expire."""
-    file = tmp_path / "keys.json"
-    old = {"name": "ana", "sha256": hash_api_key("greval_x"), "created": "2026-01-02T03:04:05+00:00"}
-    file.write_text(json.dumps({"keys": [old]}), encoding="utf-8")
-    key = read_keys(file).find_key("greval_x")
-    assert (key.name, key.scopes, key.expires, key.label) == ("ana", ("read", "judge"), None, None)
-    add_key(file, "ana")
-    assert read_keys(file).find_key("greval_x") == key
 
 
 @pytest.mark.parametrize(

@@ -40,17 +40,6 @@ def test_nothing_is_put_over_a_metric_of_the_operator(tmp_path):
     assert files(tmp_path) == ["library/shared.yaml"]
 
 
-def test_a_metric_is_made_by_one_of_many_at_once(metric_client, tmp_path):
-    """Of requests for the same name at once one makes it, the others are told; no part of a file is left."""
-    texts = [tone().replace("Courteous.", f"Courteous {n}.") for n in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        answers = [*pool.map(lambda text: create(metric_client, text), texts)]
-    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
-    made = next(n for n, answer in enumerate(answers) if answer.status_code == 201)
-    assert metric_client.get("/v1/metrics/tone").json()["yaml"] == texts[made]
-    assert files(tmp_path) == ["runs/.metrics/tone.yaml"]
-
-
 def test_workers_do_not_write_over_each_other(tmp_path):
     """Of several processes that make the same metric at once one does, as each has a library of its own."""
     ready = Barrier(8)

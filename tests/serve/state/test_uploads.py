@@ -76,13 +76,15 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
     assert [file.name for file in tmp_path.iterdir()] == [found.id]
 
 
-def test_what_a_killed_server_left_half_made_goes_away(tmp_path):
-    """Half a data set or run of yesterday is taken away at the next start; one of now may be another process's work."""
-    old, new = tmp_path / "runs" / "ana" / ".datasets" / ".new-1", tmp_path / "runs" / ".new-2"
-    for folder in (old, new):
+def test_what_a_killed_server_left_half_made_goes_away(runs):
+    """Half a data set or run of a day ago is removed at the next start; one of now may be another process's work."""
+    old = [runs / ".new-1", runs / "ana" / ".gone-2", runs / "ana" / ".datasets" / ".new-3"]
+    kept = [runs / ".new-4", runs / "run"]
+    for folder in (*old, *kept):
         folder.mkdir(parents=True)
-    yesterday = time.time() - 2 * LEFTOVER_SECONDS
-    os.utime(old, (yesterday, yesterday))
-    with serving(tmp_path / "runs"):
-        until(lambda: not old.exists())
-        assert new.exists()
+    then = time.time() - LEFTOVER_SECONDS - 60
+    for folder in (*old, runs / "run"):
+        os.utime(folder, (then, then))
+    with serving(runs):
+        until(lambda: not any(folder.exists() for folder in old))
+        assert all(folder.exists() for folder in kept)
