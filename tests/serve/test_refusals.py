@@ -16,8 +16,8 @@ from greval.testing import ScriptedJudge
 
 RUN, DATA = "RUN", "DATA"
 """Stand for the ids of a finished run and of its data set."""
-SHOWN = 140
-"""The characters of a request that the golden file shows."""
+SHOWN = 160
+"""The characters of a line that the golden file shows: lists of all metrics would change it with each new one."""
 LONG, FEW = "x" * 101, ["x"] * 6
 """More than the server of these tests accepts as a text, and as the items of a case."""
 DRAFT = {"name": "x", "description": "Whether it is polite."}
@@ -205,17 +205,23 @@ def list_requests():
     yield from ((request, kind, content, f"{kind} {content!r}") for request, kind, content in FILES)
 
 
-def list_files(folder):
-    return {
-        path for path in folder.rglob("*") if ".usage" not in path.name and not path.name.endswith(("-shm", "-wal"))
-    }
+def list_stored(runs):
+    """List the runs, data sets, metrics and unfinished files in a folder."""
+    return sorted(path for path in (*runs.iterdir(), *runs.glob(".*/*")) if not path.name.startswith(".usage"))
+
+
+def describe(problem):
+    """Return the lines of a problem: status, code and sentence; then each fault, whose sentence may be another."""
+    yield f"  {problem['status']} {problem['code']}: {problem['detail']}"
+    for fault in problem["faults"][:3]:
+        sentence = "" if fault["message"] in problem["detail"] else f": {fault['message']}"
+        yield f"  {fault['place']} [{fault['code']}]{sentence}"
 
 
 def test_refusals_are_those_of_the_golden_file(server):
     """Each is a problem document without a path of the server; nobody is asked for it, and nothing of it is stored."""
     client, runs, judge, ids = server
-    files, calls = list_files(runs), len(judge.calls)
-    parts = []
+    stored, calls, parts = list_stored(runs), len(judge.calls), []
     for request, kind, content, shown in list_requests():
         method, path = request.split(" ")
         body = content
@@ -226,14 +232,12 @@ def test_refusals_are_those_of_the_golden_file(server):
         assert answer.is_error, (request, shown, answer.text)
         assert answer.headers["content-type"] == "application/problem+json", request
         assert str(runs) not in answer.text, request
-        problem = answer.json()
-        faults = [f"  {fault['place']} [{fault['code']}]: {fault['message']}" for fault in problem["faults"][:3]]
-        said = "\n".join([f"  {problem['status']} {problem['code']}: {problem['detail']}", *faults])
+        text = "\n".join([f"{request} {shown}".rstrip(), *describe(answer.json())])
         for name, value in ids.items():
-            said = said.replace(value, name)
-        parts.append(f"{request} {shown}".rstrip()[:SHOWN] + f"\n{said}\n")
+            text = text.replace(value, name)
+        parts.append("".join(f"{line[:SHOWN]}\n" for line in text.splitlines()))
     same(GOLDEN / "refusals.txt", "\n".join(parts))
-    assert (list_files(runs), len(judge.calls)) == (files, calls)
+    assert (list_stored(runs), len(judge.calls)) == (stored, calls)
 
 
 READABLE = {"input": {"question": "Who?"}, "inputs": [{"question": "Who?"}], "cases": [{"question": "Who?"}]}
