@@ -27,8 +27,8 @@ def test_the_four_kinds(client, tmp_path):
         "application/vnd.apache.parquet": (tmp_path / "a.parquet").read_bytes(),
     }
     for kind, content in files.items():
-        told = client.post("/v1/datasets?name=a", content=content, headers={"Content-Type": kind}).json()
-        assert (told["cases"], told["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
+        info = client.post("/v1/datasets?name=a", content=content, headers={"Content-Type": kind}).json()
+        assert (info["cases"], info["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
 
 
 @pytest.mark.nightly
@@ -37,10 +37,10 @@ def test_columns_of_other_names(tmp_path):
     sent, kind = "nr;frage;gen\nq1;Who?;Ada\n", {"Content-Type": "text/csv"}
     with serving(tmp_path / "runs") as client:
         named = "column=question=frage&column=answer=gen&column=id=nr"
-        told = client.post(f"/v1/datasets?name=a&{named}", content=sent, headers=kind).json()
-        assert (told["cases"], told["columns"]) == (1, {"question": "frage", "answer": "gen", "id": "nr"})
-        assert told["fields"] == {"frage": "question", "gen": "answer", "nr": "id"}
-        run = ended(client, started(client, told["id"], "completeness"))
+        info = client.post(f"/v1/datasets?name=a&{named}", content=sent, headers=kind).json()
+        assert (info["cases"], info["columns"]) == (1, {"question": "frage", "answer": "gen", "id": "nr"})
+        assert info["fields"] == {"frage": "question", "gen": "answer", "nr": "id"}
+        run = ended(client, started(client, info["id"], "completeness"))
         assert run["status"] == "finished"
         (row,) = client.get(f"/v1/runs/{run['id']}/results").json()["results"][:1]
         assert row["sample_id"] == "q1"
@@ -49,9 +49,9 @@ def test_columns_of_other_names(tmp_path):
 def test_rows_that_are_none_stop_no_other(client):
     """A faulty row is told with the data set's name and its line, never with a path of the server."""
     sent = lines(rows(1)) + "{\n" + lines([{"id": "q9", "answer": "no question"}])
-    told = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL).json()
-    assert (told["cases"], told["unread_count"]) == (1, 2)
-    assert [one["place"] for one in told["unread"]] == ["mine:2", "mine:3"]
+    info = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL).json()
+    assert (info["cases"], info["unread_count"]) == (1, 2)
+    assert [row["place"] for row in info["unread"]] == ["mine:2", "mine:3"]
 
 
 @pytest.mark.nightly
@@ -60,9 +60,9 @@ def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
     large = {"id": "long", "question": "a" * 21}, {"id": "many", "question": "Who?", "retrieved_contexts": ["a"] * 4}
     judge = ScriptedJudge([YES])
     with serving(tmp_path / "runs", limits=ServerLimits(text=20, items=3)) as client:
-        told = client.post("/v1/datasets?name=a", content=lines([*rows(2), *large]), headers=JSONL).json()
-        assert (told["cases"], told["unread_count"]) == (2, 2)
-        assert told["unread"] == [
+        info = client.post("/v1/datasets?name=a", content=lines([*rows(2), *large]), headers=JSONL).json()
+        assert (info["cases"], info["unread_count"]) == (2, 2)
+        assert info["unread"] == [
             {"place": "a:3", "message": "question: holds 21 characters, at most 20 are allowed (text)"},
             {"place": "a:4", "message": "chunks: holds 4, at most 3 are allowed (items)"},
         ]
@@ -70,7 +70,7 @@ def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
         before = uploaded(client, [{"id": "s", "question": "Who?", "answer": "a", "expected_answer": "a"}])
         run = ended(client, started(client, before))
         assert (run["status"], len(judge.calls)) == ("finished", 1)
-        run = ended(client, started(client, told["id"], "completeness"))
+        run = ended(client, started(client, info["id"], "completeness"))
         assert (run["status"], len(judge.calls)) == ("failed", 1)
         assert "question: holds 9 characters, at most 8 are allowed (text)" in run["why"]
 
@@ -78,9 +78,9 @@ def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
 def test_a_row_without_content_is_no_case(client):
     """A row whose question is empty and that holds nothing else is an unread row; an answer alone can be judged."""
     sent = [{"question": ""}, {"question": " ", "tags": {"a": "b"}, "method": "m"}, {"question": "", "answer": "Ada"}]
-    told = client.post("/v1/datasets?name=a", content=lines([*rows(1), *sent]), headers=JSONL).json()
-    assert (told["cases"], [one["place"] for one in told["unread"]]) == (2, ["a:2", "a:3"])
-    assert told["unread"][0]["message"].startswith("question: is empty")
+    info = client.post("/v1/datasets?name=a", content=lines([*rows(1), *sent]), headers=JSONL).json()
+    assert (info["cases"], [row["place"] for row in info["unread"]]) == (2, ["a:2", "a:3"])
+    assert info["unread"][0]["message"].startswith("question: is empty")
 
 
 def test_a_file_that_is_too_large_leaves_nothing(runs):

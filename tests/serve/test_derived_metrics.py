@@ -28,10 +28,10 @@ def answer(messages):
     texts = [part.split("\n")[1] for part in messages[-1].text.split("<item ")[1:]]
     if not texts:
         return {"reason": "It names her.", "value": 1}
-    found = ["Relevant" if "Ada" in text else "Irrelevant" for text in texts]
+    values = ["Relevant" if "Ada" in text else "Irrelevant" for text in texts]
     return {
         "judgements": [
-            {"item": n, "reason": "r", "value": value, "recommendations": "-"} for n, value in enumerate(found, 1)
+            {"item": n, "reason": "r", "value": verdict, "recommendations": "-"} for n, verdict in enumerate(values, 1)
         ]
     }
 
@@ -55,7 +55,7 @@ def test_a_formula_is_saved_and_used(client):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "part", "place"),
+    ("old", "new", "part", "start"),
     [
         ("latency <= 2", "lat ** 2", "faults", "yaml:3: formula"),
         ('">= 0.7"', '"0.7"', "faults", "yaml:4: pass"),
@@ -64,12 +64,12 @@ def test_a_formula_is_saved_and_used(client):
         ("correctness if latency <= 2 else", "latency +", "warnings", "yaml:3: formula: column 1: mixes"),
     ],
 )
-def test_a_check_of_a_formula_has_lines(client, old, new, part, place):
+def test_a_check_of_a_formula_has_lines(client, old, new, part, start):
     """Faults, names that do not exist and mixed scales, which are a warning, have the line of their place."""
     check = client.post("/v1/metrics/check", json={"yaml": FORMULA.replace(old, new)}).json()
     (entry,) = check[part]
     assert (check["ok"], check["content"]["name"]) == (part == "warnings", "usable")
-    assert (entry if part == "warnings" else entry["place"]).startswith(place)
+    assert (entry if part == "warnings" else entry["place"]).startswith(start)
 
 
 def test_a_metric_that_a_formula_reads_is_not_deleted(client):

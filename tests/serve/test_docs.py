@@ -63,8 +63,8 @@ def test_every_address_is_told():
 def test_every_problem_is_told():
     """Each problem type stands with its status in the page, and the page tells none that does not exist."""
     rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", PAGE, re.MULTILINE)
-    told = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
-    assert told == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
+    documented = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert documented == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
 
 
 def test_every_code_and_every_field_is_told():
@@ -92,10 +92,10 @@ def test_every_setting_of_the_server_is_told():
     """docs/server.md names each option of `greval serve` and the variable of each."""
     page = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
     options = get_command(app).commands["serve"].params
-    assert not [one for option in options for one in option.opts if not re.search(rf"{one}\b", page)]
+    assert not [name for option in options for name in option.opts if not re.search(rf"{name}\b", page)]
     assert not [variable for option in options for variable in _variables(option) if f"`{variable}`" not in page]
 
 
 def _variables(option):
-    given = option.envvar or ()
-    return (given,) if isinstance(given, str) else given
+    variables = option.envvar or ()
+    return (variables,) if isinstance(variables, str) else variables

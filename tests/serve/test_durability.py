@@ -97,7 +97,7 @@ def test_workers_share_runs(judge, tmp_path):
         _worker_on(server, folder).kill()
         judge.latency = 0
         check(client, run, folder, COUNT)
-        ends = [last for last in (one.result() for one in following) if last]
+        ends = [last for last in (stream.result() for stream in following) if last]
     assert ends  # those on the worker that was not killed
     assert set(ends) == {"finished"}
     assert not before.intersection(asked(judge)[calls:])
@@ -123,12 +123,12 @@ def _followed(url: str) -> str | None:
 def _worker_on(server, folder) -> psutil.Process:
     """Give the worker that works on a run: it holds its claim open."""
     claim = str(folder / ".claim")
-    found: list[psutil.Process] = []
+    workers_at_it: list[psutil.Process] = []
 
     def look():
         workers = psutil.Process(server.process.pid).children(recursive=True)
-        found[:] = [one for one in workers if any(file.path == claim for file in one.open_files())]
-        return bool(found)
+        workers_at_it[:] = [worker for worker in workers if any(file.path == claim for file in worker.open_files())]
+        return bool(workers_at_it)
 
     until(look)
-    return found[0]
+    return workers_at_it[0]

@@ -29,11 +29,11 @@ def run(shared_client):
 
 def judge_two_methods(client):
     """Run two metrics on two methods and return the run; one case has a walk."""
-    given = [{**row, "method": method, "tags": {"kind": "x"}} for row in rows(4) for method in ("local", "walk")]
-    given[1]["traversal"] = WALK
-    found = started(client, uploaded(client, given), "token_f1", "correctness")
-    ended(client, found)
-    return found
+    cases = [{**row, "method": method, "tags": {"kind": "x"}} for row in rows(4) for method in ("local", "walk")]
+    cases[1]["traversal"] = WALK
+    run = started(client, uploaded(client, cases), "token_f1", "correctness")
+    ended(client, run)
+    return run
 
 
 def test_the_grid_is_that_of_the_report(shared_client, shared_runs, run):
@@ -42,7 +42,7 @@ def test_the_grid_is_that_of_the_report(shared_client, shared_runs, run):
     with Store.open(shared_runs / run) as store:
         grid = build_case_grid(store)
     assert answer.json() == grid.model_dump(mode="json")
-    assert [(one.metric, one.method) for one in grid.columns] == [
+    assert [(column.metric, column.method) for column in grid.columns] == [
         (metric, method) for metric in ("token_f1", "correctness") for method in ("local", "walk")
     ]
     again = shared_client.get(f"/v1/runs/{run}/grid", headers={"If-None-Match": answer.headers["etag"]})
@@ -84,8 +84,8 @@ def test_a_walk_is_drawn(shared_client, run):
     case = get_json(shared_client, f"/v1/runs/{run}/case", sample_id="q0", method="walk")["case"]
     read = Case.model_validate(case)
     assert answer.text == draw_walk_svg(read.traversal, read.gold, title=read.question)
-    assert "owns <b>" in {"".join(one.itertext()) for one in ET.fromstring(answer.text).iter()}  # noqa: S314 - our own
-    given = {name: case[name] for name in ("question", "traversal", "gold")}
-    sent = shared_client.post("/v1/walk.svg", json={"input": given})
+    assert "owns <b>" in {"".join(element.itertext()) for element in ET.fromstring(answer.text).iter()}  # noqa: S314 - our own
+    fields = {name: case[name] for name in ("question", "traversal", "gold")}
+    sent = shared_client.post("/v1/walk.svg", json={"input": fields})
     assert (sent.status_code, sent.text) == (200, answer.text)
     assert sent.headers["content-security-policy"] == answer.headers["content-security-policy"]

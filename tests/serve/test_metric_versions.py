@@ -30,10 +30,12 @@ def test_each_save_keeps_the_former_text(metric_client):
     """The versions are listed, the current one first, with times and fingerprints; each can be read."""
     for text in texts():
         assert saved(metric_client, text, replace=True).status_code == 201
-    found = listed(metric_client)
-    assert [(one["version"], one["current"]) for one in found] == [(3, True), (2, False), (1, False)]
-    assert len({one["fingerprint"] for one in found}) == 3
-    assert [one["saved"] for one in found] == sorted((one["saved"] for one in found), reverse=True)
+    versions = listed(metric_client)
+    assert [(version["version"], version["current"]) for version in versions] == [(3, True), (2, False), (1, False)]
+    assert len({version["fingerprint"] for version in versions}) == 3
+    assert [version["saved"] for version in versions] == sorted(
+        (version["saved"] for version in versions), reverse=True
+    )
     shown = [metric_client.get(f"/v1/metrics/tone/versions/{n}").json()["yaml"] for n in (1, 2, 3)]
     assert shown == texts()
     gone = metric_client.get("/v1/metrics/tone/versions/4")
@@ -56,7 +58,7 @@ def test_a_version_is_restored_as_a_new_one(metric_client):
     answer = metric_client.post("/v1/metrics/tone/versions/1/restore")
     assert answer.status_code == 200
     assert metric_client.get("/v1/metrics/tone").json()["yaml"] == texts()[0]
-    assert [one["version"] for one in listed(metric_client)] == [4, 3, 2, 1]
+    assert [version["version"] for version in listed(metric_client)] == [4, 3, 2, 1]
     assert metric_client.get("/v1/metrics/tone/versions/3").json()["yaml"] == texts()[2]
 
 
@@ -65,7 +67,7 @@ def test_the_oldest_versions_are_deleted(tmp_path):
     library = MetricLibrary()
     for text in texts(MAX_VERSIONS + 4):
         library.add(tmp_path, parse_metric(text), text, replace=True)
-    numbers = [one.version for one in library.list_versions(tmp_path, "tone")]
+    numbers = [version.version for version in library.list_versions(tmp_path, "tone")]
     assert numbers == [*range(MAX_VERSIONS + 4, 3, -1)]
     assert len([*tmp_path.glob(".versions/tone/*.yaml")]) == MAX_VERSIONS
 
@@ -74,11 +76,11 @@ def test_versions_are_compared_by_lines(metric_client):
     """The lines of two versions, with what was removed and what was added; the new one is the current by default."""
     for text in texts():
         saved(metric_client, text, replace=True)
-    found = metric_client.get("/v1/metrics/tone/versions/1/diff").json()
-    assert (found["old"], found["new"]) == (1, 3)
-    changed = [(one["kind"], one["line"]) for one in found["lines"] if one["kind"] != "same"]
+    comparison = metric_client.get("/v1/metrics/tone/versions/1/diff").json()
+    assert (comparison["old"], comparison["new"]) == (1, 3)
+    changed = [(line["kind"], line["line"]) for line in comparison["lines"] if line["kind"] != "same"]
     assert changed == [("removed", 4), ("added", 4)]
-    assert "".join(f"{one['text']}\n" for one in found["lines"] if one["kind"] != "removed") == texts()[2]
+    assert "".join(f"{line['text']}\n" for line in comparison["lines"] if line["kind"] != "removed") == texts()[2]
     assert metric_client.get("/v1/metrics/tone/versions/1/diff", params={"to": 2}).json()["new"] == 2
     assert metric_client.get("/v1/metrics/tone/versions/1/diff", params={"to": 9}).status_code == 404
 
@@ -116,7 +118,7 @@ def test_deleting_a_metric_deletes_its_versions(metric_client, tmp_path):
     assert metric_client.delete("/v1/metrics/tone").status_code == 204
     assert not [*(tmp_path / "runs").rglob("*.yaml")]
     saved(metric_client, tone())
-    assert [one["version"] for one in listed(metric_client)] == [1]
+    assert [version["version"] for version in listed(metric_client)] == [1]
 
 
 def test_versions_count_in_the_quota_of_the_disk(tmp_path):
@@ -149,7 +151,7 @@ def test_a_check_has_the_lines_of_everything(metric_client):
     uses = "uses: {chunks: {judged_by: nothing_such, as: [Polite]}}\n"
     builds = tone().replace("needs: [answer]", "needs: [answer, chunks]") + uses
     remark = tone().replace("Read the answer.", "Compare it with the expected answer.")
-    for text, part, place in (
+    for text, part, start in (
         (f"\n{remark}", "warnings", "yaml:6: steps.1: cites"),
         ("name: x\nneeds: [answr]\n", "faults", "yaml:2: needs.1"),
         (builds, "faults", "yaml:6: uses"),
@@ -157,7 +159,7 @@ def test_a_check_has_the_lines_of_everything(metric_client):
     ):
         check = metric_client.post("/v1/metrics/check", json={"yaml": text}).json()
         assert check["ok"] == (part == "warnings")
-        assert any(str(entry["place"] if part == "faults" else entry).startswith(place) for entry in check[part]), check
+        assert any(str(entry["place"] if part == "faults" else entry).startswith(start) for entry in check[part]), check
     assert metric_client.post("/v1/metrics/check", json={"yaml": "a: ["}).json()["content"] is None
     assert metric_client.get("/v1/metrics?own=true").json()["metrics"] == []
 

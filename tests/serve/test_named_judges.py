@@ -42,7 +42,7 @@ def test_a_metric_asks_the_judge_that_it_names(client, judges):
     assert client.get("/v1/metrics/exact").json()["judge"] == "openai:good"
     case = {"question": "Who?", "answer": "Ada", "expected_answer": "Ada"}
     answer = client.post("/v1/evaluate", json={"metrics": ["exact", "correctness"], "cases": [case]})
-    assert {one["metric"]: one["judge"] for one in answer.json()["results"]} == {
+    assert {row["metric"]: row["judge"] for row in answer.json()["results"]} == {
         "exact": "openai:good",
         "correctness": "openai:fast",
     }
@@ -85,7 +85,7 @@ def test_only_the_operators_server_of_a_model_is_used(tmp_path):
     """A metric may repeat the address of an offered judge and choose a temperature, but name no other address."""
     judge = Judge("openai:m", base_url="http://127.0.0.1:1/v1")
     service = Service(ServerSettings(runs=tmp_path), {"one": judge}, None)
-    for given in ("openai:m", "{model: 'openai:m', base_url: 'http://127.0.0.1:1/v1'}"):
-        assert service.choose_judge(parse_metric(text(given))) == judge
+    for name in ("openai:m", "{model: 'openai:m', base_url: 'http://127.0.0.1:1/v1'}"):
+        assert service.choose_judge(parse_metric(text(name))) == judge
     warm = service.choose_judge(parse_metric(text("{model: 'openai:m', temperature: 1}")))
     assert warm == judge.model_copy(update={"temperature": 1.0})

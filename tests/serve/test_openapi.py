@@ -78,7 +78,7 @@ def known(_, case):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def ids(tmp_path_factory):
     """Give a server with a judge and an own metric: its address, and the ids of a data set and a run."""
     with (
         over_http({"scripted": ScriptedJudge(draft_or_judge("It names what decides."))}) as judges,
@@ -128,8 +128,8 @@ schema.hook("map_case")(known)
 @pytest.mark.filterwarnings("ignore:Skipped test cases with unsupported payload")  # files that it cannot write
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, suppress_health_check=[*HealthCheck])
-def test_every_operation_is_as_it_is_described(case, place):
+def test_every_operation_is_as_it_is_described(case, ids):
     """No request of any form gives a server's error, or an answer that the document does not tell."""
     if (case.path_parameters or {}).get("id") == THERE:
-        case.path_parameters["id"] = place[case.operation.path.split("/")[2]]
-    case.call_and_validate(base_url=place["url"], session=place["session"])
+        case.path_parameters["id"] = ids[case.operation.path.split("/")[2]]
+    case.call_and_validate(base_url=ids["url"], session=ids["session"])

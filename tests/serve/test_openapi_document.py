@@ -50,7 +50,7 @@ def test_every_route_knows_its_parameters(tmp_path):
     """Each parameter of the document is taken by its route, whatever its value."""
     with client(create_app(ServerSettings(runs=tmp_path))) as asked:
         for method, path, operation in OPERATIONS:
-            names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+            names = [parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
             answer = asked.request(method, path, params=dict.fromkeys(names, "x"))
-            told = answer.json()["faults"] if answer.is_error else ()
-            assert not [fault for fault in told if fault["place"].startswith("query.") and fault["code"] == "unknown"]
+            faults = answer.json()["faults"] if answer.is_error else ()
+            assert not [fault for fault in faults if fault["place"].startswith("query.") and fault["code"] == "unknown"]

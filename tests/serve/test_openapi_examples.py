@@ -63,12 +63,12 @@ class Recorder:
         content = body if body is None or isinstance(body, str) else json.dumps(body)
         response = self.client.request(method, path, content=content, headers={"Content-Type": kind} if body else {})
         assert response.is_success, response.text
-        told = {"request": {kind: steadied(body)}} if body else {}
-        told |= {
+        example = {"request": {kind: steadied(body)}} if body else {}
+        example |= {
             "status": str(response.status_code),
             "response": {"application/json": {**steadied(response.json()), **sure}},
         }
-        self.examples.setdefault(operation, told)
+        self.examples.setdefault(operation, example)
         return response.json()
 
 
@@ -161,9 +161,9 @@ def recorded(folder):
 
 def test_examples_are_true(tmp_path):
     """Each example is what the server answers."""
-    found = recorded(tmp_path / "runs")
-    same(files("greval.serve") / EXAMPLES_FILE, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    assert found.keys() <= OPERATIONS.keys()
+    examples = recorded(tmp_path / "runs")
+    same(files("greval.serve") / EXAMPLES_FILE, json.dumps(examples, indent=1, ensure_ascii=False) + "\n")
+    assert examples.keys() <= OPERATIONS.keys()
 
 
 def test_operations_are_described():

@@ -125,9 +125,9 @@ def test_text_never_becomes_markup():
 
 def test_every_kind_of_failure_says_what_to_do():
     """The page knows what to do for each kind of failure that there is."""
-    told = re.search(r"WHAT_TO_DO = \{(.*?)\n\};", SCRIPTS["js/components/failure_details.js"], re.DOTALL)
-    assert told
-    assert set(re.findall(r"^  (\w+):", told[1], re.MULTILINE)) == set(get_args(FailureKind))
+    table = re.search(r"WHAT_TO_DO = \{(.*?)\n\};", SCRIPTS["js/components/failure_details.js"], re.DOTALL)
+    assert table
+    assert set(re.findall(r"^  (\w+):", table[1], re.MULTILINE)) == set(get_args(FailureKind))
 
 
 def test_files_stay_small():

@@ -33,15 +33,15 @@ STATUS = {
 @pytest.mark.parametrize(("kind", "expected"), STATUS.items())
 def test_each_error_has_a_status(kind, expected):
     """The class of an error decides the status, the subclass before its base."""
-    found = build_problem(kind("cases: no rows"), "r1")
-    assert (found.status, found.request_id, found.detail) == (expected[0], "r1", "cases: no rows")
-    assert (found.code, found.type) == (expected[1], f"urn:greval:problem:{expected[1]}")
-    assert found.title == PROBLEM_TYPES[expected[1]].title
+    problem = build_problem(kind("cases: no rows"), "r1")
+    assert (problem.status, problem.request_id, problem.detail) == (expected[0], "r1", "cases: no rows")
+    assert (problem.code, problem.type) == (expected[1], f"urn:greval:problem:{expected[1]}")
+    assert problem.title == PROBLEM_TYPES[expected[1]].title
 
 
 def test_every_error_of_greval_has_a_status():
     """No class of the error tree is without a status, also those added later."""
-    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, GrevalError)]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GrevalError)]
     assert len(kinds) > 8
     for kind in kinds:
         error = kind.__new__(kind)
@@ -61,9 +61,9 @@ def test_every_code_is_a_problem_type():
 
 def test_secrets_are_redacted_everywhere():
     """A key is shown neither in the detail nor in the faults."""
-    found = build_problem(ServeError("invalid_request", f"body: {KEY}", faults=parse_faults([f"a: {KEY}", "b"])))
-    assert KEY not in found.model_dump_json()
-    assert found.faults[1].message == "b"
+    problem = build_problem(ServeError("invalid_request", f"body: {KEY}", faults=parse_faults([f"a: {KEY}", "b"])))
+    assert KEY not in problem.model_dump_json()
+    assert problem.faults[1].message == "b"
 
 
 def test_many_faults_are_cut(local):

@@ -140,8 +140,8 @@ def test_tokens_and_cost_are_limited(tmp_path, quota):
         with serving(tmp_path / "runs", judges=judges, quotas=quotas(quota)) as client:
             assert client.post("/v1/evaluate", json=ASKED).status_code == 200
             assert client.post("/v1/evaluate", json=ASKED).status_code == 429
-            told = used(client)
-        assert (told["calls/day"], told["tokens/day"] > 1, told["cost/month"] > 0) == (1, True, True)
+            amounts = used(client)
+        assert (amounts["calls/day"], amounts["tokens/day"] > 1, amounts["cost/month"] > 0) == (1, True, True)
 
 
 def test_tenants_have_their_own_quotas_and_see_their_own_use(tmp_path):
@@ -211,15 +211,15 @@ def test_kill_loses_no_call_but_those_in_flight(tmp_path, limits):
             until(lambda: len(judge.bodies) > 40)
             time.sleep(random.Random(7).random() * 0.3)
             server.kill()
-            assert {type(one.exception()) for one in asking}
-        asked = len(judge.bodies)
+            assert {type(request.exception()) for request in asking}
+        calls = len(judge.bodies)
         with server_process(*words, **options) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
-            told = used(client)
-            in_flight = told["calls/day"] - asked if limits else asked - told["calls/day"]
+            amounts = used(client)
+            in_flight = amounts["calls/day"] - calls if limits else calls - amounts["calls/day"]
             assert 0 <= in_flight <= 32
             run = ended(client, started(client, uploaded(client, rows(30))))
             assert run["status"] == "finished"
-            assert used(client)["calls/day"] == told["calls/day"] + len(judge.bodies) - asked
+            assert used(client)["calls/day"] == amounts["calls/day"] + len(judge.bodies) - calls
 
 
 @pytest.mark.parametrize("texts", [(), ("calls=100",)])

@@ -177,13 +177,13 @@ def test_failures_are_rows_and_are_asked_again(tmp_path):
     with serving(tmp_path / "runs", judges={"broken": ScriptedJudge(lambda _: answers[0])}) as client:
         run = started(client, uploaded(client, rows(2)))
         assert ended(client, run)["progress"]["failed"] == 2
-        assert {one["outcome"]["error"]["kind"] for one in all_results(client, run, status="failed")} == {"malformed"}
+        assert {row["outcome"]["error"]["kind"] for row in all_results(client, run, status="failed")} == {"malformed"}
         answers[0] = YES
         client.post(f"/v1/runs/{run}/resume")
         assert ended(client, run)["progress"]["failed"] == 0
         assert len(all_results(client, run)) == 2
         cases = client.get(f"/v1/runs/{run}/cases").json()["cases"]
-    assert sorted(one["sample_id"] for one in cases) == ["q0", "q1"]
+    assert sorted(row["sample_id"] for row in cases) == ["q0", "q1"]
 
 
 @pytest.mark.nightly

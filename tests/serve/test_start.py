@@ -92,8 +92,10 @@ def test_several_workers(tmp_path):
         asked, processes = 1, set()  # the one that waited for the start
         with ThreadPoolExecutor(16) as clients:
             while len(processes) < 2:
-                found = clients.map(lambda _: httpx.get(f"{server.url}/health", timeout=SECONDS).status_code, range(40))
-                assert {*found} == {200}
+                statuses = clients.map(
+                    lambda _: httpx.get(f"{server.url}/health", timeout=SECONDS).status_code, range(40)
+                )
+                assert {*statuses} == {200}
                 asked += 40
                 lines = [json.loads(line) for line in server.log.splitlines()]
                 processes = {line["process"] for line in lines if line.get("route") == "/health"}

@@ -55,9 +55,9 @@ def test_two_lengths_of_a_body(serve):
     head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with serve() as server, connect(server.url) as line:
         line.sendall(head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled)
-        found = heard(line)
-        assert found.startswith(b"HTTP/1.1 400")
-        assert found.count(b"HTTP/1.1") == 1
+        answer = heard(line)
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert answer.count(b"HTTP/1.1") == 1
         assert is_closed(line)
 
 

@@ -35,7 +35,7 @@ def test_a_repeated_request_gives_the_same_run(tmp_path):
         assert again.json()["status"] == "finished"
         other = start(client, dataset, "k2").json()["id"]
         assert other != run
-        assert {one["id"] for one in client.get("/v1/runs").json()["runs"]} == {run, other}
+        assert {info["id"] for info in client.get("/v1/runs").json()["runs"]} == {run, other}
     with serving(tmp_path / "runs") as client:  # the key is on disk
         assert start(client, dataset, "k1").json()["id"] == run
         ended(client, other)

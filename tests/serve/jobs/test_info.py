@@ -29,12 +29,12 @@ def test_a_run_is_followed_to_its_end(tmp_path):
             text = "".join(stream.iter_text())
     parts = [part.split("\n") for part in text.split("\n\n") if part]
     names = [first.removeprefix("event: ") for first, *_ in parts]
-    found = [json.loads(data.removeprefix("data: ")) for _, data in parts]
-    done = [one["done"] for one in found[:-1]]
-    assert (names[-1], found[-1]["status"], found[-1]["id"]) == ("end", "finished", run)
+    events = [json.loads(data.removeprefix("data: ")) for _, data in parts]
+    done = [event["done"] for event in events[:-1]]
+    assert (names[-1], events[-1]["status"], events[-1]["id"]) == ("end", "finished", run)
     assert set(names[:-1]) == {"progress"}
     assert done == sorted(done)
-    assert all(one != following for one, following in pairwise(found))
+    assert all(event != following for event, following in pairwise(events))
     assert 2 <= len(done) <= 20
     assert done[-1] == 60
 
@@ -51,12 +51,12 @@ async def test_a_stream_has_what_is_new():
     looks = iter([info, info, info])
 
     async def look():
-        if found := next(looks, None):
-            return found
+        if next_info := next(looks, None):
+            return next_info
         raise ServeError("run_not_found", "gone")
 
-    told = [(event.event, event.data) async for event in stream_events(look)]
-    assert told == [("progress", info.progress)]
+    events = [(event.event, event.data) async for event in stream_events(look)]
+    assert events == [("progress", info.progress)]
 
 
 async def test_streams_of_a_run_read_it_once(tmp_path):
@@ -64,9 +64,9 @@ async def test_streams_of_a_run_read_it_once(tmp_path):
     folder, watch = tmp_path / "runs" / "mine", RunWatch()
     greval.evaluate(rows(1), [greval.load_metric("exact_match")], out=folder)
     tenant = Tenant("", folder.parent)
-    found = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(50)))
-    assert len({id(info) for info in found}) <= 2
-    assert {info.status for info in found} == {"finished"}
+    infos = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(50)))
+    assert len({id(info) for info in infos}) <= 2
+    assert {info.status for info in infos} == {"finished"}
     shutil.rmtree(folder)
     await asyncio.sleep(POLL_SECONDS)
     gone = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(3)), return_exceptions=True)

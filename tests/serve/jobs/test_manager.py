@@ -19,18 +19,18 @@ def test_two_servers_share_a_queue(tmp_path):
     models = slow(0.01)
     with (
         over_http(models) as judges,
-        serving(tmp_path / "runs", judges=judges) as one,
-        serving(tmp_path / "runs", judges=judges) as other,
+        serving(tmp_path / "runs", judges=judges) as first,
+        serving(tmp_path / "runs", judges=judges) as second,
     ):
-        data = uploaded(one, rows(10))
-        runs = [started((one, other)[n % 2], data, name=f"run{n}", concurrency=2) for n in range(10)]
+        data = uploaded(first, rows(10))
+        runs = [started((first, second)[n % 2], data, name=f"run{n}", concurrency=2) for n in range(10)]
         last = runs[-1]
-        with other.stream("GET", f"/v1/runs/{last}/events") as stream:
+        with second.stream("GET", f"/v1/runs/{last}/events") as stream:
             assert '"status":"finished"' in "".join(stream.iter_text())
         for n, run in enumerate(runs):
-            info = ended((other, one)[n % 2], run)
+            info = ended((second, first)[n % 2], run)
             assert (info["status"], info["progress"]["scored"]) == ("finished", 10)
-            assert len(all_results((other, one)[n % 2], run)) == 10
+            assert len(all_results((second, first)[n % 2], run)) == 10
     assert len(models["slow"].calls) == 100
 
 
@@ -49,7 +49,7 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
         assert client.get(f"/v1/runs/{first}").json()["status"] == "running"
         client.post(f"/v1/runs/{first}/cancel")
         waited(client, last, lambda info: info["status"] == "running")
-        assert [one["name"] for one in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
+        assert [info["name"] for info in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
         assert client.get(f"/v1/runs/{third}/results").status_code == 409
 
 
@@ -75,8 +75,8 @@ def test_long_runs_of_two_tenants_do_not_keep_a_third_waiting(tmp_path):
     headers = {name: {"Authorization": f"Bearer {add_key(keys, name)}"} for name in ("ana", "ben", "eve")}
 
     def begin(client, name, number, count):
-        given = [{**row, "question": f"Who is {name}{number} {row['id']}?"} for row in rows(count)]
-        data = uploaded(client, given, headers=headers[name])
+        cases = [{**row, "question": f"Who is {name}{number} {row['id']}?"} for row in rows(count)]
+        data = uploaded(client, cases, headers=headers[name])
         return started(client, data, concurrency=1, headers=headers[name])
 
     def at_work(name):

@@ -29,8 +29,8 @@ def test_without_keys_other_origins_are_refused(local):
         assert local.post("/v1/echo", json={"text": "a"}, headers=headers).status_code == 403
     other_scheme = {"Origin": "https://127.0.0.1", "Host": "127.0.0.1"}
     assert local.post("/v1/echo", json={"text": "a"}, headers=other_scheme).status_code == 403
-    own = {"Origin": LOCAL, "Host": "127.0.0.1", "Sec-Fetch-Site": "same-origin"}
-    assert local.post("/v1/echo", json={"text": "a"}, headers=own).status_code == 200
+    same_origin = {"Origin": LOCAL, "Host": "127.0.0.1", "Sec-Fetch-Site": "same-origin"}
+    assert local.post("/v1/echo", json={"text": "a"}, headers=same_origin).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
@@ -124,8 +124,8 @@ def test_appointments_are_spread(gaps, ahead, refused):
 )
 def test_requests_are_classified_by_method_and_path(method, path, kind):
     """Only the listed paths are public, cheap, uploads or event streams; any other request is none of them."""
-    found = classify_request(method, path)
-    assert [name for name, holds in found._asdict().items() if holds] == kind.split()
+    kinds = classify_request(method, path)
+    assert [name for name, holds in kinds._asdict().items() if holds] == kind.split()
 
 
 @pytest.mark.parametrize("path", ["/v1/../keys", "/./x", "/v1/a%00b", "/v1/a%5Cb"])

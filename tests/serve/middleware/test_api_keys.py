@@ -33,7 +33,7 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     """Whether the first, the last or no key fits, each is compared with all its letters: time tells nothing."""
     file = tmp_path / "keys.json"
     keys = [add_key(file, f"k{number}") for number in range(5)]
-    known = ApiKeys.model_validate_json(file.read_bytes())
+    stored = ApiKeys.model_validate_json(file.read_bytes())
     compared = []
 
     def watch(_, event, what):
@@ -43,9 +43,9 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     for presented, name in ((keys[0], "k0"), (keys[4], "k4"), ("greval_no", None)):
         compared.clear()
         sys.setprofile(watch)
-        found = known.find_key(presented)
+        key = stored.find_key(presented)
         sys.setprofile(None)
-        assert (found and found.name, len(compared)) == (name, 5)
+        assert (key and key.name, len(compared)) == (name, 5)
 
 
 def test_the_file_of_keys_is_its_owners(tmp_path):
@@ -106,10 +106,10 @@ def test_what_is_no_time_of_expiry(text):
 def test_every_text_of_expiry_is_refused_or_later(text):
     """No text raises another error or gives a time that is over."""
     try:
-        found = parse_expiry(text, NOW)
+        expiry = parse_expiry(text, NOW)
     except GrevalError:
         return
-    assert found > NOW
+    assert expiry > NOW
 
 
 def test_the_last_use_is_written_once_a_minute(tmp_path):

@@ -103,19 +103,19 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
     fault_server.plan = held(release, ok())
     file = tmp_path / "keys.json"
     ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
-    own = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
+    of_bob = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
 
     async def crowd(asked, body, headers, count, served):
         """Send requests until all but those that are served have been refused."""
         sent = [asyncio.create_task(asked.post("/v1/evaluate", json=body, headers=headers)) for _ in range(count)]
-        while sum(one.done() for one in sent) < count - served:  # noqa: ASYNC110 - the server is in another thread
+        while sum(request.done() for request in sent) < count - served:  # noqa: ASYNC110 - the server is in another thread
             await asyncio.sleep(0.01)
         return sent
 
     async def play(server):
         async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
             many = await crowd(asked, ASKED, ana, 40, 12)
-            others = await crowd(asked, own, bob, 20, 4)
+            others = await crowd(asked, of_bob, bob, 20, 4)
             await asyncio.to_thread(until, lambda: server.service.call_limit.waiting_count == 15)
             release.set()
             return await asyncio.gather(*many), await asyncio.gather(*others)

@@ -12,8 +12,8 @@ def test_request_ids(local):
     """A plain id of a client's is kept, any other is replaced; problems carry it too."""
     assert local.get("/health", headers={"X-Request-ID": "trace-1.a"}).headers["x-request-id"] == "trace-1.a"
     for odd in ("a b", "x" * 65, '"><script>', "é"):
-        found = local.get("/health", headers={"X-Request-ID": odd.encode()}).headers["x-request-id"]
-        assert len(found) == 32
+        request_id = local.get("/health", headers={"X-Request-ID": odd.encode()}).headers["x-request-id"]
+        assert len(request_id) == 32
     problem = local.get("/nowhere", headers={"X-Request-ID": "mine"})
     assert problem.json()["request_id"] == "mine"
 

@@ -57,9 +57,9 @@ def get(visit, path, **query):
 
 def read_ranks(grid, metric, method):
     """Return the rank of each sample by a metric for a method."""
-    (column,) = (one for one in grid["columns"] if (one["metric"], one["method"]) == (metric, method))
+    (column,) = (column for column in grid["columns"] if (column["metric"], column["method"]) == (metric, method))
     cells = zip(grid["sample_ids"], column["cells"], strict=True)
-    return {one: None if at < 0 else column["ranks"][at] for one, at in cells}
+    return {sample_id: None if cell < 0 else column["ranks"][cell] for sample_id, cell in cells}
 
 
 def ids(visit):
@@ -87,7 +87,7 @@ def test_shows_every_verdict_in_words(visit, judged):
 def test_the_cases_are_requested_before_the_page_has_loaded(visit, judged):
     """A link to the cases requests them once, and while the page's first module is still on its way."""
     requested = []
-    visit.at.on("request", lambda one: requested.append(one.url) if one.url.endswith("/grid") else None)
+    visit.at.on("request", lambda request: requested.append(request.url) if request.url.endswith("/grid") else None)
 
     def hold_until_requested(route):
         visit.until(lambda: requested)
@@ -104,18 +104,13 @@ def test_sorts_the_worst_first(visit, judged):
     """The first click on a column shows the worst cases first, the second the best; the order is in the address."""
     visit.open(f"runs/{judged}?tab=cases&metric=latency&method=walk")
     head = visit.at.get_by_role("columnheader", name="latency")
-    head.get_by_role("button").click()
-    visit.until(lambda: head.get_attribute("aria-sort") == "ascending")
-    grid = get(visit, f"{judged}/grid")
-    (column,) = (one for one in grid["columns"] if (one["metric"], one["method"]) == ("latency", "walk"))
-    ranks = {one: column["ranks"][at] for one, at in zip(grid["sample_ids"], column["cells"], strict=True)}
-    shown = [ranks[one] for one in ids(visit)]
-    known = [rank for rank in shown if rank is not None]
-    assert shown == [*sorted(known), *[None] * (len(shown) - len(known))]
-    head.get_by_role("button").click()
-    visit.until(lambda: head.get_attribute("aria-sort") == "descending")
-    shown = [ranks[one] for one in ids(visit)]
-    assert shown == [*sorted(known, reverse=True), *[None] * (len(shown) - len(known))]
+    ranks = read_ranks(get(visit, f"{judged}/grid"), "latency", "walk")
+    for order in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        visit.until(lambda order=order: head.get_attribute("aria-sort") == order)
+        shown = [ranks[sample_id] for sample_id in ids(visit)]
+        numbers = sorted((rank for rank in shown if rank is not None), reverse=order == "descending")
+        assert shown == [*numbers, *[None] * (len(shown) - len(numbers))]
     assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
 
 
@@ -146,9 +141,9 @@ def test_searches_all_texts(visit, judged):
     for text in texts:
         visit.press("/")
         visit.at.keyboard.insert_text(text)
-        found = get(visit, f"{judged}/search", q=text)["sample_ids"]
-        assert "q03" in found
-        visit.until(lambda found=found: sorted(ids(visit)) == sorted(found))
+        matches = get(visit, f"{judged}/search", q=text)["sample_ids"]
+        assert "q03" in matches
+        visit.until(lambda matches=matches: sorted(ids(visit)) == sorted(matches))
         visit.press("Escape")
         visit.until(lambda: visit.at.locator(ROWS).count() == 20)
 
@@ -227,40 +222,43 @@ def test_differences_are_an_order(visit, judged, later):
     visit.open(f"runs/{later}?tab=cases&method=walk&beside=run%3A{judged}")
     visit.at.get_by_label("Order").select_option("latency: largest loss first")
     visit.until(lambda: "order=loss" in visit.at.evaluate("location.hash"))
-    grids = {one: get(visit, f"{one}/grid") for one in (judged, later)}
-    ranks = {one: read_ranks(grid, "latency", "walk") for one, grid in grids.items()}
+    before, after = (read_ranks(get(visit, f"{run_id}/grid"), "latency", "walk") for run_id in (judged, later))
     differences = {
-        one: None if None in (rank, other := ranks[judged].get(one)) else rank - other
-        for one, rank in ranks[later].items()
+        sample_id: None if None in (rank, earlier := before.get(sample_id)) else rank - earlier
+        for sample_id, rank in after.items()
     }
-    shown = [differences[one] for one in ids(visit)]
-    known = [one for one in shown if one is not None]
-    assert known
-    assert shown == [*sorted(known), *[None] * (len(shown) - len(known))]
+    shown = [differences[sample_id] for sample_id in ids(visit)]
+    losses = sorted(difference for difference in shown if difference is not None)
+    assert losses
+    assert shown == [*losses, *[None] * (len(shown) - len(losses))]
+
+    def begins_with_gains():
+        return [differences[sample_id] for sample_id in ids(visit)][: len(losses)] == losses[::-1]
+
     visit.at.get_by_label("Order").select_option("latency: largest gain first")
-    visit.until(lambda: [differences[one] for one in ids(visit)][: len(known)] == sorted(known, reverse=True))
+    visit.until(begins_with_gains)
     visit.at.reload()
-    visit.until(lambda: [differences[one] for one in ids(visit)][: len(known)] == sorted(known, reverse=True))
+    visit.until(begins_with_gains)
 
 
 @pytest.mark.nightly
 def test_what_two_runs_do_not_share_is_told(visit, judged):
     """Questions of one run only are counted, those of the other run are linked, and changed definitions are named."""
     texts = ("Courteous.", "Friendly.")
-    found = []
+    runs = []
     for number, text in enumerate(texts):
         body = {"yaml": TONE.format(means=text)}
         made = httpx.post(f"{visit.url}/v1/metrics?replace=true", json=body, timeout=SECONDS)
         assert made.status_code in {200, 201}, made.text
         cases = [{"id": f"t{n}", "question": "Who?", "answer": "Ada"} for n in range(number, number + 9 - 2 * number)]
         content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-        found.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
-    visit.open(f"runs/{found[1]}?tab=cases&beside=run%3A{found[0]}")
+        runs.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
+    visit.open(f"runs/{runs[1]}?tab=cases&beside=run%3A{runs[0]}")
     visit.sees("different definitions of tone_of_two")
     visit.sees("2 questions of tone0 are not in this run")
     visit.at.get_by_role("link", name="t8").click()
-    visit.until(lambda: f"runs/{found[0]}" in visit.at.evaluate("location.hash"))
-    visit.open(f"runs/{found[0]}?tab=cases&beside=run%3A{found[1]}")
+    visit.until(lambda: f"runs/{runs[0]}" in visit.at.evaluate("location.hash"))
+    visit.open(f"runs/{runs[0]}?tab=cases&beside=run%3A{runs[1]}")
     visit.sees("2 questions of this run are not in tone1.")
 
 
@@ -271,8 +269,8 @@ def test_two_answers_are_side_by_side(visit, judged):
     visit.at.wait_for_selector("section.pane .sides")
     pane = visit.text("section.pane")
     for method in ("walk", "local"):
-        found = get(visit, f"{judged}/case", sample_id="q03", method=method)
-        assert found["case"]["answer"].split("\n")[0] in pane
+        shown = get(visit, f"{judged}/case", sample_id="q03", method=method)
+        assert shown["case"]["answer"].split("\n")[0] in pane
     assert visit.at.locator("table.verdict-pairs tbody tr").count() == len(METRICS)
 
 
@@ -299,8 +297,8 @@ def test_long_texts_are_folded(visit):
     """Of a long answer the begin is shown, and all of it on request."""
     answer = f"First. {'word ' * 600}Last."
     content = json.dumps({"id": "long", "question": "Who?", "answer": answer, "usage": {"latency": 1}}).encode()
-    found = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
-    visit.open(f"runs/{found}/case?sample_id=long")
+    run_id = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
+    visit.open(f"runs/{run_id}/case?sample_id=long")
     visit.sees("First.")
     assert "Last." not in visit.text()
     button = visit.at.get_by_role("button", name="Show all")

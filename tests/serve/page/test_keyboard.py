@@ -46,13 +46,13 @@ def test_reads_a_metric_without_a_mouse(visit):
 @pytest.mark.nightly
 def test_every_stop_shows_the_focus(visit):
     """Wherever Tab leads, the focus can be seen."""
-    for place in ("library/correctness", "playground", "new-run", "runs", "compare"):
-        visit.open(place)
+    for view in ("library/correctness", "playground", "new-run", "runs", "compare"):
+        visit.open(view)
         for _ in range(25):
             visit.press("Tab")
             if visit.at.evaluate("document.activeElement === document.body"):
                 break
-            assert visit.at.evaluate(RING), f"{place}: {visit.focus()}"
+            assert visit.at.evaluate(RING), f"{view}: {visit.focus()}"
 
 
 @pytest.mark.nightly

@@ -109,7 +109,7 @@ def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     editor.visit.sees("polite is saved.")
     metric = parse_metric(stored(server, "polite")["yaml"])
     assert metric.pass_if == ">= 1"
-    assert [(one.case.answer, one.value, one.reason) for one in metric.examples] == [
+    assert [(example.case.answer, example.value, example.reason) for example in metric.examples] == [
         ("Go away: now.", "Rude", "It insults.")
     ]
     text = editor.yaml()
@@ -319,8 +319,8 @@ def test_everybody_can_use_it(chromium, server, scheme):
     create(server, "seen")
     create(server, "seen", TEXT.replace("Courteous.", "Friendly."))
     with Visit(chromium, server.url, color_scheme=scheme) as visit:
-        for place, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
-            visit.open(place)
+        for view, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
+            visit.open(view)
             if mode == "YAML":
                 visit.at.get_by_role("radio", name="YAML").check()
                 visit.at.get_by_label("Metric file (YAML)").fill("name: seen\nneeds: [answr]\n")
@@ -328,4 +328,4 @@ def test_everybody_can_use_it(chromium, server, scheme):
             else:
                 visit.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
                 visit.at.get_by_role("button", name="Add an example").click()
-            assert find_violations(visit.at) == [], place
+            assert find_violations(visit.at) == [], view

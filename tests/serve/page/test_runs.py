@@ -116,11 +116,11 @@ def test_says_what_the_judge_was_asked(visit, judged):
     report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
     rows = visit.at.locator("section[aria-labelledby=spending] tbody tr").all_inner_texts()
     expected = [
-        [one["metric"], one["group"], str(one["usage"]["calls"]), f"{one['usage']['input_tokens']:,}"]
-        for one in report["spending"]
+        [entry["metric"], entry["group"], str(entry["usage"]["calls"]), f"{entry['usage']['input_tokens']:,}"]
+        for entry in report["spending"]
     ]
     assert [[cells[0], cells[1], cells[2], cells[4]] for cells in (row.split("\t") for row in rows[:-1])] == expected
-    calls, tokens = (sum(one["usage"][name] for one in report["spending"]) for name in ("calls", "input_tokens"))
+    calls, tokens = (sum(entry["usage"][name] for entry in report["spending"]) for name in ("calls", "input_tokens"))
     assert rows[-1].split("\t")[2:5:2] == [f"{calls:,}", f"{tokens:,}"]
 
 
@@ -144,13 +144,13 @@ def test_opens_a_failing_case(visit, judged):
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
-    told = httpx.get(
+    shown = httpx.get(
         f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
     ).json()
-    for chunk, row in zip(told["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
+    for chunk, row in zip(shown["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
         assert chunk["text"] in row.inner_text()
         assert "It reads as" in row.inner_text()
-    for triple, row in zip(told["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
+    for triple, row in zip(shown["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
         assert triple["object"] in row.inner_text()
     assert "crew-roster" in visit.text("[aria-label='Edges, in order']")
     assert "core/identity found" in visit.text().replace("\n", " ")
@@ -209,8 +209,10 @@ def test_a_comparison_has_one_axis_for_each_unit(visit, judged):
     visit.open(f"compare?run={judged}&baseline=local")
     visit.at.wait_for_selector("table.contrasts")
     bodies = visit.at.locator("table.contrasts tbody")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
-    contrasts = {one["metric"]: one for one in told["contrasts"]}
+    comparison = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
+    ).json()
+    contrasts = {contrast["metric"]: contrast for contrast in comparison["contrasts"]}
     assert bodies.count() == 2  # shares, and seconds
     for body in bodies.all():
         ends = [*map(read_number, body.locator(".interval-axis text").all_text_contents())]
@@ -232,19 +234,19 @@ def test_a_method_without_a_name_can_be_chosen(visit):
     common = {"id": "q", "question": "Who?", "expected_answer": "Ada."}
     rows = [{**common, "answer": "Ada."}, {**common, "answer": "Bob.", "method": "walk"}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows)
-    found = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
-    visit.open(f"compare?run={found}")
+    run_id = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
+    visit.open(f"compare?run={run_id}")
     visit.at.get_by_label("Baseline").select_option(label="(none)")
     visit.sees("walk against (none)")
     assert visit.at.evaluate("location.hash").endswith("baseline=")
-    visit.open(f"runs/{found}?tab=cases")
+    visit.open(f"runs/{run_id}?tab=cases")
     values = visit.at.locator(f"{ROWS} .value-word")
     visit.until(lambda: values.all_inner_texts() == ["1", "0"])
     visit.at.get_by_label("Method").select_option(label="(none)")
     visit.until(lambda: values.all_inner_texts() == ["1"])
     visit.at.get_by_label("Method").select_option(label="all")
     visit.until(lambda: values.count() == 2)
-    visit.open(f"runs/{found}")
+    visit.open(f"runs/{run_id}")
     visit.at.get_by_role("row", name="(none)").locator("[data-label=scored] a").click()
     visit.until(lambda: values.all_inner_texts() == ["1"])
 

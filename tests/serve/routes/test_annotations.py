@@ -31,9 +31,9 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
     client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
     first = get_json(client, "/v1/runs/judged/annotations", limit=5)
     rest = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
-    found = [*first["annotations"], *rest["annotations"]]
+    labels = [*first["annotations"], *rest["annotations"]]
     assert rest["next"] is None
-    assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
+    assert sorted(label["value"] for label in labels) == sorted(["No", *ANA[1:]])
     assert len(read_run_annotations(runs / "judged").annotations) == 8
 
 

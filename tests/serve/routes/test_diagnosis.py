@@ -18,15 +18,15 @@ VERDICTS = "yynnyynn"
 PANEL = (("a", VERDICTS), ("b", VERDICTS), ("c", "yyynnnyy"))
 
 
-def same(found, record, runs):
+def same(shown, record, runs):
     """Compare an answer with the library's record, whose paths are the runs' ids."""
-    assert found == json.loads(record.model_dump_json().replace(f"{runs}/", ""))
+    assert shown == json.loads(record.model_dump_json().replace(f"{runs}/", ""))
 
 
 @pytest.fixture(scope="module")
 def answered(shared_client):
     """Return a run of the metric that decides which answers are right, over right and wrong ones."""
-    given = [
+    cases = [
         {
             "id": f"q{n}",
             "question": f"Who owns {n}?",
@@ -38,7 +38,7 @@ def answered(shared_client):
         }
         for n in range(6)
     ]
-    run = started(shared_client, uploaded(shared_client, given), "fuzzy_containment@0.80")
+    run = started(shared_client, uploaded(shared_client, cases), "fuzzy_containment@0.80")
     ended(shared_client, run)
     return run
 
@@ -68,8 +68,8 @@ def test_a_panel_is_that_of_the_library(shared_client, shared_runs):
     """The figures of several judges are those of `greval panel`."""
     judges = [imported(shared_client, name, values) for name, values in PANEL]
     first, *others = judges
-    found = get_json(shared_client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
-    same(found, panel([shared_runs / run for run in judges], "right", combine="majority"), shared_runs)
+    shown = get_json(shared_client, f"/v1/runs/{first}/panel", run=others, metric="right", combine="majority")
+    same(shown, panel([shared_runs / run for run in judges], "right", combine="majority"), shared_runs)
     people = [{"sample_id": f"q{n}", "metric": "right", "annotator": "ana", "value": "yes"} for n in range(8)]
     shared_client.put(
         f"/v1/runs/{first}/annotations", content=lines(people), headers={"Content-Type": "application/jsonl"}

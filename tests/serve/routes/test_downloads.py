@@ -31,8 +31,8 @@ def run(shared_client):
 
 def judge_two_methods(client):
     """Run a judged and a computed metric on two methods and return the run."""
-    given = rows(5, method="walk", tags={"kind": "a"}) + rows(4, method="local", tags={"kind": "b"})
-    run = started(client, uploaded(client, given), "correctness", "exact_match")
+    cases = rows(5, method="walk", tags={"kind": "a"}) + rows(4, method="local", tags={"kind": "b"})
+    run = started(client, uploaded(client, cases), "correctness", "exact_match")
     assert ended(client, run)["status"] == "finished"
     return run
 

@@ -37,7 +37,7 @@ def save(client, yaml):
 
 
 def read_scores(client, run):
-    return {one["outcome"]["judgements"][0]["number"] for one in all_results(client, run, metric="tone")}
+    return {row["outcome"]["judgements"][0]["number"] for row in all_results(client, run, metric="tone")}
 
 
 @pytest.mark.nightly
@@ -46,21 +46,21 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
     client, run, judge = replayable
     assert "score: 1" in tone() != EDITED
     save(client, EDITED)
-    asked = len(judge.calls)
-    found = replay(client, run, "tone", preview=True)
-    (metric,) = found["replayable"]
-    assert (metric["metric"], metric["results"], found["replayed"], found["refused"]) == ("tone", 3, [], [])
+    calls = len(judge.calls)
+    preview = replay(client, run, "tone", preview=True)
+    (metric,) = preview["replayable"]
+    assert (metric["metric"], metric["results"], preview["replayed"], preview["refused"]) == ("tone", 3, [], [])
     assert metric["changes"] == ["scale.categories.Polite.score"]
     assert read_scores(client, run) == {1.0}
     done = replay(client, run, "tone")
-    assert [(one["metric"], one["changed"], one["missing"]) for one in done["replayed"]] == [("tone", 3, 0)]
-    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, asked)
+    assert [(entry["metric"], entry["changed"], entry["missing"]) for entry in done["replayed"]] == [("tone", 3, 0)]
+    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, calls)
     assert get_json(client, f"/v1/runs/{run}/report")["replayed"] == {"tone": 3}
     progress = get_json(client, f"/v1/runs/{run}")["progress"]
     assert (progress["done"], progress["scored"], progress["failed"]) == (6, 6, 0)
     assert client.post(f"/v1/runs/{run}/resume").status_code == 202
     assert ended(client, run)["status"] == "finished"
-    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, asked)
+    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, calls)
     with Store.open(tmp_path / "runs" / run) as store:
         assert store.count_others() == 0
 
@@ -90,7 +90,7 @@ def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
         assert replay(client, run, preview=True)["refused"] == []
         client.post(f"/v1/runs/{run}/cancel")
         assert ended(client, run)["status"] == "stopped"
-        assert [one["unchanged"] > 0 for one in replay(client, run)["replayed"]] == [True]
+        assert [entry["unchanged"] > 0 for entry in replay(client, run)["replayed"]] == [True]
 
 
 def test_a_run_of_the_command_line_is_replayed(client, runs):

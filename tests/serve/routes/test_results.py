@@ -64,17 +64,17 @@ def test_pages_miss_nothing_while_the_run_writes(tmp_path):
     with serving(tmp_path / "runs", judges=slow(0.02)) as client:
         run = started(client, uploaded(client, rows(60)), concurrency=2)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
-        found, cursor, over = [], None, False
-        while cursor or not over:
-            over = client.get(f"/v1/runs/{run}").json()["status"] == "finished"
+        sample_ids, cursor, finished = [], None, False
+        while cursor or not finished:
+            finished = client.get(f"/v1/runs/{run}").json()["status"] == "finished"
             query = {"limit": 7, **({"cursor": cursor} if cursor else {})}
             page = client.get(f"/v1/runs/{run}/results", params=query).json()
-            if page["next"] is None and not over:  # this page may still grow: it is read again
+            if page["next"] is None and not finished:  # this page may still grow: it is read again
                 time.sleep(0.02)
                 continue
-            found += [one["sample_id"] for one in page["results"]]
+            sample_ids += [row["sample_id"] for row in page["results"]]
             cursor = page["next"]
-    assert sorted(found) == sorted(f"q{n}" for n in range(60))
+    assert sorted(sample_ids) == sorted(f"q{n}" for n in range(60))
 
 
 def test_a_case_with_all_of_its_results(client):

@@ -19,7 +19,7 @@ from greval.serve.settings import ServerLimits
 
 
 @pytest.mark.parametrize(
-    ("case", "place"),
+    ("case", "field"),
     [
         ({"question": "a" * 11}, "0.question"),
         ({"chunks": ["a"] * 3}, "0.chunks"),
@@ -31,15 +31,15 @@ from greval.serve.settings import ServerLimits
         ({"question": "a" * 10, "chunks": ["a", "b"]}, None),
     ],
 )
-def test_what_is_too_large_is_named_with_its_place(case, place):
+def test_what_is_too_large_is_named_with_its_place(case, field):
     """Texts at any depth and lists of items count, also under names of other tools; the limits are allowed."""
     limits = ServerLimits(batch=3, items=2, text=10)
-    if place is None:
+    if field is None:
         check_limits([case] * 3, limits, "cases")
         return
     with pytest.raises(ServeError) as caught:
         check_limits([case], limits, "cases")
-    assert [fault.place for fault in caught.value.faults] == [f"body.cases.{place}"]
+    assert [fault.place for fault in caught.value.faults] == [f"body.cases.{field}"]
 
 
 EDGES = [["Ada", "wrote", "it"], ["it", "a program"]]
@@ -88,10 +88,10 @@ def is_judged(case, metric):
 def list_places(value):
     """List every part of a case with its key, and the keys that could be added."""
     if isinstance(value, dict):
-        within = (one for part in value.values() for one in list_places(part))
+        within = (inner for part in value.values() for inner in list_places(part))
         return [*((value, key) for key in [*value, "other"]), *within]
     if isinstance(value, list):
-        return [*((value, n) for n in range(len(value))), *(one for part in value for one in list_places(part))]
+        return [*((value, n) for n in range(len(value))), *(inner for part in value for inner in list_places(part))]
     return []
 
 

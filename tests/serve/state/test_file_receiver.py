@@ -31,9 +31,9 @@ async def test_the_file_is_what_was_sent(tmp_path_factory, content, cuts):
     """However a body is cut into parts, the file, its size and its hash are those of the whole."""
     edges = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
     path = tmp_path_factory.mktemp("sent") / "cases.jsonl"
-    found = await receive_file(parts_of(*(content[a:b] for a, b in pairwise(edges))), path, 1_000)
+    received = await receive_file(parts_of(*(content[a:b] for a, b in pairwise(edges))), path, 1_000)
     assert path.read_bytes() == content
-    assert (found.bytes, found.sha256) == (len(content), sha256(content).hexdigest())
+    assert (received.bytes, received.sha256) == (len(content), sha256(content).hexdigest())
 
 
 @pytest.mark.parametrize(("size", "refused"), [(100, False), (101, True)])

@@ -72,10 +72,10 @@ def test_replacing_at_once_leaves_one_whole_text(tmp_path):
 
 def test_a_client_keeps_so_many_metrics(metric_client, tmp_path):
     """Where a client has as many metrics as it may, a further one is refused, and one that is there is replaced."""
-    own = tmp_path / "runs" / ".metrics"
-    own.mkdir(parents=True)
+    folder = tmp_path / "runs" / ".metrics"
+    folder.mkdir(parents=True)
     for n in range(MAX_OWN_METRICS):
-        (own / f"m{n}.yaml").write_text(tone(f"m{n}"), encoding="utf-8")
+        (folder / f"m{n}.yaml").write_text(tone(f"m{n}"), encoding="utf-8")
     answer = create(metric_client, tone())
     assert answer.status_code == 409
     assert answer.json()["code"] == "too_many_metrics"

@@ -21,9 +21,11 @@ def metrics_of(folder, judge):
 def test_runnables_and_clients_are_cached(tmp_path):
     """The same metric and judge give the same objects, because they own connections."""
     metrics = metrics_of(tmp_path, ScriptedJudge([YES]))
-    runner, found = metrics.runner, tuple(metrics.find_all(["correctness"]))
-    assert runner.get_runnable(metrics.tenant, None, found) is runner.get_runnable(metrics.tenant, None, found)
-    first, second = (runner.get_clients(metrics.tenant, judge, found) for judge in (None, "scripted"))
+    runner, correctness = metrics.runner, tuple(metrics.find_all(["correctness"]))
+    assert runner.get_runnable(metrics.tenant, None, correctness) is runner.get_runnable(
+        metrics.tenant, None, correctness
+    )
+    first, second = (runner.get_clients(metrics.tenant, judge, correctness) for judge in (None, "scripted"))
     assert first["correctness"] is second["correctness"]
 
 
