@@ -238,6 +238,7 @@ def test_refusals_are_those_of_the_golden_file(server):
         parts.append("".join(f"{line[:SHOWN]}\n" for line in text.splitlines()))
     same(GOLDEN / "refusals.txt", "\n".join(parts))
     assert (list_stored(runs), len(judge.calls)) == (stored, calls)
+    assert client.get(f"/v1/runs/{ids[RUN]}/annotations").json() == {"annotations": [], "next": None}
 
 
 READABLE = {"input": {"question": "Who?"}, "inputs": [{"question": "Who?"}], "cases": [{"question": "Who?"}]}
