@@ -14,11 +14,7 @@ from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
 from greval.serve.state.run_figures import TEXT_INDEX
 
-WALK = {
-    "start_nodes": ["a"],
-    "traversed_edges": [["a", "owns <b>", "b"]],
-    "final_nodes": ["b"],
-}
+WALK = {"start_nodes": ["a"], "traversed_edges": [["a", "owns <b>", "b"]], "final_nodes": ["b"]}
 
 
 @pytest.fixture(scope="module")

@@ -55,8 +55,7 @@ def test_a_metric_asks_the_judge_that_it_names(client, judges):
 
 
 @pytest.mark.parametrize(
-    "judge",
-    ["openai:other", "{model: 'openai:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"],
+    "judge", ["openai:other", "{model: 'openai:other'}", "{model: 'openai:good', base_url: 'http://127.0.0.1:9/v1'}"]
 )
 def test_a_judge_that_is_not_offered_is_refused(client, judges, judge):
     """The text is refused; the check says the same with its line; nothing is asked."""

@@ -12,13 +12,7 @@ import greval.serve
 from greval import errors
 from greval.errors import DataError, DefinitionError, GrevalError, JudgeError, JudgeUnavailableError, StoreError
 from greval.serve.problem_types import PROBLEM_TYPES
-from greval.serve.problems import (
-    MAX_FAULTS,
-    MEDIA_TYPE,
-    ServeError,
-    build_problem,
-    parse_faults,
-)
+from greval.serve.problems import MAX_FAULTS, MEDIA_TYPE, ServeError, build_problem, parse_faults
 
 STATUS = {
     DataError: (422, "invalid_data"),

@@ -6,18 +6,7 @@ import random
 import time
 
 import pytest
-from served_runs import (
-    YES,
-    all_results,
-    ended,
-    over_http,
-    rows,
-    serving,
-    slow,
-    started,
-    uploaded,
-    waited,
-)
+from served_runs import YES, all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
 
 import greval
 from greval.judging.model.judge import Judge

@@ -87,8 +87,7 @@ def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "days"),
-    [("90d", 90), ("12h", 0.5), ("2w", 14), ("2026-11-23", 0.5), ("2026-11-24", 1.5)],
+    ("text", "days"), [("90d", 90), ("12h", 0.5), ("2w", 14), ("2026-11-23", 0.5), ("2026-11-24", 1.5)]
 )
 def test_times_of_expiry(text, days):
     """A duration counts from now; a date is the last day on which the key is valid."""

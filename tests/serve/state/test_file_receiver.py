@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 from greval.serve.problems import ServeError
 from greval.serve.state import file_receiver
-from greval.serve.state.file_receiver import (
-    MAX_LINE_BYTES,
-    MAX_WHOLE_FILE_BYTES,
-    receive_file,
-    report_full_disk,
-)
+from greval.serve.state.file_receiver import MAX_LINE_BYTES, MAX_WHOLE_FILE_BYTES, receive_file, report_full_disk
 
 
 async def parts_of(*parts):
