@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from waiting import SECONDS
 
 
-def test_a_server_that_stops_answers_what_is_in_flight(tmp_path):
+def test_a_stopping_server_answers_requests_in_flight(tmp_path):
     """A request that came before the end gets its answer; a stream without an end is ended."""
     app = made(tmp_path)
 

@@ -57,7 +57,7 @@ async def test_all_together_keep_to_the_limit():
     assert (most["ana"], most["ben"], most["all"]) == (2, 2, 3)
 
 
-async def test_who_stops_waiting_takes_no_turn():
+async def test_a_cancelled_call_takes_no_turn():
     """Cancelled at any moment, before, while and after its turn comes, a call leaves no turn taken."""
     gate, rng = FairCallLimit(2), random.Random(7)
     slot = connected(gate, "ana", 8)

@@ -102,7 +102,7 @@ def test_both_ways_judge_as_a_run_does(tmp_path, fault_server, judge, ending, as
     assert sum(map(float, counts)) == sum(messages.values())  # those of the metrics below too
 
 
-def test_a_request_shares_what_is_equal(tmp_path, fault_server, judge):
+def test_a_request_judges_equal_cases_once(tmp_path, fault_server, judge):
     """Over REST cases of equal content are judged once, and the others say that it cost nothing."""
     cases = [{**ASKED, "id": f"q{n}", "expected_answer": "Ada."} for n in range(6)]
     client = client_of(app_of(tmp_path, {"x": judge}))

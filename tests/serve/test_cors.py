@@ -70,7 +70,7 @@ def test_without_keys_pages_of_other_machines_are_refused_at_the_start(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["*", "app.example", "https://app.example/path", "https://*.example", "null", ""])
-def test_what_is_no_origin_is_refused(text):
+def test_texts_that_are_no_origins_are_refused(text):
     """An origin has a scheme and a host, and no path and no wildcard."""
     with pytest.raises(GrevalError, match="expected an origin"):
         parse_origins([text])

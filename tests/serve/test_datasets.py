@@ -46,7 +46,7 @@ def test_columns_of_other_names(tmp_path):
         assert row["sample_id"] == "q1"
 
 
-def test_rows_that_are_none_stop_no_other(client):
+def test_faulty_rows_stop_no_other(client):
     """A faulty row is told with the data set's name and its line, never with a path of the server."""
     sent = lines(rows(1)) + "{\n" + lines([{"id": "q9", "answer": "no question"}])
     info = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL).json()

@@ -52,7 +52,7 @@ def test_the_command_lines(tmp_path):
     assert '"annotator":"ana"' in done.stdout
 
 
-def test_every_address_is_told():
+def test_every_address_is_documented():
     """Each address with its method stands in the page, and so does each of its parameters."""
     for method, path, operation in OPERATIONS:
         assert [line for line in PAGE.splitlines() if f"`{method} {path}" in line], f"{method} {path}"
@@ -60,14 +60,14 @@ def test_every_address_is_told():
         assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
 
 
-def test_every_problem_is_told():
+def test_every_problem_is_documented():
     """Each problem type stands with its status in the page, and the page tells none that does not exist."""
     rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", PAGE, re.MULTILINE)
     documented = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
     assert documented == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
 
 
-def test_every_code_and_every_field_is_told():
+def test_every_code_and_every_field_is_documented():
     """Each code of a fault stands in the page and in its schema; so does each field of a request for a run."""
     codes = get_args(FaultCode)
     assert not [code for code in codes if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)]
@@ -88,7 +88,7 @@ def test_the_first_request_of_a_reader(tmp_path):
     assert judgement["reason"]
 
 
-def test_every_setting_of_the_server_is_told():
+def test_every_setting_of_the_server_is_documented():
     """docs/server.md names each option of `greval serve` and the variable of each."""
     page = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
     options = get_command(app).commands["serve"].params

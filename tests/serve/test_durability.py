@@ -66,7 +66,7 @@ def check(client, run, folder, count) -> dict:
 
 
 @pytest.mark.nightly
-def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
+def test_sigterm_stores_the_calls_in_flight(judge, tmp_path):
     """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
     with running(judge, tmp_path) as (server, client):
         run = started(client, uploaded(client, rows(COUNT)), concurrency=16)

@@ -41,7 +41,7 @@ def test_a_forecast_is_that_of_the_command(client, tmp_path):
     assert client.get("/v1/runs").json()["runs"] == []
 
 
-def test_metrics_that_fit_are_told_with_the_number_of_cases(client):
+def test_fitting_metrics_are_listed_with_the_number_of_cases(client):
     """Own metrics are among them, those that need a tag too; without metrics nothing else is forecast."""
     assert client.post("/v1/metrics", json={"yaml": TONE}).status_code == 201
     cases = [*rows(2), *rows(3)[2:], {"id": "x", "question": "Why?", "answer": "So.", "tags": {"mood": "calm"}}]

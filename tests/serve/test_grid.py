@@ -54,7 +54,7 @@ def test_words_are_found(shared_client, run):
 
 
 @pytest.mark.nightly
-def test_who_sees_the_cases_searches_by_an_index(shared_client, shared_runs):
+def test_a_search_after_the_grid_uses_an_index(shared_client, shared_runs):
     """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
     run = judge_two_methods(shared_client)
     path, index = f"/v1/runs/{run}/search", shared_runs / run / TEXT_INDEX

@@ -166,7 +166,7 @@ def test_a_judge_drafts_a_metric(tmp_path):
     assert len(judge.calls) == 1
 
 
-def test_a_judge_that_cannot_draft_is_told(tmp_path):
+def test_a_judge_that_cannot_draft_is_a_502(tmp_path):
     """Where no definition came in three tries the judge is at fault; the prompt is not shown."""
     client = client_of(app_of(tmp_path, {"scripted": ScriptedJudge(["no JSON"])}))
     answer = client.post("/v1/metrics/draft", json={"name": "polite", "description": "Whether it is polite."})

@@ -48,7 +48,7 @@ def test_metrics_that_are_built_on_are_added(client):
 
 
 @pytest.mark.nightly
-def test_without_a_judge_what_is_computed_runs(runs):
+def test_without_a_judge_computed_metrics_run(runs):
     """A server without a judge computes; what a judge is needed for is refused with 503."""
     with serving(runs, judges={}) as client:
         data = uploaded(client, rows(2))
@@ -107,7 +107,7 @@ def test_chosen_cases_are_judged_alone(client):
 
 
 @pytest.mark.nightly
-def test_a_judge_that_is_gone_is_told(tmp_path):
+def test_a_run_without_its_judge_fails_and_names_it(tmp_path):
     """A run whose judge the operator took away is failed at the next start, with its name; it can be resumed later."""
     with serving(tmp_path / "runs", judges=slow(0.4)) as client:
         run = started(client, uploaded(client, rows(60)), concurrency=2)

@@ -45,7 +45,7 @@ def test_events_of_a_run_that_is_not_there(client):
     assert (answer.status_code, answer.json()["code"]) == (404, "run_not_found")
 
 
-async def test_a_stream_has_what_is_new():
+async def test_a_stream_sends_changes_only():
     """While nothing is new no event is sent; a run that is taken away ends the stream."""
     info = RunInfo(id="a", name="a", status="running", created=datetime.now(UTC), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])

@@ -40,7 +40,7 @@ def test_a_run_that_breaks_says_why(client, runs):
 
 
 @pytest.mark.nightly
-def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
+def test_an_internal_error_fails_the_run_without_its_message(tmp_path, capfd):
     """What nobody foresaw ends the run as failed; the trace is in the server's log only, and other runs go on."""
     with serving(tmp_path / "runs") as client:
         data = uploaded(client, rows(4))

@@ -149,7 +149,7 @@ def test_searches_all_texts(visit, judged):
 
 
 @pytest.mark.nightly
-def test_draws_only_what_is_in_sight(visit, many):
+def test_draws_only_the_visible_rows(visit, many):
     """Of many cases some dozens are in the document, each with its place among all; the last one can be reached."""
     visit.open(f"runs/{many}?tab=cases")
     visit.at.wait_for_selector(IDS)
@@ -242,7 +242,7 @@ def test_differences_are_an_order(visit, judged, later):
 
 
 @pytest.mark.nightly
-def test_what_two_runs_do_not_share_is_told(visit, judged):
+def test_differences_in_questions_and_definitions_are_shown(visit, judged):
     """Questions of one run only are counted, those of the other run are linked, and changed definitions are named."""
     texts = ("Courteous.", "Friendly.")
     runs = []

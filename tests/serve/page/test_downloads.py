@@ -69,7 +69,7 @@ def test_charts_and_comparisons_are_saved(visit, judged):
 
 
 @pytest.mark.nightly
-def test_a_file_that_cannot_be_written_is_told(visit, judged):
+def test_an_error_of_a_download_is_shown(visit, judged):
     """What the server refuses is shown, and the other files can still be saved."""
     visit.open(f"runs/{judged}")
     visit.expect("Failed to load|ERR_FAILED")

@@ -95,11 +95,11 @@ def places(evil):
     }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_text_stays_text(visit, evil, place):
+@pytest.mark.parametrize("view", PLACES)
+def test_text_stays_text(visit, evil, view):
     """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
-    visit.open(places(evil)[place])
-    if place not in {"runs", "again"}:
+    visit.open(places(evil)[view])
+    if view not in {"runs", "again"}:
         visit.until(lambda: PLAIN in visit.text())
     assert visit.at.evaluate("window.hit") is None
     assert visit.at.locator("img, main script").count() == 0

@@ -31,7 +31,7 @@ from greval.serve.settings import ServerLimits
         ({"question": "a" * 10, "chunks": ["a", "b"]}, None),
     ],
 )
-def test_what_is_too_large_is_named_with_its_place(case, field):
+def test_excess_is_named_with_its_place(case, field):
     """Texts at any depth and lists of items count, also under names of other tools; the limits are allowed."""
     limits = ServerLimits(batch=3, items=2, text=10)
     if field is None:
@@ -119,7 +119,7 @@ def changed_cases(draw):
 @example(case={**FULL, "other_response": None})
 @example(case={**FULL, "tags": {"kind": ""}})
 @example(case={**FULL, "tags": {"kind": 7}})
-def test_the_schema_of_a_metric_accepts_what_is_judged_and_nothing_else(case):
+def test_the_schema_of_a_metric_accepts_exactly_the_judged_cases(case):
     """A case is valid by the schema of a metric exactly if it is read and lacks nothing that the metric needs."""
     for name, metric in METRICS.items():
         assert VALIDATORS[name].is_valid(case) == is_judged(case, metric), name

@@ -23,7 +23,7 @@ from greval.serve.state.uploads import Uploads
 JSONL = {"Content-Type": "application/jsonl"}
 
 
-def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
+def test_a_file_is_stored_as_it_was_sent(client, tmp_path):
     """What is told of a data set is its cases, its bytes and its hash; the file is kept byte for byte."""
     content = lines(rows(3))
     answer = client.post("/v1/datasets?name=mine", content=content, headers=JSONL)
@@ -76,7 +76,7 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
     assert [file.name for file in tmp_path.iterdir()] == [dataset.id]
 
 
-def test_what_a_killed_server_left_half_made_goes_away(runs):
+def test_leftovers_of_a_killed_server_are_removed(runs):
     """Half a data set or run of a day ago is removed at the next start; one of now may be another process's work."""
     old = [runs / ".new-1", runs / "ana" / ".gone-2", runs / "ana" / ".datasets" / ".new-3"]
     remaining = [runs / ".new-4", runs / "run"]
