@@ -46,14 +46,6 @@ def test_columns_of_other_names(tmp_path):
         assert row["sample_id"] == "q1"
 
 
-def test_faulty_rows_stop_no_other(client):
-    """A faulty row is told with the data set's name and its line, never with a path of the server."""
-    sent = lines(rows(1)) + "{\n" + lines([{"id": "q9", "answer": "no question"}])
-    info = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL).json()
-    assert (info["cases"], info["unread_count"]) == (1, 2)
-    assert [row["place"] for row in info["unread"]] == ["mine:2", "mine:3"]
-
-
 @pytest.mark.nightly
 def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
     """A case beyond a limit is an unread row with the limit's name; a run never judges it, whenever it was uploaded."""
@@ -73,14 +65,6 @@ def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
         run = ended(client, started(client, info["id"], "completeness"))
         assert (run["status"], len(judge.calls)) == ("failed", 1)
         assert "question: holds 9 characters, at most 8 are allowed (text)" in run["why"]
-
-
-def test_a_row_without_content_is_no_case(client):
-    """A row whose question is empty and that holds nothing else is an unread row; an answer alone can be judged."""
-    sent = [{"question": ""}, {"question": " ", "tags": {"a": "b"}, "method": "m"}, {"question": "", "answer": "Ada"}]
-    info = client.post("/v1/datasets?name=a", content=lines([*rows(1), *sent]), headers=JSONL).json()
-    assert (info["cases"], [row["place"] for row in info["unread"]]) == (2, ["a:2", "a:3"])
-    assert info["unread"][0]["message"].startswith("question: is empty")
 
 
 def test_a_file_that_is_too_large_leaves_nothing(runs):

@@ -39,12 +39,6 @@ def test_a_run_is_followed_to_its_end(tmp_path):
     assert done[-1] == 60
 
 
-def test_events_of_a_run_that_is_not_there(client):
-    """A run that does not exist is told before the stream begins."""
-    answer = client.get("/v1/runs/nothing/events")
-    assert (answer.status_code, answer.json()["code"]) == (404, "run_not_found")
-
-
 async def test_a_stream_sends_changes_only():
     """While nothing is new no event is sent; a run that is taken away ends the stream."""
     info = RunInfo(id="a", name="a", status="running", created=datetime.now(UTC), progress=Progress(total=2, done=1))
