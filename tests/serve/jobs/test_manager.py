@@ -9,8 +9,19 @@ import pytest
 from served_runs import all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
 from waiting import until
 
+from greval.serve.jobs import manager
 from greval.serve.jobs.turns import MAX_TENANT_JOBS
 from greval.serve.middleware.api_keys import add_key
+
+
+@pytest.mark.nightly
+def test_a_cancel_in_another_process_is_seen(runs):
+    """Cancelled by a process that does not work on it, a run stops within a second."""
+    with serving(runs, judges=slow()) as client:
+        run = started(client, uploaded(client, rows(2_000)), concurrency=1)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
+        manager.JobManager(client.app.state.service).cancel(runs / run)
+        assert ended(client, run)["why"] == "it was cancelled"
 
 
 @pytest.mark.nightly
