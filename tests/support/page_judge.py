@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from drafting_judge import draft_or_judge
+from drafting_judge import DRAFT, asks_for_draft
 from langchain_core.messages import BaseMessage
 
-from greval.judging.drafting.whole import SYSTEM_PROMPT
 from greval.testing import ScriptedJudge
 
 FAULTY = "cannot be judged"
@@ -28,8 +27,8 @@ def page_judge(delay: float = 0.0) -> ScriptedJudge:
 
 def answer_page(messages: Sequence[BaseMessage]) -> dict[str, Any] | str:
     """Answer a request to judge, or to write a metric."""
-    if str(messages[0].content).startswith(SYSTEM_PROMPT.partition(".")[0]):
-        return draft_or_judge("")(messages)
+    if asks_for_draft(messages):
+        return DRAFT
     system, case = str(messages[0].content), str(messages[1].content)
     if FAULTY in case:
         return "I had rather not say."
