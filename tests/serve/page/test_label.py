@@ -120,7 +120,7 @@ def test_a_queue_goes_on(visit, judged):
     visit.open(address)
     visit.sees("3 of 6 labelled")
     assert visit.at.locator(".label-item").get_attribute("aria-label") == name
-    assert all(label_read["suggested"] for label_read in read_labels(visit.url, judged))
+    assert all(row["suggested"] for row in read_labels(visit.url, judged))
 
 
 @pytest.mark.nightly
@@ -159,7 +159,7 @@ def test_labels_go_out_and_in_as_files(visit, judged):
     assert not read_labels(visit.url, judged)
     add("right.csv", f"{rows}{label}q02,walk,correctness,eva,0\n")
     visit.sees("2 labels of right.csv are stored; the run has 2 now.")
-    assert [(label_read["sample_id"], label_read["value"]) for label_read in read_labels(visit.url, judged)] == [
+    assert [(row["sample_id"], row["value"]) for row in read_labels(visit.url, judged)] == [
         ("q01", 1),
         ("q02", 0),
     ]
