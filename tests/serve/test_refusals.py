@@ -241,7 +241,6 @@ def test_refusals_are_those_of_the_golden_file(server):
     assert client.get(f"/v1/runs/{ids[RUN]}/annotations").json() == {"annotations": [], "next": None}
 
 
-READABLE = {"input": {"question": "Who?"}, "inputs": [{"question": "Who?"}], "cases": [{"question": "Who?"}]}
 UNREADABLE = [
     b"", b"{", b"null", b"[]", b'"x"', b"\xff", b"\xff\xfe{", b"[" * 100_000, b'{"input": ' + b"[" * 5_000,
     b'{"a":' * 100_000, b'{"input": {"question": NaN}, "cases": [{"question": NaN}]}',
@@ -254,12 +253,11 @@ UNREADABLE = [
     "path", ["/v1/evaluate", "/v1/metrics", *(f"/metrics/token_f1/{way}" for way in ("invoke", "batch", "stream"))]
 )
 def test_bodies_that_cannot_be_read_are_refused(server, path):
-    """Non-UTF-8, deep, broken or odd bodies are 422 problems, and so is another content type, or 415."""
+    """Non-UTF-8, deep, broken or odd bodies are 422 problems, and bodies of another content type are 415."""
     client, *_ = server
     for body in UNREADABLE:
         answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body[:40]
         assert answer.json()["detail"]
-    body = json.dumps(READABLE).encode()
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"):
-        assert client.post(path, content=body, headers={"Content-Type": kind}).status_code in {415, 422}, kind
+        assert client.post(path, content=b"{}", headers={"Content-Type": kind}).status_code == 415, kind
