@@ -7,32 +7,12 @@ import asyncio
 import httpx
 import pytest
 from serving import served
-from shell_app import client, made
+from shell_app import made
 from starlette.responses import StreamingResponse
 from waiting import SECONDS
 
 
-def test_hooks_run_around_the_requests(tmp_path):
-    """What is to begin begins in order before the first request; what is to end ends in the other order."""
-    app, order = made(tmp_path), []
-
-    def hook(name):
-        async def note():
-            order.append(name)
-
-        return note
-
-    service = app.state.service
-    service.starting += [hook("start 1"), hook("start 2")]
-    service.closing += [hook("end 1"), hook("end 2")]
-    with client(app) as asked:
-        assert order[-2:] == ["start 1", "start 2"]
-        asked.get("/health")
-    assert order[-2:] == ["end 2", "end 1"]
-    assert service.stopping.is_set()
-
-
-def test_a_server_that_stops_answers_what_is_in_flight(tmp_path):
+def test_a_stopping_server_answers_requests_in_flight(tmp_path):
     """A request that came before the end gets its answer; a stream without an end is ended."""
     app = made(tmp_path)
 

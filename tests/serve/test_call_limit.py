@@ -44,12 +44,12 @@ async def test_all_together_keep_to_the_limit():
 
     async def call(slot, name):
         async with slot:
-            for one in ("all", name):
-                flying[one] += 1
-                most[one] = max(most[one], flying[one])
+            for key in ("all", name):
+                flying[key] += 1
+                most[key] = max(most[key], flying[key])
             await asyncio.sleep(0.002)
-            for one in ("all", name):
-                flying[one] -= 1
+            for key in ("all", name):
+                flying[key] -= 1
 
     slots = {name: connected(gate, name, 2) for name in ("ana", "ben")}
     await asyncio.gather(*(call(slots[name], name) for name in slots for _ in range(60)))
@@ -57,7 +57,7 @@ async def test_all_together_keep_to_the_limit():
     assert (most["ana"], most["ben"], most["all"]) == (2, 2, 3)
 
 
-async def test_who_stops_waiting_takes_no_turn():
+async def test_a_cancelled_call_takes_no_turn():
     """Cancelled at any moment, before, while and after its turn comes, a call leaves no turn taken."""
     gate, rng = FairCallLimit(2), random.Random(7)
     slot = connected(gate, "ana", 8)
@@ -103,7 +103,7 @@ def test_gate_loses_no_turn(calls, width):
                 await asyncio.sleep(0.001 if fate else 0)
                 done.append(fate)
 
-        tasks = [asyncio.create_task(call(*one)) for one in calls]
+        tasks = [asyncio.create_task(call(*arguments)) for arguments in calls]
         for fate in (1, 2):
             await asyncio.sleep(0)
             for task, (_, when) in zip(tasks, calls, strict=True):

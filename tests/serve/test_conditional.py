@@ -23,12 +23,12 @@ def asked(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("tags", "expected"),
     [("", False), ("*", True), ('W/"a"', True), ('"a"', True), ('"b", W/"a"', True), ('W/"b"', False), ('"ab"', False)],
 )
-def test_tags_are_compared_weakly(given, expected):
+def test_tags_are_compared_weakly(tags, expected):
     """Each tag of the list counts, whether it is weak or not."""
-    request = Request({"type": "http", "headers": [(b"if-none-match", given.encode())]})
+    request = Request({"type": "http", "headers": [(b"if-none-match", tags.encode())]})
     assert is_not_modified(request, 'W/"a"') == expected
     assert build_etag(b"a") != build_etag(b"b")
 

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import get_args
 
-import pytest
 from served_runs import YES, over_http
 from serving import served
 from typer.main import get_command
@@ -53,33 +52,27 @@ def test_the_command_lines(tmp_path):
     assert '"annotator":"ana"' in done.stdout
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_every_address_is_told(method, path, operation):
-    """Each address with its method stands in the page, and so does each of its parameters and fields."""
-    lines = [line for line in PAGE.splitlines() if f"`{method} {path}" in line]
-    assert lines, f"{method} {path}"
-    names = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
-    assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
+def test_every_address_is_documented():
+    """Each address with its method stands in the page, and so does each of its parameters."""
+    for method, path, operation in OPERATIONS:
+        assert [line for line in PAGE.splitlines() if f"`{method} {path}" in line], f"{method} {path}"
+        names = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
+        assert not [name for name in names if f"`{name}`" not in PAGE and f"{name}=" not in PAGE]
 
 
-def test_every_problem_is_told():
+def test_every_problem_is_documented():
     """Each problem type stands with its status in the page, and the page tells none that does not exist."""
     rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", PAGE, re.MULTILINE)
-    told = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
-    assert told == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
+    documented = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert documented == {(problem.status, code) for code, problem in PROBLEM_TYPES.items()}
 
 
-def test_every_code_of_a_fault_is_told():
-    """Each code of a fault stands in the page and in the schema of a fault."""
-    assert not [
-        code for code in get_args(FaultCode) if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)
-    ]
-
-
-def test_every_field_of_a_run_is_told():
-    """Each field that a run, a probe or an alignment can be asked for with stands in the page."""
-    names = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
-    assert not [name for name in names if f"`{name}`" not in PAGE]
+def test_every_code_and_every_field_is_documented():
+    """Each code of a fault stands in the page and in its schema; so does each field of a request for a run."""
+    codes = get_args(FaultCode)
+    assert not [code for code in codes if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)]
+    fields = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
+    assert not [name for name in fields if f"`{name}`" not in PAGE]
 
 
 def test_the_first_request_of_a_reader(tmp_path):
@@ -95,14 +88,14 @@ def test_the_first_request_of_a_reader(tmp_path):
     assert judgement["reason"]
 
 
-def test_every_setting_of_the_server_is_told():
+def test_every_setting_of_the_server_is_documented():
     """docs/server.md names each option of `greval serve` and the variable of each."""
     page = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
     options = get_command(app).commands["serve"].params
-    assert not [one for option in options for one in option.opts if not re.search(rf"{one}\b", page)]
+    assert not [name for option in options for name in option.opts if not re.search(rf"{name}\b", page)]
     assert not [variable for option in options for variable in _variables(option) if f"`{variable}`" not in page]
 
 
 def _variables(option):
-    given = option.envvar or ()
-    return (given,) if isinstance(given, str) else given
+    variables = option.envvar or ()
+    return (variables,) if isinstance(variables, str) else variables

@@ -66,26 +66,7 @@ def check(client, run, folder, count) -> dict:
 
 
 @pytest.mark.nightly
-def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
-    """Killed in the middle of its cases and started again, it ends the run and asks no finished judgement again."""
-    with running(judge, tmp_path) as (server, client):
-        run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
-        waited(client, run, done(COUNT // 4))
-        server.kill()
-    judge.latency = 0
-    folder = tmp_path / "runs" / run
-    before, calls = judged(folder), judge.calls
-    assert COUNT // 4 <= len(before) < COUNT
-    with running(judge, tmp_path) as (server, client):
-        info = check(client, run, folder, COUNT)
-    after = asked(judge)[calls:]
-    assert not before.intersection(after)
-    assert COUNT <= info["progress"]["usage"]["calls"] <= judge.calls
-    assert judge.calls - COUNT <= 16  # those whose answers were on the way
-
-
-@pytest.mark.nightly
-def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
+def test_sigterm_stores_the_calls_in_flight(judge, tmp_path):
     """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
     with running(judge, tmp_path) as (server, client):
         run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
@@ -116,7 +97,7 @@ def test_workers_share_runs(judge, tmp_path):
         _worker_on(server, folder).kill()
         judge.latency = 0
         check(client, run, folder, COUNT)
-        ends = [last for last in (one.result() for one in following) if last]
+        ends = [last for last in (stream.result() for stream in following) if last]
     assert ends  # those on the worker that was not killed
     assert set(ends) == {"finished"}
     assert not before.intersection(asked(judge)[calls:])
@@ -142,12 +123,12 @@ def _followed(url: str) -> str | None:
 def _worker_on(server, folder) -> psutil.Process:
     """Give the worker that works on a run: it holds its claim open."""
     claim = str(folder / ".claim")
-    found: list[psutil.Process] = []
+    workers_at_it: list[psutil.Process] = []
 
     def look():
         workers = psutil.Process(server.process.pid).children(recursive=True)
-        found[:] = [one for one in workers if any(file.path == claim for file in one.open_files())]
-        return bool(found)
+        workers_at_it[:] = [worker for worker in workers if any(file.path == claim for file in worker.open_files())]
+        return bool(workers_at_it)
 
     until(look)
-    return found[0]
+    return workers_at_it[0]

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from agreed_runs import lines_of, said, write
-from served_runs import ended, get_json, rows, serving, started, two_tenants, uploaded
+from served_runs import ended, get_json, started, uploaded
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
@@ -24,34 +24,26 @@ ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
 BEN = ["Yes", "Yes", "No", "Yes", "No", "Yes", "No", "No"]
 
 
-def compared(client, count=12, shift=1.0) -> str:
-    """Run two methods, of which one takes longer, and give the run's id."""
-    given = [
-        {
-            "id": f"q{n}",
-            "question": "?",
-            "method": method,
-            "usage": {"latency": n / 8 + more},
-            "tags": {"kind": "ab"[n % 2]},
-        }
-        for n in range(count)
+def judge_latency(client, count=12, shift=1.0) -> str:
+    """Run two methods, of which one takes longer, and return the run's id."""
+    cases = [
+        {"id": f"q{n}", "question": "?", "method": method, "usage": {"latency": n / 8 + more}, "tags": {"kind": kind}}
+        for n, kind in enumerate("ab" * (count // 2))
         for method, more in (("local", 0.0), ("walk", shift))
     ]
-    run = started(client, uploaded(client, given), "latency")
+    run = started(client, uploaded(client, cases), "latency")
     assert ended(client, run)["methods"] == ["local", "walk"]
     return run
 
 
 @pytest.fixture(scope="module")
-def two_methods(tmp_path_factory):
-    """Yield a client, the folder of its runs, and a run of two methods that no test changes."""
-    runs = tmp_path_factory.mktemp("served") / "runs"
-    with serving(runs) as client:
-        yield client, runs, compared(client)
+def two_methods(shared_client, shared_runs):
+    """Return a client, the folder of its runs, and a run of two methods that no test changes."""
+    return shared_client, shared_runs, judge_latency(shared_client)
 
 
-def plain(record, folder) -> dict:
-    """Give a record as the server tells it: the run's id in place of its folder."""
+def to_json(record, folder) -> dict:
+    """Return a record as the server shows it: the run's id in place of its folder."""
     return json.loads(record.model_dump_json().replace(str(folder), folder.name))
 
 
@@ -60,90 +52,47 @@ def test_a_report_is_the_library_s_own(two_methods):
     client, runs, run = two_methods
     with Store.open(runs / run) as store:
         for by in ((), ("kind",), ("method", "kind")):
-            assert get_json(client, f"/v1/runs/{run}/report", by=by) == plain(build_report(store, by=by), runs / run)
+            assert get_json(client, f"/v1/runs/{run}/report", by=by) == to_json(build_report(store, by=by), runs / run)
 
 
 def test_a_comparison_is_the_library_s_own(two_methods):
     """Comparing methods, by a tag and against an earlier run, equals the library's figures."""
     client, runs, run = two_methods
-    earlier = compared(client, shift=0.5)
+    earlier = judge_latency(client, shift=0.5)
     path = f"/v1/runs/{run}/compare"
-    here = get_json(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
-    there = compare(runs / run, baseline="local", by="kind", metrics=["latency"], correction="holm", level=0.9)
-    assert here == plain(there, runs / run)
-    assert [one["verdict"] for one in here["contrasts"] if not one["group"]] == ["worse"]
-    (first, *_) = get_json(client, path, baseline="local", metric="latency", questions=2)["contrasts"]
-    assert (first["lost"], first["lost_questions"]) == (12, ["q0", "q1"])
+    shown = get_json(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
+    options = {"baseline": "local", "by": "kind", "metrics": ["latency"], "correction": "holm", "level": 0.9}
+    assert shown == to_json(compare(runs / run, **options), runs / run)
+    assert [contrast["verdict"] for contrast in shown["contrasts"] if not contrast["group"]] == ["worse"]
+    (contrast, *_) = get_json(client, path, baseline="local", metric="latency", questions=2)["contrasts"]
+    assert (contrast["lost"], contrast["lost_questions"]) == (12, ["q0", "q1"])
     against = get_json(client, path, against=earlier)
     assert (against["folder"], against["against"]) == (run, earlier)
 
 
 def test_agreement_and_estimate_are_the_library_s_own(client, runs):
     """With annotations sent as a file, agreement and estimate equal the library's figures."""
-    write(runs / "judged", "right", VERDICTS)
-    sent = [*said("right", "ana", ANA), *said("right", "ben", BEN)]
-    answer = client.put("/v1/runs/judged/annotations", content=lines_of(sent), headers=JSONL)
+    folder, path = write(runs / "judged", "right", VERDICTS), "/v1/runs/judged"
+    labels = lines_of([*said("right", "ana", ANA), *said("right", "ben", BEN)])
+    answer = client.put(f"{path}/annotations", content=labels, headers=JSONL)
     assert (answer.status_code, answer.json()) == (200, {"annotations": 16, "held": 16})
-    path = "/v1/runs/judged"
-    here = get_json(client, f"{path}/agreement", metric="right", people="each")
-    assert here == plain(agreement(runs / "judged", "right", combine="each"), runs / "judged")
-    here = get_json(client, f"{path}/estimate", metric="right", level=0.9)
-    assert here == plain(estimate(runs / "judged", "right", level=0.9), runs / "judged")
+    shown = get_json(client, f"{path}/agreement", metric="right", people="each")
+    assert shown == to_json(agreement(folder, "right", combine="each"), folder)
+    shown = get_json(client, f"{path}/estimate", metric="right", level=0.9)
+    assert shown == to_json(estimate(folder, "right", level=0.9), folder)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "report"),
-        ("GET", "compare"),
-        ("GET", "agreement?metric=right"),
-        ("GET", "results"),
-        ("GET", "cases"),
-        ("GET", "case?sample_id=q1"),
-        ("PUT", "annotations"),
-    ],
-)
-def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, path):
-    """A run that this version cannot read is a 409 that names the run, and no folder of the server."""
+def test_a_log_of_another_version_is_unusable(client, runs):
+    """A run that this version cannot read is a 409, and no folder of the server is named."""
     keep_annotations(write(runs / "judged", "right", VERDICTS), said("right", "ana", ANA))
     with closing(sqlite3.connect(runs / "judged" / FILE)) as log:
         log.execute("PRAGMA user_version = 7")
-    sent = {"content": lines_of(said("right", "ana", ANA)), "headers": JSONL} if method == "PUT" else {}
-    answer = client.request(method, f"/v1/runs/judged/{path}", **sent)
-    assert (answer.status_code, "another version" in answer.text) == (409, True), answer.text
-    assert str(runs) not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        ("compare?baseline=nobody", "nobody"),
-        ("compare?by=no_tag", "no_tag"),
-        ("agreement?metric=latency", "annotations"),
-        ("agreement?metric=no_such", "no_such"),
-        ("estimate?metric=latency", "annotations"),
-        ("compare?level=1", "level"),
-        ("agreement", "metric"),
-    ],
-)
-def test_figures_that_cannot_be_had_are_told(two_methods, path, told):
-    """What the library refuses is 422 with its own words, and names no path of the server."""
-    client, runs, run = two_methods
-    answer = client.get(f"/v1/runs/{run}/{path}")
-    assert (answer.status_code, told in answer.text) == (422, True), answer.text
-    assert str(runs) not in answer.text
-
-
-@pytest.mark.nightly
-def test_runs_of_others_are_no_baseline(tmp_path):
-    """Another key's run cannot be compared against: it is 404, as one that nobody has."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
-        mine = started(client, uploaded(client, rows(2), headers=ben), "exact_match", headers=ben)
-        for run, headers in ((theirs, ana), (mine, ben)):
-            ended(client, run, headers=headers)
-        answer = client.get(f"/v1/runs/{mine}/compare", params={"against": theirs}, headers=ben)
-        assert answer.status_code == 404
+    paths = ("report", "compare", "agreement?metric=right", "results", "cases", "case?sample_id=q1")
+    answers = [client.get(f"/v1/runs/judged/{path}") for path in paths]
+    labels = lines_of(said("right", "ana", ANA))
+    answers.append(client.put("/v1/runs/judged/annotations", content=labels, headers=JSONL))
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(409, "run_unusable")}
+    assert not [answer for answer in answers if str(runs) in answer.text]
 
 
 def test_a_figure_is_new_when_the_run_is(client, runs):

@@ -25,7 +25,7 @@ def spec(tmp_path):
 def test_a_function_of_the_operator_is_a_metric_of_the_server(tmp_path, spec):
     """It is listed, shown, judged within a request, and in a run that restores it by its name."""
     with serving(tmp_path / "runs", metrics=(spec,)) as client:
-        listed = {one["name"]: one for one in client.get("/v1/metrics").json()["metrics"]}
+        listed = {info["name"]: info for info in client.get("/v1/metrics").json()["metrics"]}
         assert listed["length"]["kind"] == "computed"
         assert listed["length"]["origin"] == "library"
         assert client.get("/v1/metrics/length").json()["description"] == "Count the characters."

@@ -80,7 +80,7 @@ def test_a_generated_client_does_the_work(keyed, generated):
             assert time.monotonic() < end
             time.sleep(0.05)
         page = call("runs.list_results", run.id)
-        assert [one.sample_id for one in page.results] == ["q0", "q1", "q2"]
+        assert [row.sample_id for row in page.results] == ["q0", "q1", "q2"]
 
         said = [models.Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(3)]
         stored = call("people.put_annotations", run.id, body=said)

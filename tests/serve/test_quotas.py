@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
+from drafting_judge import draft_or_judge
 from fault_server import FaultServer
 from served_runs import YES, ended, lines, over_http, rows, serving, started, two_tenants, uploaded
 from serving import ASKED, INVOKED, server_process
 from waiting import SECONDS, until
 
-from greval import load_metric
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.records.result import Usage
-from greval.runs.evaluation import evaluate
 from greval.serve.quotas import parse_quota
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import run_server
@@ -27,16 +27,6 @@ from greval.serve.usage_ledger import LEDGER_FILE, UsageLedger
 from greval.testing import ScriptedJudge
 
 JSONL = {"Content-Type": "application/jsonl"}
-WRITTEN = {
-    "needs": ["answer"],
-    "steps": ["Read the answer.", "Weigh its tone."],
-    "instructions": "",
-    "categories": [
-        {"name": "Polite", "means": "It is courteous.", "score": 1},
-        {"name": "Rude", "means": "It insults.", "score": 0},
-    ],
-}
-DRAFTED = {"name": "tone", "description": "Whether the answer is polite."}
 COMPUTED = {**ASKED, "metrics": ["exact_match"]}
 
 
@@ -45,102 +35,101 @@ def quotas(*texts: str):
 
 
 def used(client, headers=None) -> dict[str, float]:
-    """Give what was used by its name, and by the period if it has one."""
-    told = client.get("/v1/usage", headers=headers).json()["amounts"]
-    return {f"{one['name']}/{one['period']}" if one["period"] else one["name"]: one["used"] for one in told}
+    """Return what was used by its name, and by the period if it has one."""
+    amounts = client.get("/v1/usage", headers=headers).json()["amounts"]
+    return {"/".join(filter(None, (amount["name"], amount["period"]))): amount["used"] for amount in amounts}
+
+
+def refused_with(answer):
+    """Return status and code of an answer."""
+    return answer.status_code, answer.json()["code"]
+
+
+PATHS = [
+    ("/v1/evaluate", ASKED),
+    ("/metrics/correctness/invoke", INVOKED),
+    ("/v1/metrics/draft", {"name": "tone", "description": "Whether the answer is polite."}),
+]
+"""Requests that ask a judge."""
 
 
 @pytest.mark.nightly
-def test_all_calls_are_counted_in_one_place(tmp_path):
+def test_all_calls_are_counted_in_one_place(runs):
     """Calls of requests, of LangServe, of drafts and of runs add up in `/v1/usage`, also after a restart."""
-    judge = ScriptedJudge(lambda messages: WRITTEN if "tone" in messages[-1].text else YES)
-    with serving(tmp_path / "runs", judges={"j": judge}) as client:
+    judge = ScriptedJudge(draft_or_judge("It fits."))
+    with serving(runs, judges={"j": judge}) as client:
         assert set(used(client).values()) == {0}
         assert client.post("/v1/evaluate", json=COMPUTED).status_code == 200
         assert used(client)["calls/day"] == 0
-        for path, body in (
-            ("/v1/evaluate", ASKED),
-            ("/metrics/correctness/invoke", INVOKED),
-            ("/v1/metrics/draft", DRAFTED),
-        ):
+        for path, body in PATHS:
             before = len(judge.calls)
             assert client.post(path, json=body).status_code == 200
             assert len(judge.calls) > before
             assert used(client)["calls/day"] == used(client)["calls/month"] == len(judge.calls), path
         ended(client, started(client, uploaded(client, rows(5))))
-        told = used(client)
-        assert told["calls/day"] == len(judge.calls) >= 8
-        assert (told["datasets"], told["runs"], told["tokens/day"] > 0) == (1, 1, True)
-        assert told["disk"] == sum(file.stat().st_size for file in (tmp_path / "runs").rglob("*") if file.is_file())
-        (label,) = (one["label"] for one in client.get("/v1/judges").json()["judges"])
+        amounts = used(client)
+        assert amounts["calls/day"] == len(judge.calls) >= 8
+        assert (amounts["datasets"], amounts["runs"], amounts["tokens/day"] > 0) == (1, 1, True)
+        assert amounts["disk"] == sum(file.stat().st_size for file in runs.rglob("*") if file.is_file())
+        (label,) = (judge["label"] for judge in client.get("/v1/judges").json()["judges"])
         text = client.get("/metrics-exposition").text
         assert f'greval_judge_calls_total{{judge="{label}"}} {len(judge.calls)}.0' in text
-    with serving(tmp_path / "runs", judges={"j": judge}) as client:
+    with serving(runs, judges={"j": judge}) as client:
         assert used(client)["calls/day"] == len(judge.calls)
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [("/v1/evaluate", ASKED), ("/metrics/correctness/invoke", INVOKED), ("/v1/metrics/draft", DRAFTED)],
-)
-def test_calls_beyond_a_quota_are_refused(tmp_path, path, body):
-    """The answer says limit, use, renewal and what to do, with `Retry-After`; nothing is asked, computing goes on."""
+@pytest.mark.parametrize(("path", "body"), PATHS)
+def test_calls_beyond_a_quota_are_refused(runs, path, body):
+    """The answer says limit, use and renewal, with `Retry-After`; nothing is asked, computing goes on."""
     judge = ScriptedJudge([YES])
-    with serving(tmp_path / "runs", judges={"j": judge}, quotas=quotas("calls=1")) as client:
+    with serving(runs, judges={"j": judge}, quotas=quotas("calls=1")) as client:
         assert client.post("/v1/evaluate", json=ASKED).status_code == 200
         now = datetime.now(UTC)
         answer = client.post(path, json=body)
         midnight = now.replace(hour=0, minute=0, second=0) + timedelta(days=1)
-        assert (answer.status_code, answer.json()["code"]) == (429, "quota_reached")
+        assert refused_with(answer) == (429, "quota_reached")
         assert "the quota of 1 call a day is used up (1 call); it renews at" in answer.json()["detail"]
-        assert "ask the operator" in answer.json()["detail"]
         assert 0 < int(answer.headers["retry-after"]) <= (midnight - now).total_seconds() + 1
         assert client.post("/v1/evaluate", json=COMPUTED).status_code == 200
-        asked = {"dataset": uploaded(client, rows(1)), "metrics": ["correctness"]}
-        assert client.post("/v1/runs", json=asked).status_code == 429
-        (amount,) = (one for one in client.get("/v1/usage").json()["amounts"] if one["limit"] is not None)
+        run = {"dataset": uploaded(client, rows(1)), "metrics": ["correctness"]}
+        assert client.post("/v1/runs", json=run).status_code == 429
+        (amount,) = (entry for entry in client.get("/v1/usage").json()["amounts"] if entry["limit"] is not None)
         assert (amount["name"], amount["period"], amount["used"], amount["limit"]) == ("calls", "day", 1, 1)
         assert datetime.fromisoformat(amount["renews"]) > now
     assert len(judge.calls) == 1
 
 
-def test_a_quota_reached_within_a_request_fails_the_other_cases(tmp_path):
-    """What was judged is answered; the others fail with the kind `quota` and the reason, and are not asked about."""
-    for path, body in (
-        ("/v1/evaluate", {"cases": rows(6), "metrics": ["correctness"]}),
-        ("/metrics/correctness/batch", {"inputs": rows(6)}),
-    ):
-        judge = ScriptedJudge([YES])
-        with serving(tmp_path / path.strip("/"), judges={"j": judge}, quotas=quotas("calls=4")) as client:
-            answer = client.post(path, json=body)
-            assert answer.status_code == 200
-            found = answer.json().get("results") or answer.json()["output"]
-            outcomes = [one["outcome"] for one in found]
-            assert [one["status"] for one in outcomes].count("scored") == len(judge.calls) == 4
-            failed = [one["error"] for one in outcomes if one["status"] == "failed"]
-            assert {one["kind"] for one in failed} == {"quota"}
-            assert all("the quota of 4 calls a day is used up" in one["message"] for one in failed)
+@pytest.mark.parametrize(
+    ("path", "body", "rows_field"),
+    [
+        ("/v1/evaluate", {"cases": rows(6), "metrics": ["correctness"]}, "results"),
+        ("/metrics/correctness/batch", {"inputs": rows(6)}, "output"),
+    ],
+)
+def test_a_quota_reached_within_a_request_fails_the_other_cases(runs, path, body, rows_field):
+    """What was judged is answered; the others fail with the kind `quota`, and are not asked about."""
+    judge = ScriptedJudge([YES])
+    with serving(runs, judges={"j": judge}, quotas=quotas("calls=4")) as client:
+        outcomes = [row["outcome"] for row in client.post(path, json=body).json()[rows_field]]
+        assert [outcome["status"] for outcome in outcomes].count("scored") == len(judge.calls) == 4
+        kinds = {outcome["error"]["kind"] for outcome in outcomes if outcome["status"] == "failed"}
+        assert kinds == {"quota"}
 
 
-def test_a_run_stops_in_order_at_a_quota_and_can_be_resumed(tmp_path):
+def test_a_run_stops_in_order_at_a_quota_and_can_be_resumed(runs):
     """The run is stopped with the reason; with a higher quota it judges the rest, and nothing twice."""
     judge = ScriptedJudge([YES])
     with over_http({"j": judge}) as judges:
-        _stop_and_resume(tmp_path, judge, judges)
-
-
-def _stop_and_resume(tmp_path, judge, judges):
-    with serving(tmp_path / "runs", judges=judges, quotas=quotas("calls=7")) as client:
-        run = started(client, uploaded(client, rows(20)), "correctness", "exact_match")
-        info = ended(client, run)
-        assert (info["status"], info["resumable"], len(judge.calls)) == ("stopped", True, 7)
-        assert "the quota of 7 calls a day is used up (7 calls); it renews at" in info["why"]
-        answer = client.post(f"/v1/runs/{run}/resume")
-        assert (answer.status_code, answer.json()["code"]) == (429, "quota_reached")
-    with serving(tmp_path / "runs", judges=judges, quotas=quotas("calls=30")) as client:
-        assert client.post(f"/v1/runs/{run}/resume").status_code == 202
-        assert ended(client, run)["status"] == "finished"
-        assert used(client)["calls/day"] == len(judge.calls) == 20
+        with serving(runs, judges=judges, quotas=quotas("calls=7")) as client:
+            run = started(client, uploaded(client, rows(20)), "correctness", "exact_match")
+            info = ended(client, run)
+            assert (info["status"], info["resumable"], len(judge.calls)) == ("stopped", True, 7)
+            assert "the quota of 7 calls a day is used up (7 calls); it renews at" in info["why"]
+            assert refused_with(client.post(f"/v1/runs/{run}/resume")) == (429, "quota_reached")
+        with serving(runs, judges=judges, quotas=quotas("calls=30")) as client:
+            assert client.post(f"/v1/runs/{run}/resume").status_code == 202
+            assert ended(client, run)["status"] == "finished"
+            assert used(client)["calls/day"] == len(judge.calls) == 20
 
 
 @pytest.mark.parametrize("quota", ["tokens=1", "cost=0.000001/month"])
@@ -151,8 +140,8 @@ def test_tokens_and_cost_are_limited(tmp_path, quota):
         with serving(tmp_path / "runs", judges=judges, quotas=quotas(quota)) as client:
             assert client.post("/v1/evaluate", json=ASKED).status_code == 200
             assert client.post("/v1/evaluate", json=ASKED).status_code == 429
-            told = used(client)
-        assert (told["calls/day"], told["tokens/day"] > 1, told["cost/month"] > 0) == (1, True, True)
+            amounts = used(client)
+        assert (amounts["calls/day"], amounts["tokens/day"] > 1, amounts["cost/month"] > 0) == (1, True, True)
 
 
 def test_tenants_have_their_own_quotas_and_see_their_own_use(tmp_path):
@@ -167,46 +156,42 @@ def test_tenants_have_their_own_quotas_and_see_their_own_use(tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_is_kept_is_limited(tmp_path):
+def test_stored_data_sets_and_runs_are_limited(runs):
     """Beyond the number of data sets or runs a further one is refused (409) until one is deleted."""
-    with serving(tmp_path / "runs", quotas=quotas("datasets=2", "runs=1")) as client:
+    with serving(runs, quotas=quotas("datasets=2", "runs=1")) as client:
         first, _ = uploaded(client, rows(1)), uploaded(client, rows(1))
         answer = client.post("/v1/datasets?name=a", content=lines(rows(1)), headers=JSONL)
-        assert (answer.status_code, answer.json()["code"]) == (409, "quota_full")
-        assert answer.json()["detail"].startswith("the quota of 2 data sets is used up (2 data sets); delete some")
+        assert refused_with(answer) == (409, "quota_full")
         run = started(client, first, "exact_match")
-        asked = {"dataset": first, "metrics": ["exact_match"]}
-        answer = client.post("/v1/runs", json=asked)
-        assert (answer.status_code, answer.json()["code"]) == (409, "quota_full")
+        body = {"dataset": first, "metrics": ["exact_match"]}
+        assert refused_with(client.post("/v1/runs", json=body)) == (409, "quota_full")
         ended(client, run)
         assert client.delete(f"/v1/runs/{run}").status_code == 204
-        assert client.post("/v1/runs", json=asked).status_code == 202
+        assert client.post("/v1/runs", json=body).status_code == 202
         assert client.delete(f"/v1/datasets/{first}").status_code in {204, 409}
 
 
-def test_requests_at_once_keep_to_the_number_together(tmp_path):
+def test_requests_at_once_keep_to_the_number_together(runs):
     """Of ten uploads at once no more are stored than the quota allows."""
-    with serving(tmp_path / "runs", quotas=quotas("datasets=3")) as client, ThreadPoolExecutor(10) as many:
+    with serving(runs, quotas=quotas("datasets=3")) as client, ThreadPoolExecutor(10) as threads:
         content = lines(rows(1))
-        sent = [many.submit(client.post, "/v1/datasets?name=a", content=content, headers=JSONL) for _ in range(10)]
-        codes = [one.result().status_code for one in sent]
-        assert sorted(codes) == [201] * 3 + [409] * 7
+        sent = [threads.submit(client.post, "/v1/datasets?name=a", content=content, headers=JSONL) for _ in range(10)]
+        assert sorted(answer.result().status_code for answer in sent) == [201] * 3 + [409] * 7
         assert used(client)["datasets"] == 3
 
 
-def test_the_disk_is_limited(tmp_path):
+def test_the_disk_is_limited(runs):
     """A file that does not fit in what is left is refused and leaves nothing; nothing starts on a full quota."""
-    with serving(tmp_path / "runs", quotas=quotas("disk=1MB")) as client:
+    with serving(runs, quotas=quotas("disk=1MB")) as client:
         data = uploaded(client, rows(1))
         content = lines([{"question": "a" * 150_000, "id": f"q{n}"} for n in range(7)])
         answer = client.post("/v1/datasets?name=a", content=content, headers=JSONL)
-        assert (answer.status_code, answer.json()["code"]) == (409, "quota_full")
-        assert "the quota of 1.0 MB is used up" in answer.json()["detail"]
+        assert refused_with(answer) == (409, "quota_full")
         assert used(client)["datasets"] == 1
-        assert not [*tmp_path.glob("runs/.datasets/.new-*")]
-        (tmp_path / "runs" / "other").write_bytes(b"\0" * 1024 * 1024)
+        assert not [*runs.glob(".datasets/.new-*")]
+        (runs / "other").write_bytes(b"\0" * 1024 * 1024)
         answer = client.post("/v1/runs", json={"dataset": data, "metrics": ["exact_match"]})
-        assert (answer.status_code, answer.json()["code"]) == (409, "quota_full")
+        assert refused_with(answer) == (409, "quota_full")
 
 
 @pytest.mark.nightly
@@ -226,15 +211,15 @@ def test_kill_loses_no_call_but_those_in_flight(tmp_path, limits):
             until(lambda: len(judge.bodies) > 40)
             time.sleep(random.Random(7).random() * 0.3)
             server.kill()
-            assert {type(one.exception()) for one in asking}
-        asked = len(judge.bodies)
+            assert {type(request.exception()) for request in asking}
+        calls = len(judge.bodies)
         with server_process(*words, **options) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
-            told = used(client)
-            in_flight = told["calls/day"] - asked if limits else asked - told["calls/day"]
+            amounts = used(client)
+            in_flight = amounts["calls/day"] - calls if limits else calls - amounts["calls/day"]
             assert 0 <= in_flight <= 32
             run = ended(client, started(client, uploaded(client, rows(30))))
             assert run["status"] == "finished"
-            assert used(client)["calls/day"] == told["calls/day"] + len(judge.bodies) - asked
+            assert used(client)["calls/day"] == amounts["calls/day"] + len(judge.bodies) - calls
 
 
 @pytest.mark.parametrize("texts", [(), ("calls=100",)])
@@ -251,40 +236,16 @@ def test_a_call_that_is_cancelled_is_counted(tmp_path, texts):
             assert used(client)["calls/day"] >= calls
 
 
-def test_a_call_that_a_cap_refuses_is_not_counted(tmp_path):
-    """The budget of a run and the meter of its tenant count the same calls."""
-
-    class Meter:
-        calls = 0
-
-        def admit_call(self, judge: str) -> None:
-            self.calls += 1
-
-        def withdraw_call(self, judge: str) -> None:
-            self.calls -= 1
-
-        def record_usage(self, judge: str, usage: Usage) -> None:
-            pass
-
-    meter = Meter()
-    run = evaluate(
-        rows(9), [load_metric("correctness")], ScriptedJudge([YES]), out=tmp_path / "r", max_calls=4, meter=meter
-    )
-    assert (run.stopped, meter.calls) == (True, 4)
-
-
-def test_a_ledger_that_cannot_be_written_stops_limited_calls_only(tmp_path, caplog):
+def test_a_ledger_that_cannot_be_written_stops_limited_calls_only(runs, caplog):
     """Without a quota judging goes on; with one no call is made that could not be counted."""
-    runs = tmp_path / "runs"
     (runs / LEDGER_FILE).mkdir(parents=True)
     judge = ScriptedJudge([YES])
-    with serving(runs, judges={"j": judge}) as client:
-        assert client.post("/v1/evaluate", json=ASKED).json()["results"][0]["outcome"]["status"] == "scored"
-    with serving(runs, judges={"j": judge}, quotas=quotas("calls=5")) as client:
-        outcome = client.post("/v1/evaluate", json=ASKED).json()["results"][0]["outcome"]
-        assert (outcome["status"], len(judge.calls)) == ("failed", 1)
-        assert "cannot count its calls" in outcome["error"]["message"]
-    assert str(tmp_path) not in json.dumps(outcome)
+    for texts, status in (((), "scored"), (("calls=5",), "failed")):
+        with serving(runs, judges={"j": judge}, quotas=quotas(*texts)) as client:
+            outcome = client.post("/v1/evaluate", json=ASKED).json()["results"][0]["outcome"]
+            assert (outcome["status"], len(judge.calls)) == (status, 1)
+    assert "cannot count its calls" in outcome["error"]["message"]
+    assert str(runs) not in json.dumps(outcome)
     assert "a call could not be counted" in caplog.text
 
 
@@ -317,9 +278,8 @@ def test_days_and_months_renew(tmp_path):
 )
 def test_texts_that_are_no_quotas(text, message):
     """The error names the option and what is wrong, and shows how to write one."""
-    with pytest.raises(GrevalError, match=message) as caught:
+    with pytest.raises(GrevalError, match=rf"^--quota {re.escape(text)}: .*{message}"):
         parse_quota(text)
-    assert str(caught.value).startswith(f"--quota {text}: ")
 
 
 def test_quotas_that_cannot_hold_stop_the_start(tmp_path, monkeypatch):

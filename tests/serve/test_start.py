@@ -6,23 +6,19 @@ import json
 import re
 import socket
 import stat
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-import typer
 from served_runs import ended, rows, started, uploaded
-from serving import SERVER, server_process
+from serving import server_process
 from shell_app import KEY
-from typer.testing import CliRunner
 from waiting import SECONDS, until
 
 from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
-from greval.serve.commands.serve import serve
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, open_socket, run_server
 
@@ -43,23 +39,15 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
         app()
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("nope:x", "judge 'nope:x': LangChain knows no such provider"),
-        ("openai:x", "judge 'openai:x': set OPENAI_API_KEY"),
-        ("local:nope", "local model 'nope' is not known"),
-        ("local:/nowhere/x.gguf", "model file /nowhere/x.gguf: No such file"),
-    ],
-)
-def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, name, told):
+@pytest.mark.parametrize("name", ["nope:x", "openai:x", "local:nope", "local:/nowhere/x.gguf"])
+def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, name):
     """As by `greval evaluate`: no client has to be told first; nothing is made before."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)}
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     nowhere = ServerSettings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
-    with pytest.raises(JudgeError, match=re.escape(told)):
+    with pytest.raises(JudgeError, match=re.escape(name.removeprefix("local:"))):
         run_server(nowhere)
     assert not (tmp_path / "runs").exists()
 
@@ -71,37 +59,15 @@ def test_without_the_packages_the_extra_is_named(monkeypatch):
         run_server(ServerSettings())
 
 
-def test_the_command_refuses_other_addresses_without_keys(tmp_path):
-    """The command ends with 2 and a message, and listens nowhere."""
-    command = [sys.executable, str(SERVER), "--host", "0.0.0.0", "--port", "0"]  # noqa: S104 - what must be refused
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert done.returncode == 2
-    assert "greval keys add" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
-def test_options_and_environment(tmp_path, monkeypatch):
-    """Each setting has an option and a variable, shown by --help; judges are named, and names are told apart."""
-    command = typer.Typer()
-    command.command()(serve)
-    told = CliRunner().invoke(command, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
-    for name in ("HOST", "PORT", "JUDGE", "LIBRARY", "RUNS", "KEYS", "WORKERS", "CALLS", "WAITING", "RATE", "MAX_BODY"):
-        assert f"GREVAL_{name}" in told
-    wrong = CliRunner().invoke(command, ["--judge", "a=openai:x", "--judge", "a=openai:y"])
-    assert isinstance(wrong.exception, GrevalError)
-    assert "NAME=MODEL" in str(wrong.exception)
-
-
 def test_the_command_serves(tmp_path):
     """`python server.py` serves what its options and the environment say, logs JSON, and ends in order."""
     environment = {"GREVAL_JUDGE": "fast=openai:x openai:y", "OPENAI_API_KEY": KEY, "GREVAL_MAX_DEPTH": "3"}
     with server_process(folder=tmp_path, environment=environment) as server:
-        assert httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]], timeout=SECONDS).status_code == 422
-        assert "nested deeper than 3" in httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]], timeout=SECONDS).text
+        refused = httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]], timeout=SECONDS)
+        assert (refused.status_code, "nested deeper than 3" in refused.text) == (422, True)
         assert server.stop() in {0, -15}
     lines = [json.loads(line) for line in server.log.splitlines()]
-    assert [line["status"] for line in lines if line["logger"] == "greval.access"] == [200, 422, 422]
+    assert [line["status"] for line in lines if line["logger"] == "greval.access"] == [200, 422]
     assert KEY not in server.log
 
 
@@ -126,8 +92,10 @@ def test_several_workers(tmp_path):
         asked, processes = 1, set()  # the one that waited for the start
         with ThreadPoolExecutor(16) as clients:
             while len(processes) < 2:
-                found = clients.map(lambda _: httpx.get(f"{server.url}/health", timeout=SECONDS).status_code, range(40))
-                assert {*found} == {200}
+                statuses = clients.map(
+                    lambda _: httpx.get(f"{server.url}/health", timeout=SECONDS).status_code, range(40)
+                )
+                assert {*statuses} == {200}
                 asked += 40
                 lines = [json.loads(line) for line in server.log.splitlines()]
                 processes = {line["process"] for line in lines if line.get("route") == "/health"}

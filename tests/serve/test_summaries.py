@@ -21,8 +21,8 @@ from greval.stats import summarise
 from greval.stats.summary import Summary
 
 METRICS = [
-    Metric(name=f"m{place}", description=name, needs=["answer"], scale=scale)
-    for place, (name, (scale, _)) in enumerate(SCALES.items())
+    Metric(name=f"m{number}", description=name, needs=["answer"], scale=scale)
+    for number, (name, (scale, _)) in enumerate(SCALES.items())
 ]
 NUMBERS = {metric.name: SCALES[metric.description][1] for metric in METRICS}
 FAILED = Failed(error=Failure(kind="timeout", message="late"))
@@ -66,18 +66,18 @@ def test_every_door_gives_the_same_figures(served, rows, by):
             store.append(str(number), result.model_copy(update={"sample_id": f"q{number}"}))
     run = Run(folder, Progress())
     words = ["report", str(folder), "--format", "json", *(word for name in by for word in ("--by", name))]
-    told = CliRunner().invoke(app, words)
+    printed = CliRunner().invoke(app, words)
     answer = client.get(f"/v1/runs/{folder.name}/report", params={"by": by})
     if "kind" in by and not any("kind" in result.tags for result in rows):
         with pytest.raises(DataError, match="no tag 'kind' is there"):
             run.summary(by)
-        assert "no tag 'kind' is there" in str(told.exception)
+        assert "no tag 'kind' is there" in str(printed.exception)
         assert (answer.status_code, "no tag 'kind' is there" in answer.text) == (422, True)
         return
     python = run.summary(by)
     assert python == summarise(run.results(), METRICS, by=by)
-    assert (told.exit_code, answer.status_code) == (0, 200), (told.output, answer.text)
+    assert (printed.exit_code, answer.status_code) == (0, 200), (printed.output, answer.text)
     of_python = [json.loads(summary.model_dump_json()) for summary in python]
-    assert json.loads(told.stdout)["summaries"] == of_python
+    assert json.loads(printed.stdout)["summaries"] == of_python
     assert answer.json()["summaries"] == of_python
-    assert [Summary.model_validate(one) for one in answer.json()["summaries"]] == [*python]
+    assert [Summary.model_validate(summary) for summary in answer.json()["summaries"]] == [*python]

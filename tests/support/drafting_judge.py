@@ -22,5 +22,9 @@ DRAFT = {
 
 def draft_or_judge(reason: str) -> Callable[[Sequence[BaseMessage]], dict[str, Any]]:
     """Give a function that answers with `DRAFT` if a metric is to be written, else with the value 1 for a reason."""
-    drafting = SYSTEM_PROMPT.partition(".")[0]
-    return lambda messages: DRAFT if str(messages[0].content).startswith(drafting) else {"reason": reason, "value": 1}
+    return lambda messages: DRAFT if asks_for_draft(messages) else {"reason": reason, "value": 1}
+
+
+def asks_for_draft(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether a request is to write a metric, not to judge."""
+    return str(messages[0].content).startswith(SYSTEM_PROMPT.partition(".")[0])

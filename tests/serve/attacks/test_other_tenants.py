@@ -20,12 +20,12 @@ END = 30.0
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_stops_nobody_else(name, tmp_path):
     """Another key has its right answers in time; the server stays below 400 MB, and ends in time without orphans."""
-    found = measure_attack(ATTACKS[name], tmp_path)
-    print(f"{name}: {found}")  # noqa: T201 - the figures, for those who look with -s
-    assert not found.attacked.wrong
-    p99 = found.attacked.p99
+    figures = measure_attack(ATTACKS[name], tmp_path)
+    print(f"{name}: {figures}")  # noqa: T201 - the figures, for those who look with -s
+    assert not figures.attacked.wrong
+    p99 = figures.attacked.p99
     assert p99 < SLOWEST or p99 < BUSY * measure_idle(tmp_path / "idle").p99
-    assert found.memory < MEMORY
-    assert found.code in {0, -signal.SIGTERM}
-    assert not found.orphans
-    assert found.end < END
+    assert figures.memory < MEMORY
+    assert figures.code in {0, -signal.SIGTERM}
+    assert not figures.orphans
+    assert figures.end < END

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from served_runs import ended, rows, serving, two_tenants, uploaded
+from served_runs import ended, rows, serving, uploaded
 
 from greval.serve.jobs.idempotency import FOLDER, KEPT_SECONDS, hold_key
 from greval.serve.jobs.queue import RunRequest
@@ -35,80 +35,51 @@ def test_a_repeated_request_gives_the_same_run(tmp_path):
         assert again.json()["status"] == "finished"
         other = start(client, dataset, "k2").json()["id"]
         assert other != run
-        assert {one["id"] for one in client.get("/v1/runs").json()["runs"]} == {run, other}
+        assert {info["id"] for info in client.get("/v1/runs").json()["runs"]} == {run, other}
     with serving(tmp_path / "runs") as client:  # the key is on disk
         assert start(client, dataset, "k1").json()["id"] == run
         ended(client, other)
 
 
 @pytest.mark.nightly
-def test_a_key_belongs_to_one_request(tmp_path):
-    """Another body with the same key is refused, and starts nothing."""
-    with serving(tmp_path / "runs") as client:
-        dataset = uploaded(client, rows(2))
-        ended(client, start(client, dataset, "k1").json()["id"])
-        refused = start(client, dataset, "k1", limit=1)
-        assert (refused.status_code, refused.json()["code"]) == (422, "idempotency_key_reused")
-        assert len(client.get("/v1/runs").json()["runs"]) == 1
-        assert start(client, dataset, "x" * 256).status_code == 422
+def test_a_key_belongs_to_one_request(client):
+    """Another body with the same key is refused, and starts nothing; a refused request leaves its key free."""
+    dataset = uploaded(client, rows(2))
+    assert start(client, "none", "k1").status_code == 404
+    ended(client, start(client, dataset, "k1").json()["id"])
+    refused = start(client, dataset, "k1", limit=1)
+    assert (refused.status_code, refused.json()["code"]) == (422, "idempotency_key_reused")
+    assert len(client.get("/v1/runs").json()["runs"]) == 1
+    assert start(client, dataset, "x" * 256).status_code == 422
 
 
 @pytest.mark.nightly
-def test_requests_at_once_start_one_run(tmp_path):
+def test_requests_at_once_start_one_run(client):
     """Requests with one key that come together get one run."""
-    with serving(tmp_path / "runs") as client, ThreadPoolExecutor(8) as threads:
-        dataset = uploaded(client, rows(2))
+    dataset = uploaded(client, rows(2))
+    with ThreadPoolExecutor(8) as threads:
         answers = [*threads.map(lambda _: start(client, dataset, "k1"), range(8))]
-        assert {answer.status_code for answer in answers} <= {202, 409}
-        (run,) = {answer.json()["id"] for answer in answers if answer.status_code == 202}
-        ended(client, run)
-        assert len(client.get("/v1/runs").json()["runs"]) == 1
-
-
-@pytest.mark.nightly
-def test_keys_of_tenants_are_apart(tmp_path):
-    """Two tenants may use the same key."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        runs = []
-        for who in (ana, ben):
-            dataset = uploaded(client, rows(1), headers=who)
-            runs.append(start(client, dataset, "k1", who).json()["id"])
-            ended(client, runs[-1], who)
-        assert runs[0] != runs[1]
+    assert {answer.status_code for answer in answers} <= {202, 409}
+    (run,) = {answer.json()["id"] for answer in answers if answer.status_code == 202}
+    ended(client, run)
+    assert len(client.get("/v1/runs").json()["runs"]) == 1
 
 
 def test_a_start_that_was_killed_is_made_up_for_once(tmp_path):
-    """If the server was killed before the run was there, the next attempt has the same id."""
-    with hold_key(tmp_path, "k", ASKED, "first-id") as run:
-        assert run == "first-id"
-    with hold_key(tmp_path, "k", ASKED, "second-id") as run:
-        assert run == "first-id"
+    """If the server was killed before the run was there, the next attempt has the same id; a day later another."""
+
+    def attempt(run_id):
+        with hold_key(tmp_path, "k", ASKED, run_id) as held_id:
+            return held_id
+
+    assert [attempt("first-id"), attempt("second-id")] == ["first-id"] * 2
     (file,) = (tmp_path / FOLDER).iterdir()
     file.write_bytes(b'{"asked"')  # killed while it was written
-    with hold_key(tmp_path, "k", ASKED, "third-id") as run:
-        assert run == "third-id"
-
-
-@pytest.mark.nightly
-def test_a_refused_start_may_be_tried_again(tmp_path):
-    """A request that was refused leaves its key free for the next attempt."""
-    with serving(tmp_path / "runs") as client:
-        assert start(client, "none", "k1").status_code == 404
-        assert start(client, "none", "k1").status_code == 404
-        dataset = uploaded(client, rows(1))
-        run = start(client, dataset, "k2")
-        ended(client, run.json()["id"])
-
-
-def test_keys_are_forgotten_after_a_day(tmp_path):
-    """An old key is free again, and its file is gone."""
-    with hold_key(tmp_path, "k", ASKED, "first-id"):
-        pass
+    assert attempt("third-id") == "third-id"
     (file,) = (tmp_path / FOLDER).iterdir()
     old = time.time() - KEPT_SECONDS - 1
     os.utime(file, (old, old))
-    with hold_key(tmp_path, "k", ASKED, "second-id") as run:
-        assert run == "second-id"
+    assert attempt("fourth-id") == "fourth-id"
 
 
 def test_another_request_with_the_key_is_waited_for_a_while(tmp_path):

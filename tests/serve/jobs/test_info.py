@@ -8,7 +8,6 @@ import shutil
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import pytest
 from served_runs import YES, all_results, rows, serving, slow, started, uploaded
 
 import greval
@@ -19,12 +18,6 @@ from greval.serve.jobs.queue import JobSpec, JobState, RunInfo, RunRequest, writ
 from greval.serve.problems import ServeError
 from greval.serve.service import Tenant
 from greval.testing import ScriptedJudge
-
-
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
 
 
 def test_a_run_is_followed_to_its_end(tmp_path):
@@ -46,24 +39,18 @@ def test_a_run_is_followed_to_its_end(tmp_path):
     assert done[-1] == 60
 
 
-def test_events_of_a_run_that_is_not_there(client):
-    """A run that does not exist is told before the stream begins."""
-    answer = client.get("/v1/runs/nothing/events")
-    assert (answer.status_code, answer.json()["code"]) == (404, "run_not_found")
-
-
-async def test_a_stream_has_what_is_new():
+async def test_a_stream_sends_changes_only():
     """While nothing is new no event is sent; a run that is taken away ends the stream."""
     info = RunInfo(id="a", name="a", status="running", created=datetime.now(UTC), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])
 
     async def look():
-        if found := next(looks, None):
-            return found
+        if next_info := next(looks, None):
+            return next_info
         raise ServeError("run_not_found", "gone")
 
-    told = [(event.event, event.data) async for event in stream_events(look)]
-    assert told == [("progress", info.progress)]
+    events = [(event.event, event.data) async for event in stream_events(look)]
+    assert events == [("progress", info.progress)]
 
 
 async def test_streams_of_a_run_read_it_once(tmp_path):
@@ -71,9 +58,9 @@ async def test_streams_of_a_run_read_it_once(tmp_path):
     folder, watch = tmp_path / "runs" / "mine", RunWatch()
     greval.evaluate(rows(1), [greval.load_metric("exact_match")], out=folder)
     tenant = Tenant("", folder.parent)
-    found = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(50)))
-    assert len({id(info) for info in found}) <= 2
-    assert {info.status for info in found} == {"finished"}
+    infos = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(50)))
+    assert len({id(info) for info in infos}) <= 2
+    assert {info.status for info in infos} == {"finished"}
     shutil.rmtree(folder)
     await asyncio.sleep(POLL_SECONDS)
     gone = await asyncio.gather(*(watch.read(tenant, folder) for _ in range(3)), return_exceptions=True)
@@ -95,30 +82,27 @@ async def test_a_resumed_run_is_not_taken_for_ended(tmp_path):
         assert before == status or before in {"queued", "running"}, (before, status)
 
 
-def test_runs_of_the_command_line_are_there_too(client, tmp_path):
+def test_runs_of_the_command_line_are_there_too(client, runs):
     """A run that the command line made in the same folder is listed and read, and goes on there only."""
-    runs = tmp_path / "runs"
     greval.evaluate(rows(2), [greval.load_metric("exact_match")], out=runs / "mine")
     greval.evaluate(rows(3), [greval.load_metric("correctness")], ScriptedJudge([YES]), out=runs / "cut", max_calls=1)
-    (runs / "no run").mkdir()
-    (runs / "broken").mkdir()
+    for folder in ("no run", "broken"):
+        (runs / folder).mkdir()
     (runs / "broken" / "results.sqlite").write_text("no log")
     for path in ("results", "cases", "report"):
         answer = client.get(f"/v1/runs/broken/{path}")
-        assert (answer.status_code, str(tmp_path) in answer.text) == (409, False)
-    told = {one["id"]: one for one in client.get("/v1/runs").json()["runs"]}
-    assert set(told) == {"mine", "cut", "broken"}
-    assert (told["mine"]["status"], told["mine"]["metrics"], told["mine"]["resumable"]) == (
-        "finished",
-        ["exact_match"],
-        False,
-    )
-    assert (told["cut"]["status"], told["cut"]["judge"]) == ("stopped", "ScriptedJudge")
-    assert (told["broken"]["status"], str(tmp_path) in told["broken"]["why"]) == ("failed", False)
+        assert (answer.status_code, str(runs) in answer.text) == (409, False)
+    infos = {info["id"]: info for info in client.get("/v1/runs").json()["runs"]}
+    assert {name: info["status"] for name, info in infos.items()} == {
+        "mine": "finished",
+        "cut": "stopped",
+        "broken": "failed",
+    }
+    assert (infos["mine"]["metrics"], infos["mine"]["resumable"]) == (["exact_match"], False)
+    assert (infos["cut"]["judge"], str(runs) in infos["broken"]["why"]) == ("ScriptedJudge", False)
     assert len(all_results(client, "mine")) == 2
     assert client.get("/v1/runs/mine/report").json()["summaries"][0]["scored"] == 2
-    for action in ("cancel", "resume"):
-        assert client.post(f"/v1/runs/mine/{action}").status_code == 409
+    assert {client.post(f"/v1/runs/mine/{action}").status_code for action in ("cancel", "resume")} == {409}
     with Store.create(runs / "cut"):
         assert client.get("/v1/runs/cut").json()["status"] == "running"
         assert client.delete("/v1/runs/cut").status_code == 409

@@ -27,29 +27,20 @@ def deadly(answer):
 """
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 @pytest.mark.nightly
-def test_a_run_that_breaks_says_why(client, tmp_path):
+def test_a_run_that_breaks_says_why(client, runs):
     """A run whose data set is broken meanwhile is failed, with the reason and no path, and nothing hangs."""
     data = uploaded(client, rows(3))
     run = started(client, data, max_calls=1)
     assert ended(client, run)["status"] == "stopped"
-    (tmp_path / "runs" / ".datasets" / data / "cases.jsonl").unlink()
+    (runs / ".datasets" / data / "cases.jsonl").unlink()
     client.post(f"/v1/runs/{run}/resume", json={"max_calls": 9})
     info = ended(client, run)
-    assert (info["status"], str(tmp_path) in info["why"]) == ("failed", False)
-    assert "mine" in info["why"]
-    order = json.loads((tmp_path / "runs" / info["id"] / SPEC_FILE).read_text())
-    assert order["asked"]["dataset"] == data
+    assert (info["status"], "mine" in info["why"], str(runs) in info["why"]) == ("failed", True, False)
 
 
 @pytest.mark.nightly
-def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
+def test_an_internal_error_fails_the_run_without_its_message(tmp_path, capfd):
     """What nobody foresaw ends the run as failed; the trace is in the server's log only, and other runs go on."""
     with serving(tmp_path / "runs") as client:
         data = uploaded(client, rows(4))
@@ -65,47 +56,41 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, capfd):
 
 
 @pytest.mark.nightly
-def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path):
+def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, runs):
     """A run whose log this version cannot read does not stay at work for ever: it has failed, and says why."""
     run = started(client, uploaded(client, rows(2)))
     ended(client, run)
-    with closing(sqlite3.connect(tmp_path / "runs" / run / FILE)) as log:
+    with closing(sqlite3.connect(runs / run / FILE)) as log:
         log.execute("PRAGMA user_version = 7")
     assert client.post(f"/v1/runs/{run}/resume").status_code == 202
-    found = ended(client, run)
-    assert (found["status"], "another version" in found["why"]) == ("failed", True), found
-    assert str(tmp_path) not in found["why"]
+    info = ended(client, run)
+    assert (info["status"], "another version" in info["why"], str(runs) in info["why"]) == ("failed", True, False)
 
 
 @pytest.mark.nightly
-def test_a_process_that_dies_again_and_again_fails_its_run(tmp_path):
+def test_a_process_that_dies_again_and_again_fails_its_run(runs, tmp_path):
     """A metric that kills its process does not start for ever: the run has failed, with the signal; others go on."""
     (tmp_path / "deadly.py").write_text(DEADLY)
-    with serving(tmp_path / "runs", metrics=(f"{tmp_path}/deadly.py:deadly",)) as client:
+    with serving(runs, metrics=(f"{tmp_path}/deadly.py:deadly",)) as client:
         data = uploaded(client, rows(3))
         run, other = started(client, data, "deadly"), started(client, data)
         assert ended(client, other)["status"] == "finished"
         info = ended(client, run)
-    assert (info["status"], info["why"]) == (
-        "failed",
-        f"its process died {MAX_DEATHS} times without a further result, the last time with signal SIGKILL",
-    )
-    assert not [*(tmp_path / "runs" / ".queue").iterdir()]
+    assert info["status"] == "failed"
+    assert not [part for part in (f"died {MAX_DEATHS} times", "SIGKILL") if part not in info["why"]]
+    assert not [*(runs / ".queue").iterdir()]
 
 
 @pytest.mark.nightly
-def test_a_run_that_needs_too_much_memory_fails(tmp_path):
+def test_a_run_that_needs_too_much_memory_fails(runs):
     """A data set that does not fit into the memory of a run ends this run only, with the option to raise."""
-    with serving(tmp_path / "runs", limits=ServerLimits(run_memory=64 * MEGABYTE)) as client:
+    with serving(runs, limits=ServerLimits(run_memory=64 * MEGABYTE)) as client:
         wide = "s" * 190_000 + "\N{GRINNING FACE}"  # which has four bytes for each of its characters
-        given = json.dumps([{**rows(1)[0], "chunks": [wide]}] * 150)
-        sent = client.post("/v1/datasets?name=big", content=given, headers={"Content-Type": "application/json"})
+        content = json.dumps([{**rows(1)[0], "chunks": [wide]}] * 150)
+        sent = client.post("/v1/datasets?name=big", content=content, headers={"Content-Type": "application/json"})
         info = ended(client, started(client, sent.json()["id"], "exact_match"))
-        assert (info["status"], "64 MB of memory" in info["why"], "--run-memory" in info["why"]) == (
-            "failed",
-            True,
-            True,
-        )
+        assert info["status"] == "failed"
+        assert not [part for part in ("64 MB of memory", "--run-memory") if part not in info["why"]]
         assert ended(client, started(client, uploaded(client, rows(2))))["status"] == "finished"
 
 

@@ -14,20 +14,13 @@ from greval.serve.jobs.turns import MAX_TENANT_JOBS
 from greval.serve.middleware.api_keys import add_key
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
 @pytest.mark.nightly
-def test_a_cancel_in_another_process_is_seen(tmp_path):
+def test_a_cancel_in_another_process_is_seen(runs):
     """Cancelled by a process that does not work on it, a run stops within a second."""
-    with serving(tmp_path / "runs", judges=slow()) as client:
+    with serving(runs, judges=slow()) as client:
         run = started(client, uploaded(client, rows(2_000)), concurrency=1)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
-        other = manager.JobManager(client.app.state.service)
-        other.cancel(tmp_path / "runs" / run)
+        manager.JobManager(client.app.state.service).cancel(runs / run)
         assert ended(client, run)["why"] == "it was cancelled"
 
 
@@ -37,18 +30,18 @@ def test_two_servers_share_a_queue(tmp_path):
     models = slow(0.01)
     with (
         over_http(models) as judges,
-        serving(tmp_path / "runs", judges=judges) as one,
-        serving(tmp_path / "runs", judges=judges) as other,
+        serving(tmp_path / "runs", judges=judges) as first,
+        serving(tmp_path / "runs", judges=judges) as second,
     ):
-        data = uploaded(one, rows(10))
-        runs = [started((one, other)[n % 2], data, name=f"run{n}", concurrency=2) for n in range(10)]
+        data = uploaded(first, rows(10))
+        runs = [started((first, second)[n % 2], data, name=f"run{n}", concurrency=2) for n in range(10)]
         last = runs[-1]
-        with other.stream("GET", f"/v1/runs/{last}/events") as stream:
+        with second.stream("GET", f"/v1/runs/{last}/events") as stream:
             assert '"status":"finished"' in "".join(stream.iter_text())
         for n, run in enumerate(runs):
-            info = ended((other, one)[n % 2], run)
+            info = ended((second, first)[n % 2], run)
             assert (info["status"], info["progress"]["scored"]) == ("finished", 10)
-            assert len(all_results((other, one)[n % 2], run)) == 10
+            assert len(all_results((second, first)[n % 2], run)) == 10
     assert len(models["slow"].calls) == 100
 
 
@@ -67,24 +60,8 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
         assert client.get(f"/v1/runs/{first}").json()["status"] == "running"
         client.post(f"/v1/runs/{first}/cancel")
         waited(client, last, lambda info: info["status"] == "running")
-        assert [one["name"] for one in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
+        assert [info["name"] for info in client.get("/v1/runs").json()["runs"]] == ["run3", "run2", "run1", "run0"]
         assert client.get(f"/v1/runs/{third}/results").status_code == 409
-
-
-@pytest.mark.nightly
-def test_a_run_goes_on_with_the_next_start(tmp_path):
-    """A server that ends lets what is in flight be stored; the next one goes on, and asks nothing twice."""
-    models = slow(0.4)
-    with over_http(models) as judges:
-        with serving(tmp_path / "runs", judges=judges) as client:
-            run = started(client, uploaded(client, rows(60)), concurrency=2)
-            waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 5)
-        assert 5 <= len(models["slow"].calls) < 60
-        models["slow"].delay = 0
-        with serving(tmp_path / "runs", judges=judges) as client:
-            assert ended(client, run)["status"] == "finished"
-            assert len(all_results(client, run)) == 60
-    assert len(models["slow"].calls) == 60
 
 
 @pytest.mark.nightly
@@ -109,8 +86,8 @@ def test_long_runs_of_two_tenants_do_not_keep_a_third_waiting(tmp_path):
     headers = {name: {"Authorization": f"Bearer {add_key(keys, name)}"} for name in ("ana", "ben", "eve")}
 
     def begin(client, name, number, count):
-        given = [{**row, "question": f"Who is {name}{number} {row['id']}?"} for row in rows(count)]
-        data = uploaded(client, given, headers=headers[name])
+        cases = [{**row, "question": f"Who is {name}{number} {row['id']}?"} for row in rows(count)]
+        data = uploaded(client, cases, headers=headers[name])
         return started(client, data, concurrency=1, headers=headers[name])
 
     def at_work(name):

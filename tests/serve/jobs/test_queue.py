@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import pytest
 
 from greval.serve.jobs.queue import (
-    LEFTOVER_SECONDS,
     ORPHAN_SECONDS,
     SPEC_FILE,
     STATE_FILE,
@@ -24,7 +23,6 @@ from greval.serve.jobs.queue import (
     is_run_folder,
     read_job_spec,
     read_job_state,
-    remove_leftovers,
     remove_run_folder,
     write_job_state,
 )
@@ -56,22 +54,19 @@ def aged(path, seconds):
     os.utime(path, (then, then))
 
 
-def test_a_new_run_is_queued(tmp_path):
-    """The folder of a new run holds what was requested and the state, and nothing half made lies beside it."""
-    create_run_folder(tmp_path / "r1", spec_of())
-    assert read_job_spec(tmp_path / "r1") == spec_of()
-    assert read_job_state(tmp_path / "r1") == JobState(status="queued")
-    assert [path.name for path in tmp_path.iterdir()] == ["r1"]
-    assert is_run_folder(tmp_path / "r1")
-
-
-def test_a_folder_that_exists_is_not_replaced(tmp_path):
-    """The folder of another run stays as it is, and no partial folder is left."""
-    create_run_folder(tmp_path / "r1", spec_of())
+def test_a_new_run_is_queued_and_a_removed_one_is_gone(tmp_path):
+    """A folder holds what was requested and the newest state; it is not replaced, and nothing partial is beside it."""
+    folder = tmp_path / "r1"
+    create_run_folder(folder, spec_of())
     with pytest.raises(OSError, match="r1"):
-        create_run_folder(tmp_path / "r1", spec_of("other"))
-    assert read_job_spec(tmp_path / "r1") == spec_of()
+        create_run_folder(folder, spec_of("other"))
+    assert (read_job_spec(folder), read_job_state(folder)) == (spec_of(), JobState(status="queued"))
+    assert is_run_folder(folder)
+    write_job_state(folder, JobState(status="finished"))
+    assert read_job_state(folder).status == "finished"
     assert [path.name for path in tmp_path.iterdir()] == ["r1"]
+    remove_run_folder(folder)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"status": "asleep"}'])
@@ -80,25 +75,6 @@ def test_records_that_cannot_be_read_are_none(tmp_path, content):
     for file in (SPEC_FILE, STATE_FILE):
         (tmp_path / file).write_text(content, encoding="utf-8")
     assert read_job_spec(tmp_path) is read_job_state(tmp_path) is None
-
-
-def test_removing_is_atomic(tmp_path):
-    """A removed run is gone under its name at once, and nothing is left."""
-    create_run_folder(tmp_path / "r1", spec_of())
-    remove_run_folder(tmp_path / "r1")
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_only_old_leftovers_are_removed(tmp_path):
-    """Partial folders of all tenants go away after a day; newer ones, and runs, stay."""
-    old = [tmp_path / ".new-1", tmp_path / "ana" / ".gone-2", tmp_path / ".datasets" / ".new-3"]
-    kept = [tmp_path / ".new-4", tmp_path / "run"]
-    for folder in (*old, *kept):
-        folder.mkdir(parents=True)
-    for folder in (*old, tmp_path / "run"):
-        aged(folder, LEFTOVER_SECONDS + 60)
-    remove_leftovers(tmp_path)
-    assert [folder.exists() for folder in (*old, *kept)] == [False] * 3 + [True] * 2
 
 
 def test_one_lock_at_a_time(tmp_path):
@@ -131,10 +107,3 @@ def test_entries_of_killed_starts_go_away(tmp_path):
     aged(entry.path, ORPHAN_SECONDS + 1)
     assert queue.list_entries() == []
     assert not entry.path.exists()
-
-
-def test_states_replace_each_other(tmp_path):
-    """The newest state is read."""
-    for status in ("queued", "running", "finished"):
-        write_job_state(tmp_path, JobState(status=status))
-    assert read_job_state(tmp_path).status == "finished"

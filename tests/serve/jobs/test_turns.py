@@ -31,18 +31,18 @@ def test_the_tenant_with_the_fewest_runs_is_next():
 @given(RUNS, RUNS)
 def test_no_tenant_and_no_process_has_more_than_its_most(waiting, others):
     """Started as long as there is a next run, each tenant and all together keep to the limit, and no place is left."""
-    own = []
+    started = []
     waiting = [*dict.fromkeys(waiting)]
-    while run := choose_next_run(waiting, own, others, {}):
+    while run := choose_next_run(waiting, started, others, {}):
         waiting.remove(run)
-        own.append(run)
-    counts = Counter(run.parent for run in own)
-    assert len(own) <= MAX_JOBS
+        started.append(run)
+    counts = Counter(run.parent for run in started)
+    assert len(started) <= MAX_JOBS
     assert all(count <= MAX_TENANT_JOBS for count in counts.values())
-    assert len(own) == MAX_JOBS or all(counts[run.parent] == MAX_TENANT_JOBS for run in waiting)
+    assert len(started) == MAX_JOBS or all(counts[run.parent] == MAX_TENANT_JOBS for run in waiting)
 
 
-def test_the_longest_run_of_who_has_most_gives_way():
+def test_the_longest_run_of_the_tenant_with_most_gives_way():
     """Only for a tenant without a run, only if there is no place, and one for each such tenant."""
     full = {ANA / "1": 5.0, ANA / "2": 9.0, BEN / "1": 7.0, EVE / "1": 99.0}
     assert choose_run_to_stop(of(ZOE, 1), full, [], []) == ANA / "2"

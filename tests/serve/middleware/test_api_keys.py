@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import stat
 import sys
@@ -14,10 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import logged
-from typer.testing import CliRunner
 
 from greval.errors import GrevalError
-from greval.serve.commands.keys import app as keys_app
 from greval.serve.middleware.api_keys import (
     ApiKeys,
     LastUseFolder,
@@ -36,7 +33,7 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     """Whether the first, the last or no key fits, each is compared with all its letters: time tells nothing."""
     file = tmp_path / "keys.json"
     keys = [add_key(file, f"k{number}") for number in range(5)]
-    known = ApiKeys.model_validate_json(file.read_bytes())
+    stored = ApiKeys.model_validate_json(file.read_bytes())
     compared = []
 
     def watch(_, event, what):
@@ -46,32 +43,19 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     for presented, name in ((keys[0], "k0"), (keys[4], "k4"), ("greval_no", None)):
         compared.clear()
         sys.setprofile(watch)
-        found = known.find_key(presented)
+        key = stored.find_key(presented)
         sys.setprofile(None)
-        assert (found and found.name, len(compared)) == (name, 5)
+        assert (key and key.name, len(compared)) == (name, 5)
 
 
-def test_keys_on_the_command_line(tmp_path):
-    """A key is printed once; the file has its hash only, is its owner's, and names are told apart and checked."""
-    cli, file = CliRunner(), tmp_path / "keys.json"
-    made = cli.invoke(keys_app, ["add", "ana", "--file", str(file)])
-    key = made.stdout.strip()
-    assert key.startswith("greval_")
-    assert len(key) > 45
-    text = file.read_text(encoding="utf-8")
-    assert key not in text
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    listed = cli.invoke(keys_app, ["list"], env={"GREVAL_KEYS": str(file)})
-    assert "ana" in listed.stdout
-    assert key not in listed.stdout
+def test_the_file_of_keys_is_its_owners(tmp_path):
+    """Others cannot read it; a name that is no plain one, or is another's but for its case, is refused."""
+    file = tmp_path / "keys.json"
+    key = add_key(file, "ana")
+    assert (key.startswith("greval_"), len(key) > 45, stat.S_IMODE(file.stat().st_mode)) == (True, True, 0o600)
     for name in ("ANA", "../ana", "", "a" * 65, "-x"):
         with pytest.raises(GrevalError, match="key"):
             add_key(file, name)
-    assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout.endswith(": removed\n")
-    with pytest.raises(GrevalError, match="no key ana; existing keys: none"):
-        remove_keys(file, "ana")
-    with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
-        cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)
 
 
 def test_a_tenant_has_several_keys(tmp_path):
@@ -81,18 +65,14 @@ def test_a_tenant_has_several_keys(tmp_path):
     add_key(file, "bob")
     first, second, _ = read_keys(file).keys
     assert (first.id, first.label, second.label) == (hash_api_key(old)[:8], "laptop", None)
-    with pytest.raises(GrevalError, match=rf"ana has 2 keys; name one with --id \({first.id}, {second.id}\)"):
-        remove_keys(file, "ana")
-    with pytest.raises(GrevalError, match=rf"no key with the id 0; its keys: {first.id}, {second.id}"):
-        remove_keys(file, "ana", key_id="0")
+    for name, key_id in (("ana", None), ("ana", "0"), ("eve", None)):
+        with pytest.raises(GrevalError):
+            remove_keys(file, name, key_id=key_id)
     assert remove_keys(file, "ana", key_id=first.id) == (first,)
-    assert read_keys(file).find_key(old) is None
-    assert read_keys(file).find_key(new).name == "ana"
+    assert (read_keys(file).find_key(old), read_keys(file).find_key(new)) == (None, second)
     add_key(file, "ana")
     assert len(remove_keys(file, "ana", every=True)) == 2
     assert [key.name for key in read_keys(file).keys] == ["bob"]
-    with pytest.raises(GrevalError, match="BOB differs from bob in upper and lower case only"):
-        add_key(file, "BOB")
 
 
 def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
@@ -106,20 +86,8 @@ def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
     assert [key.name for key in read_keys(file).keys] == ["team23"]
 
 
-def test_files_of_older_versions_are_read(tmp_path):
-    """A key with nothing but a name, a hash and a time reads and judges, and does not expire."""
-    file = tmp_path / "keys.json"
-    old = {"name": "ana", "sha256": hash_api_key("greval_x"), "created": "2026-01-02T03:04:05+00:00"}
-    file.write_text(json.dumps({"keys": [old]}), encoding="utf-8")
-    key = read_keys(file).find_key("greval_x")
-    assert (key.name, key.scopes, key.expires, key.label) == ("ana", ("read", "judge"), None, None)
-    add_key(file, "ana")
-    assert read_keys(file).find_key("greval_x") == key
-
-
 @pytest.mark.parametrize(
-    ("text", "days"),
-    [("90d", 90), ("12h", 0.5), ("2w", 14), ("2026-11-23", 0.5), ("2026-11-24", 1.5)],
+    ("text", "days"), [("90d", 90), ("12h", 0.5), ("2w", 14), ("2026-11-23", 0.5), ("2026-11-24", 1.5)]
 )
 def test_times_of_expiry(text, days):
     """A duration counts from now; a date is the last day on which the key is valid."""
@@ -127,7 +95,7 @@ def test_times_of_expiry(text, days):
 
 
 @pytest.mark.parametrize("text", ["2026-11-22", "0d", "90", "d", "-1d", "soon", "9999-12-31", "999999d", "23.11.2026"])
-def test_what_is_no_time_of_expiry(text):
+def test_other_texts_of_expiry_are_refused(text):
     """A day that is over, and what is neither a duration nor a date, are refused with what to write."""
     with pytest.raises(GrevalError, match=r"--expires .*(name a later one|such as 90d)"):
         parse_expiry(text, NOW)
@@ -137,10 +105,10 @@ def test_what_is_no_time_of_expiry(text):
 def test_every_text_of_expiry_is_refused_or_later(text):
     """No text raises another error or gives a time that is over."""
     try:
-        found = parse_expiry(text, NOW)
+        expiry = parse_expiry(text, NOW)
     except GrevalError:
         return
-    assert found > NOW
+    assert expiry > NOW
 
 
 def test_the_last_use_is_written_once_a_minute(tmp_path):

@@ -11,13 +11,6 @@ from shell_app import bearer, client, made
 from greval.serve.middleware.api_keys import LastUseFolder, add_key, read_keys, remove_keys
 
 
-@pytest.fixture
-def keyed(tmp_path):
-    """Give an app with the keys of ana and bob, and these."""
-    file = tmp_path / "keys.json"
-    return made(tmp_path / "runs", keys=file), add_key(file, "ana"), add_key(file, "bob")
-
-
 def test_keys_are_rotated_without_a_gap(keyed, tmp_path):
     """A second key of a tenant works beside the first and reaches the same folder; the first one can then go."""
     app, old, _ = keyed
@@ -32,16 +25,9 @@ def test_keys_are_rotated_without_a_gap(keyed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scopes", "statuses"),
-    [
-        (("read",), {"read": 200, "judge": 403, "scrape": 403}),
-        (("judge",), {"read": 403, "judge": 200, "scrape": 403}),
-        (("scrape",), {"read": 403, "judge": 403, "scrape": 200}),
-        (("read", "judge"), {"read": 200, "judge": 200, "scrape": 403}),
-        (("read", "judge", "scrape"), {"read": 200, "judge": 200, "scrape": 200}),
-    ],
+    "scopes", [("read",), ("judge",), ("scrape",), ("read", "judge"), ("read", "judge", "scrape")], ids="-".join
 )
-def test_scopes_of_a_key(keyed, tmp_path, scopes, statuses):
+def test_scopes_of_a_key(keyed, tmp_path, scopes):
     """A request outside the scopes of its key is refused with the scope that it needs; public paths need none."""
     asked = client(keyed[0])
     sent = bearer(add_key(tmp_path / "keys.json", "eve", scopes=scopes))
@@ -50,10 +36,10 @@ def test_scopes_of_a_key(keyed, tmp_path, scopes, statuses):
         "judge": asked.post("/v1/echo", json={"text": "a"}, headers=sent),
         "scrape": asked.get("/metrics-exposition", headers=sent),
     }
-    assert {scope: answer.status_code for scope, answer in answers.items()} == statuses
     for scope, answer in answers.items():
+        assert answer.status_code == (200 if scope in scopes else 403)
         if answer.status_code == 403:
-            assert f"needs the scope {scope}" in answer.json()["detail"]
+            assert answer.json()["code"] == "scope_missing"
             assert answer.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
     assert asked.get("/health", headers=sent).status_code == 200
 
@@ -101,22 +87,6 @@ def test_the_last_use_of_a_key_is_recorded(keyed, tmp_path):
     assert asked.get("/v1/nothing", headers=bearer(ana)).status_code == 404
     assert uses.read_last_use(keys.find_key(ana)) is not None
     assert uses.read_last_use(keys.find_key(bob)) is None
-
-
-def test_the_document_names_the_scope_of_each_operation(keyed):
-    """A program can see which key an operation needs, and that some need none."""
-    app, ana, _ = keyed
-    document = client(app).get("/openapi.json", headers=bearer(ana)).json()
-    needs = {
-        (method, path): operation.get("security")
-        for path, operations in document["paths"].items()
-        for method, operation in operations.items()
-    }
-    assert needs["get", "/health"] is None
-    assert needs["get", "/metrics-exposition"] == [{"key": ["scrape"]}]
-    assert needs["get", "/v1/runs"] == [{"key": ["read"]}]
-    assert needs["post", "/v1/runs"] == needs["delete", "/v1/runs/{id}"] == [{"key": ["judge"]}]
-    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
 
 
 def test_the_token_of_a_server_without_keys(tmp_path):

@@ -57,9 +57,9 @@ def get(visit, path, **query):
 
 def read_ranks(grid, metric, method):
     """Return the rank of each sample by a metric for a method."""
-    (column,) = (one for one in grid["columns"] if (one["metric"], one["method"]) == (metric, method))
+    (column,) = (column for column in grid["columns"] if (column["metric"], column["method"]) == (metric, method))
     cells = zip(grid["sample_ids"], column["cells"], strict=True)
-    return {one: None if at < 0 else column["ranks"][at] for one, at in cells}
+    return {sample_id: None if cell < 0 else column["ranks"][cell] for sample_id, cell in cells}
 
 
 def ids(visit):
@@ -87,7 +87,7 @@ def test_shows_every_verdict_in_words(visit, judged):
 def test_the_cases_are_requested_before_the_page_has_loaded(visit, judged):
     """A link to the cases requests them once, and while the page's first module is still on its way."""
     requested = []
-    visit.at.on("request", lambda one: requested.append(one.url) if one.url.endswith("/grid") else None)
+    visit.at.on("request", lambda request: requested.append(request.url) if request.url.endswith("/grid") else None)
 
     def hold_until_requested(route):
         visit.until(lambda: requested)
@@ -104,40 +104,18 @@ def test_sorts_the_worst_first(visit, judged):
     """The first click on a column shows the worst cases first, the second the best; the order is in the address."""
     visit.open(f"runs/{judged}?tab=cases&metric=latency&method=walk")
     head = visit.at.get_by_role("columnheader", name="latency")
-    head.get_by_role("button").click()
-    visit.until(lambda: head.get_attribute("aria-sort") == "ascending")
-    grid = get(visit, f"{judged}/grid")
-    (column,) = (one for one in grid["columns"] if (one["metric"], one["method"]) == ("latency", "walk"))
-    ranks = {one: column["ranks"][at] for one, at in zip(grid["sample_ids"], column["cells"], strict=True)}
-    shown = [ranks[one] for one in ids(visit)]
-    known = [rank for rank in shown if rank is not None]
-    assert shown == [*sorted(known), *[None] * (len(shown) - len(known))]
-    head.get_by_role("button").click()
-    visit.until(lambda: head.get_attribute("aria-sort") == "descending")
-    shown = [ranks[one] for one in ids(visit)]
-    assert shown == [*sorted(known, reverse=True), *[None] * (len(shown) - len(known))]
+    ranks = read_ranks(get(visit, f"{judged}/grid"), "latency", "walk")
+    for order in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        visit.until(lambda order=order: head.get_attribute("aria-sort") == order)
+        shown = [ranks[sample_id] for sample_id in ids(visit)]
+        numbers = sorted((rank for rank in shown if rank is not None), reverse=order == "descending")
+        assert shown == [*numbers, *[None] * (len(shown) - len(numbers))]
     assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
 
 
-@pytest.mark.nightly
-def test_the_worst_case_of_a_metric_is_first(visit, judged):
-    """From the summary of a run a link leads to the cases of a metric, the worst first."""
-    for metric in METRICS:
-        visit.open(f"runs/{judged}")
-        visit.at.get_by_role("link", name=f"Worst cases of {metric}").click()
-        visit.at.wait_for_selector(IDS)
-        first = ids(visit)[0]
-        visit.at.locator(IDS).first.click()
-        visit.at.wait_for_selector("section.pane article, section.pane .case-text")
-        assert visit.text(".pane-head h2") == first
-        columns = [one for one in get(visit, f"{judged}/grid")["columns"] if one["metric"] == metric]
-        samples = get(visit, f"{judged}/grid")["sample_ids"]
-        ranks = [rank for at in columns[0]["cells"] if (rank := columns[0]["ranks"][at]) is not None]
-        assert columns[0]["ranks"][columns[0]["cells"][samples.index(first)]] == min(ranks)
-
-
 def test_filters_and_keeps_them_in_the_address(visit, judged):
-    """Metric, method, status, value and tag leave the cases that have such a result."""
+    """Metric, method, status, value and tag leave the cases that have such a result, also in a link."""
     visit.open(f"runs/{judged}?tab=cases")
     visit.at.get_by_label("Metric").select_option("answer_quality")
     visit.at.get_by_label("Value").select_option("Correct")
@@ -148,11 +126,6 @@ def test_filters_and_keeps_them_in_the_address(visit, judged):
     visit.until(lambda: visit.at.locator(ROWS).count() == 7)
     visit.at.get_by_label("Status").select_option("failed")
     visit.sees("No case fits.")
-
-
-@pytest.mark.nightly
-def test_links_have_filters(visit, judged):
-    """A link to the results with filters leads to the cases that have such results."""
     visit.open(f"runs/{judged}?tab=cases&metric=correctness&status=failed")
     visit.until(lambda: visit.at.locator(ROWS).count() == 1)
     assert "failed: malformed" in visit.text(ROWS)
@@ -168,15 +141,15 @@ def test_searches_all_texts(visit, judged):
     for text in texts:
         visit.press("/")
         visit.at.keyboard.insert_text(text)
-        found = get(visit, f"{judged}/search", q=text)["sample_ids"]
-        assert "q03" in found
-        visit.until(lambda found=found: sorted(ids(visit)) == sorted(found))
+        matches = get(visit, f"{judged}/search", q=text)["sample_ids"]
+        assert "q03" in matches
+        visit.until(lambda matches=matches: sorted(ids(visit)) == sorted(matches))
         visit.press("Escape")
         visit.until(lambda: visit.at.locator(ROWS).count() == 20)
 
 
 @pytest.mark.nightly
-def test_draws_only_what_is_in_sight(visit, many):
+def test_draws_only_the_visible_rows(visit, many):
     """Of many cases some dozens are in the document, each with its place among all; the last one can be reached."""
     visit.open(f"runs/{many}?tab=cases")
     visit.at.wait_for_selector(IDS)
@@ -225,20 +198,6 @@ def test_a_case_opens_beside_the_table(visit, judged):
     visit.at.locator(".grid-scroll").wait_for()
 
 
-@pytest.mark.nightly
-def test_a_comparison_leads_to_lost_questions(visit, judged):
-    """From a comparison, a click on what a method lost shows just these questions, with both methods."""
-    visit.open(f"compare?run={judged}&baseline=local&metric=latency")
-    (told,) = get(visit, f"{judged}/compare", baseline="local", metric="latency", questions=1000)["contrasts"]
-    visit.at.get_by_role("link", name=f"{told['lost']} lost").click()
-    visit.until(lambda: sorted(ids(visit)) == sorted(told["lost_questions"]))
-    assert visit.at.locator(f"{ROWS} .change").count() == told["lost"]
-    visit.at.get_by_label("Difference").select_option("better")
-    visit.until(
-        lambda: sorted(ids(visit)) == sorted(told["won_questions"]) or visit.at.get_by_text("No case fits.").count()
-    )
-
-
 def test_two_runs_are_side_by_side(visit, judged, later):
     """From a run: its cases, the list of what can be beside them, another run; differences are marked in words."""
     visit.open(f"runs/{later}")
@@ -263,40 +222,43 @@ def test_differences_are_an_order(visit, judged, later):
     visit.open(f"runs/{later}?tab=cases&method=walk&beside=run%3A{judged}")
     visit.at.get_by_label("Order").select_option("latency: largest loss first")
     visit.until(lambda: "order=loss" in visit.at.evaluate("location.hash"))
-    grids = {one: get(visit, f"{one}/grid") for one in (judged, later)}
-    ranks = {one: read_ranks(grid, "latency", "walk") for one, grid in grids.items()}
+    before, after = (read_ranks(get(visit, f"{run_id}/grid"), "latency", "walk") for run_id in (judged, later))
     differences = {
-        one: None if None in (rank, other := ranks[judged].get(one)) else rank - other
-        for one, rank in ranks[later].items()
+        sample_id: None if None in (rank, earlier := before.get(sample_id)) else rank - earlier
+        for sample_id, rank in after.items()
     }
-    shown = [differences[one] for one in ids(visit)]
-    known = [one for one in shown if one is not None]
-    assert known
-    assert shown == [*sorted(known), *[None] * (len(shown) - len(known))]
+    shown = [differences[sample_id] for sample_id in ids(visit)]
+    losses = sorted(difference for difference in shown if difference is not None)
+    assert losses
+    assert shown == [*losses, *[None] * (len(shown) - len(losses))]
+
+    def begins_with_gains():
+        return [differences[sample_id] for sample_id in ids(visit)][: len(losses)] == losses[::-1]
+
     visit.at.get_by_label("Order").select_option("latency: largest gain first")
-    visit.until(lambda: [differences[one] for one in ids(visit)][: len(known)] == sorted(known, reverse=True))
+    visit.until(begins_with_gains)
     visit.at.reload()
-    visit.until(lambda: [differences[one] for one in ids(visit)][: len(known)] == sorted(known, reverse=True))
+    visit.until(begins_with_gains)
 
 
 @pytest.mark.nightly
-def test_what_two_runs_do_not_share_is_told(visit, judged):
+def test_differences_in_questions_and_definitions_are_shown(visit, judged):
     """Questions of one run only are counted, those of the other run are linked, and changed definitions are named."""
     texts = ("Courteous.", "Friendly.")
-    found = []
+    runs = []
     for number, text in enumerate(texts):
         body = {"yaml": TONE.format(means=text)}
         made = httpx.post(f"{visit.url}/v1/metrics?replace=true", json=body, timeout=SECONDS)
         assert made.status_code in {200, 201}, made.text
         cases = [{"id": f"t{n}", "question": "Who?", "answer": "Ada"} for n in range(number, number + 9 - 2 * number)]
         content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-        found.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
-    visit.open(f"runs/{found[1]}?tab=cases&beside=run%3A{found[0]}")
+        runs.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
+    visit.open(f"runs/{runs[1]}?tab=cases&beside=run%3A{runs[0]}")
     visit.sees("different definitions of tone_of_two")
     visit.sees("2 questions of tone0 are not in this run")
     visit.at.get_by_role("link", name="t8").click()
-    visit.until(lambda: f"runs/{found[0]}" in visit.at.evaluate("location.hash"))
-    visit.open(f"runs/{found[0]}?tab=cases&beside=run%3A{found[1]}")
+    visit.until(lambda: f"runs/{runs[0]}" in visit.at.evaluate("location.hash"))
+    visit.open(f"runs/{runs[0]}?tab=cases&beside=run%3A{runs[1]}")
     visit.sees("2 questions of this run are not in tone1.")
 
 
@@ -307,8 +269,8 @@ def test_two_answers_are_side_by_side(visit, judged):
     visit.at.wait_for_selector("section.pane .sides")
     pane = visit.text("section.pane")
     for method in ("walk", "local"):
-        found = get(visit, f"{judged}/case", sample_id="q03", method=method)
-        assert found["case"]["answer"].split("\n")[0] in pane
+        shown = get(visit, f"{judged}/case", sample_id="q03", method=method)
+        assert shown["case"]["answer"].split("\n")[0] in pane
     assert visit.at.locator("table.verdict-pairs tbody tr").count() == len(METRICS)
 
 
@@ -335,8 +297,8 @@ def test_long_texts_are_folded(visit):
     """Of a long answer the begin is shown, and all of it on request."""
     answer = f"First. {'word ' * 600}Last."
     content = json.dumps({"id": "long", "question": "Who?", "answer": answer, "usage": {"latency": 1}}).encode()
-    found = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
-    visit.open(f"runs/{found}/case?sample_id=long")
+    run_id = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
+    visit.open(f"runs/{run_id}/case?sample_id=long")
     visit.sees("First.")
     assert "Last." not in visit.text()
     button = visit.at.get_by_role("button", name="Show all")

@@ -8,17 +8,10 @@ from __future__ import annotations
 import httpx
 import pytest
 from doc_pages import PAGES
-from drafting_judge import draft_or_judge
-from page_judge import answer_page
-from runs_made import read_labels, run, upload
-from served_runs import over_http
-from serving import served
+from runs_made import run, upload
 from waiting import SECONDS
 
-from greval.judging.drafting.whole import SYSTEM_PROMPT
-from greval.serve.app import create_app
-from greval.serve.settings import ServerSettings
-from greval.testing import ScriptedJudge
+from greval.metrics.files import parse_metric
 
 METRICS = ("correctness", "chunk_evaluation", "ndcg@10", "latency")
 TASKS = {
@@ -29,7 +22,7 @@ TASKS = {
     "see the worst case of a metric": 2,
     "see the questions that a method lost": 1,
     "see two runs side by side": 3,
-    "label ten items": 0,
+    "label ten items": 0,  # test_label.py does it by keys
     "save the report of a run": 2,
 }
 """The highest number of clicks of each task, as docs/page.md has them."""
@@ -40,23 +33,6 @@ COUNT = """
   window.presses = 0;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """Give a server whose judge drafts a metric if it is asked for one, and else judges."""
-    drafting = SYSTEM_PROMPT.partition(".")[0]
-    drafts = draft_or_judge("It names the person.")
-
-    def answer(messages):
-        return drafts(messages) if str(messages[0].content).startswith(drafting) else answer_page(messages)
-
-    runs = tmp_path_factory.mktemp("runs")
-    with (
-        over_http({"quick": ScriptedJudge(answer)}) as judges,
-        served(create_app(ServerSettings(runs=runs, judges=judges))) as running,
-    ):
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +68,6 @@ def ends(visit):
     return check
 
 
-def read_steps(server, name):
-    return httpx.get(f"{server.url}/v1/metrics/{name}", timeout=SECONDS).json().get("steps")
-
-
 def test_the_page_of_the_documentation_has_the_tasks():
     """The table in docs/page.md has each task with its clicks."""
     text = PAGES["docs/page.md"].read_text(encoding="utf-8")
@@ -103,6 +75,7 @@ def test_the_page_of_the_documentation_has_the_tasks():
 
 
 def test_write_a_metric(visit, begin, ends, server):
+    """A metric is filled in, checked as one writes, and saved."""
     at = begin("metrics/new")
     at.get_by_label("Name", exact=True).fill("kindness")
     at.get_by_label("What it judges", exact=True).fill("Whether the answer is polite.")
@@ -111,21 +84,27 @@ def test_write_a_metric(visit, begin, ends, server):
         at.get_by_label(f"Category {number}", exact=True).fill(category)
         at.get_by_label(f"When category {number} applies", exact=True).fill(means)
     at.get_by_label("Step 1", exact=True).fill("Read the answer.")
+    visit.until(lambda: "Valid" in visit.text(".check-panel"))
     at.get_by_role("button", name="Save", exact=True).click()
-    visit.until(lambda: read_steps(server, "kindness") == ["Read the answer."])
+    visit.until(lambda: visit.at.evaluate("location.hash") == "#/metrics/kindness/edit")
+    metric = parse_metric(httpx.get(f"{server.url}/v1/metrics/kindness", timeout=SECONDS).json()["yaml"])
+    assert (metric.scale.names, metric.steps, metric.needs) == (("Polite", "Rude"), ("Read the answer.",), ("answer",))
     ends("write and save a metric")
 
 
 @pytest.mark.nightly
 def test_draft_and_mend_a_metric(visit, begin, ends, server):
+    """From name and description to a saved metric: draft, mend a word, save."""
     at = begin("metrics/new")
     at.get_by_label("Name", exact=True).fill("drafted")
     at.get_by_label("What it judges", exact=True).fill("Whether the answer is polite.")
     at.get_by_role("button", name="Draft the rest").click()
     visit.sees("This is a draft of the judge")
+    assert at.get_by_label("Category 1", exact=True).input_value() == "Polite"
     at.get_by_label("Step 1", exact=True).fill("Read the whole answer.")
     at.get_by_role("button", name="Save", exact=True).click()
-    visit.until(lambda: read_steps(server, "drafted") == ["Read the whole answer."])
+    drafted = f"{server.url}/v1/metrics/drafted"
+    visit.until(lambda: httpx.get(drafted, timeout=SECONDS).json().get("steps") == ["Read the whole answer."])
     ends("let the judge draft a metric, mend and save it")
 
 
@@ -158,19 +137,34 @@ def test_upload_and_start(visit, begin, ends, demo):
     "metric", [METRICS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in METRICS[1:])]
 )
 def test_see_the_worst_case(visit, begin, ends, runs, metric):
+    """From the summary of a run a link leads to the cases of a metric, the worst first."""
     at = begin(f"runs/{runs[0]}")
     at.get_by_role("link", name=f"Worst cases of {metric}").click()
     at.locator("table.grid tbody th a").first.click()
     at.wait_for_selector("section.pane .case-text")
     ends("see the worst case of a metric")
+    grid = httpx.get(f"{visit.url}/v1/runs/{runs[0]}/grid", timeout=SECONDS).json()
+    column = next(column for column in grid["columns"] if column["metric"] == metric)
+    cell = column["cells"][grid["sample_ids"].index(visit.text(".pane-head h2"))]
+    ranks = [column["ranks"][number] for number in column["cells"]]
+    assert column["ranks"][cell] == min(rank for rank in ranks if rank is not None)
 
 
 @pytest.mark.nightly
 def test_see_lost_questions(visit, begin, ends, runs):
+    """From a comparison, a click on what a method lost shows just these questions, with both methods."""
     at = begin(f"compare?run={runs[0]}&baseline=local&metric=latency")
     at.get_by_role("link", name="lost").click()
     at.locator(".change.lost").first.wait_for()
     ends("see the questions that a method lost")
+    query = {"baseline": "local", "metric": "latency", "questions": 1000}
+    url = f"{visit.url}/v1/runs/{runs[0]}/compare"
+    (contrast,) = httpx.get(url, params=query, timeout=SECONDS).json()["contrasts"]
+    ids = at.locator("table.grid tbody tr:not([aria-hidden]) th a .mono")
+    visit.until(lambda: sorted(ids.all_inner_texts()) == sorted(contrast["lost_questions"]))
+    at.get_by_label("Difference").select_option("better")
+    better = sorted(contrast["won_questions"])
+    visit.until(lambda: sorted(ids.all_inner_texts()) == better or at.get_by_text("No case fits.").count())
 
 
 @pytest.mark.nightly
@@ -184,16 +178,6 @@ def test_see_two_runs_side_by_side(visit, begin, ends, runs):
     assert sum("this run" in head for head in heads) == sum("older" in head for head in heads) == len(METRICS)
     assert visit.at.evaluate("location.hash").startswith(f"#/runs/{runs[1]}?")
     ends("see two runs side by side")
-
-
-def test_label_ten_items(visit, begin, ends, runs):
-    begin(f"runs/{runs[0]}/label?metric=correctness&annotator=ana&sample=random:10")
-    visit.at.wait_for_selector(".label-item")
-    for number in range(10):
-        visit.press("10"[number % 2])
-    visit.sees("All 10 items of this queue are labelled.")
-    visit.until(lambda: len(read_labels(visit.url, runs[0])) == 10)
-    ends("label ten items")
 
 
 def test_save_a_report(visit, begin, ends, runs):

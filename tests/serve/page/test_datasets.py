@@ -12,20 +12,20 @@ from waiting import SECONDS
 
 def test_shows_rows_as_they_were_read(visit, demo):
     """Each row has its texts and what else was read; rows that are none are named; more rows come on request."""
-    found = upload(visit.url, demo, "seen-rows")
+    dataset = upload(visit.url, demo, "seen-rows")
     visit.open("data")
     visit.at.get_by_role("link", name="seen-rows").first.click()
     visit.sees("40 cases")
     visit.sees("1 row cannot be read")
     rows = visit.at.locator("table.rows-read tbody tr")
     visit.until(lambda: rows.count() == 20)
-    told = httpx.get(f"{visit.url}/v1/datasets/{found}/cases", params={"limit": 20}, timeout=SECONDS).json()["cases"]
+    cases = httpx.get(f"{visit.url}/v1/datasets/{dataset}/cases", params={"limit": 20}, timeout=SECONDS).json()["cases"]
     first = rows.first.inner_text()
-    assert told[0]["question"] in first
-    assert told[0]["answer"] in first
-    assert f"{len(told[0]['chunks'])} chunks" in first
+    assert cases[0]["question"] in first
+    assert cases[0]["answer"] in first
+    assert f"{len(cases[0]['chunks'])} chunks" in first
     rows.first.get_by_text("As read").click()
-    assert json.loads(rows.first.locator("pre").inner_text()) == told[0]
+    assert json.loads(rows.first.locator("pre").inner_text()) == cases[0]
     visit.at.get_by_role("button", name="More rows").click()
     visit.until(lambda: rows.count() == 40)
     visit.at.get_by_role("button", name="More rows").click()
@@ -38,8 +38,8 @@ def test_shows_rows_as_they_were_read(visit, demo):
 @pytest.mark.nightly
 def test_starts_a_run_of_a_data_set(visit, demo):
     """One press leads to a new run of the data set."""
-    found = upload(visit.url, demo, "to-run")
-    visit.open(f"data/{found}")
+    dataset = upload(visit.url, demo, "to-run")
+    visit.open(f"data/{dataset}")
     visit.at.get_by_role("link", name="Start a run").click()
     visit.sees("in to-run")
     visit.at.get_by_role("link", name="See its rows").click()
@@ -49,15 +49,15 @@ def test_starts_a_run_of_a_data_set(visit, demo):
 @pytest.mark.nightly
 def test_deletes_a_data_set_when_sure(visit, demo):
     """Deleting asks first; then it is gone from the list and from the server."""
-    found = upload(visit.url, demo, "old")
-    visit.open(f"data/{found}")
+    dataset = upload(visit.url, demo, "old")
+    visit.open(f"data/{dataset}")
     visit.at.get_by_role("button", name="Delete").click()
     visit.at.get_by_role("button", name="Close").click()
     visit.at.get_by_role("button", name="Delete").click()
     visit.at.get_by_role("button", name="Delete it").click()
     visit.at.get_by_role("heading", name="Data", exact=True).wait_for()
-    visit.until(lambda: visit.at.locator(f"li[data-id='{found}']").count() == 0)
-    assert httpx.get(f"{visit.url}/v1/datasets/{found}", timeout=SECONDS).status_code == 404
+    visit.until(lambda: visit.at.locator(f"li[data-id='{dataset}']").count() == 0)
+    assert httpx.get(f"{visit.url}/v1/datasets/{dataset}", timeout=SECONDS).status_code == 404
 
 
 def test_reads_a_file_with_the_columns_that_it_proposes(visit):
@@ -72,4 +72,4 @@ def test_reads_a_file_with_the_columns_that_it_proposes(visit):
     visit.sees("system → method")
     assert visit.at.get_by_text("Is it the method?").count() == 0
     listed = httpx.get(f"{visit.url}/v1/datasets", timeout=SECONDS).json()["datasets"]
-    assert {"method": "system", "id": "q_id"} in [one["columns"] for one in listed]
+    assert {"method": "system", "id": "q_id"} in [dataset["columns"] for dataset in listed]

@@ -54,8 +54,8 @@ def test_metrics_are_saved_as_they_judged(visit, judged):
 
 
 @pytest.mark.nightly
-def test_charts_are_saved(visit, judged):
-    """A run and a comparison are saved as drawings, of the groups that are shown."""
+def test_charts_and_comparisons_are_saved(visit, judged):
+    """A run and a comparison are saved as drawings, of the groups that are shown; a comparison as a report, too."""
     visit.open(f"runs/{judged}?by=method")
     name, content = save(visit, "Chart")
     assert name == f"{judged}-report.svg"
@@ -64,19 +64,12 @@ def test_charts_are_saved(visit, judged):
     name, content = save(visit, "Chart")
     assert name == f"{judged}-compare.svg"
     assert any(text.startswith("correctness: difference") for text in read_svg_texts(content))
-
-
-@pytest.mark.nightly
-def test_a_comparison_is_saved(visit, judged):
-    """The report of a comparison has its baseline."""
-    visit.open(f"compare?run={judged}&baseline=local")
     name, content = save(visit, "HTML report")
-    assert name == f"{judged}-compare.html"
-    assert b"walk" in content
+    assert (name, b"walk" in content) == (f"{judged}-compare.html", True)
 
 
 @pytest.mark.nightly
-def test_a_file_that_cannot_be_written_is_told(visit, judged):
+def test_an_error_of_a_download_is_shown(visit, judged):
     """What the server refuses is shown, and the other files can still be saved."""
     visit.open(f"runs/{judged}")
     visit.expect("Failed to load|ERR_FAILED")

@@ -61,21 +61,21 @@ def evil(server):
     other = {**case, "method": "other"}
     response = {name: case[name] for name in ("answer", "chunks", "triples")}
     pair = {**case, "method": f"{EVIL} vs {EVIL} 2", "other_response": {**response, "method": f"{EVIL} 2"}}
-    content = "".join(f"{json.dumps(one)}\n" for one in (case, other, pair, {EVIL: EVIL})).encode()
+    content = "".join(f"{json.dumps(row)}\n" for row in (case, other, pair, {EVIL: EVIL})).encode()
     metrics = ["comprehensiveness", "correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
     data = upload(server.url, content, "evil")
-    found = run(server.url, data, metrics, name="evil")
+    run_id = run(server.url, data, metrics, name="evil")
     label = {"sample_id": EVIL, "method": EVIL, "metric": "correctness", "annotator": EVIL, "value": 1, "comment": EVIL}
-    kept = httpx.put(f"{server.url}/v1/runs/{found}/annotations", json=[label], timeout=SECONDS)
-    assert kept.status_code == 200, kept.text
-    return found, data
+    stored = httpx.put(f"{server.url}/v1/runs/{run_id}/annotations", json=[label], timeout=SECONDS)
+    assert stored.status_code == 200, stored.text
+    return run_id, data
 
 
 PLACES = ("library", "runs", "summary", "beside", "cases", "case", "pair", "compare", "label", "data", "again")
 
 
 def places(evil):
-    found, data = evil
+    run_id, data = evil
     label = httpx.QueryParams({"metric": "evil_metric", "annotator": EVIL, "verdicts": "shown"})
     query = str(httpx.QueryParams({"sample_id": EVIL, "method": EVIL}))
     pair = str(httpx.QueryParams({"sample_id": EVIL, "method": f"{EVIL} vs {EVIL} 2"}))
@@ -83,23 +83,23 @@ def places(evil):
     return {
         "library": "library/evil_metric",
         "runs": "runs",
-        "summary": f"runs/{found}",
-        "beside": f"runs/{found}?{beside}",
-        "cases": f"runs/{found}?tab=cases",
-        "case": f"runs/{found}/case?{query}",
-        "pair": f"runs/{found}/case?{pair}",
-        "compare": f"compare?run={found}&baseline=other",
-        "label": f"runs/{found}/label?{label}",
+        "summary": f"runs/{run_id}",
+        "beside": f"runs/{run_id}?{beside}",
+        "cases": f"runs/{run_id}?tab=cases",
+        "case": f"runs/{run_id}/case?{query}",
+        "pair": f"runs/{run_id}/case?{pair}",
+        "compare": f"compare?run={run_id}&baseline=other",
+        "label": f"runs/{run_id}/label?{label}",
         "data": f"data/{data}",
-        "again": f"new-run?again={found}&of=all&metric=evil_metric",
+        "again": f"new-run?again={run_id}&of=all&metric=evil_metric",
     }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_text_stays_text(visit, evil, place):
+@pytest.mark.parametrize("view", PLACES)
+def test_text_stays_text(visit, evil, view):
     """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
-    visit.open(places(evil)[place])
-    if place not in {"runs", "again"}:
+    visit.open(places(evil)[view])
+    if view not in {"runs", "again"}:
         visit.until(lambda: PLAIN in visit.text())
     assert visit.at.evaluate("window.hit") is None
     assert visit.at.locator("img, main script").count() == 0

@@ -36,7 +36,7 @@ def read(url, path, **query):
 
 
 def read_ids(url, run_id, **query):
-    return {one["sample_id"] for one in read(url, f"{run_id}/results", limit=1000, **query)["results"]}
+    return {row["sample_id"] for row in read(url, f"{run_id}/results", limit=1000, **query)["results"]}
 
 
 def test_shows_what_the_judge_saw(visit, judged):
@@ -62,11 +62,11 @@ def test_estimates_a_run_before_it_starts(visit, dataset):
     """Calls, tokens and what no case can serve stand there before the start, and follow what is chosen."""
     visit.open(f"new-run?dataset={dataset}&metric=correctness")
     visit.sees("It would ask:")
-    asked = {"dataset": dataset, "metrics": ["correctness"], "judge": "quick"}
+    body = {"dataset": dataset, "metrics": ["correctness"], "judge": "quick"}
 
     def expected(**more):
-        told = httpx.post(f"{visit.url}/v1/forecast", json={**asked, **more}, timeout=SECONDS).json()
-        return f"{told['results']} results · {told['calls']} calls · "
+        forecast = httpx.post(f"{visit.url}/v1/forecast", json={**body, **more}, timeout=SECONDS).json()
+        return f"{forecast['results']} results · {forecast['calls']} calls · "
 
     visit.until(lambda: expected() in visit.text())
     visit.at.get_by_text("Limits and repeats").click()
@@ -74,10 +74,10 @@ def test_estimates_a_run_before_it_starts(visit, dataset):
     visit.at.get_by_label("Repeats of each judgement").fill("2")
     visit.press("Tab")
     visit.until(lambda: expected(limit=3, repeats=2) in visit.text())
-    told = httpx.post(f"{visit.url}/v1/forecast", json=asked, timeout=SECONDS).json()
-    fitting = {one["metric"] for one in told["fitting"]}
+    forecast = httpx.post(f"{visit.url}/v1/forecast", json=body, timeout=SECONDS).json()
+    fitting = {metric["metric"] for metric in forecast["fitting"]}
     listed = httpx.get(f"{visit.url}/v1/metrics", timeout=SECONDS).json()["metrics"]
-    idle = next(one["name"] for one in listed if one["name"] not in fitting)
+    idle = next(metric["name"] for metric in listed if metric["name"] not in fitting)
     visit.at.locator(f"input[value={idle}]").check()
     visit.sees(f"No case has what {idle} needs: skipped.")
 
@@ -98,7 +98,7 @@ def test_an_edited_score_is_read_again_without_a_call(visit, judged):
     visit.until(lambda: sheet.locator("td.mean").first.inner_text() != before)
     report = read(visit.url, f"{judged}/report")
     assert list(report["replayed"]) == ["tone"]
-    assert [one["usage"]["calls"] for one in report["spending"]] == [one["usage"]["calls"] for one in calls]
+    assert [entry["usage"]["calls"] for entry in report["spending"]] == [entry["usage"]["calls"] for entry in calls]
     visit.at.get_by_role("button", name="Judge again").click()
     visit.sees("The metrics of the library are those that the run was judged by.", "dialog")
 
@@ -129,13 +129,13 @@ def test_listed_questions_are_judged_again(visit, judged):
     visit.open(f"runs/{judged}?tab=cases&metric=correctness&q=q1")
     rows = visit.at.locator(ROWS)
     visit.until(lambda: 0 < rows.count() < 20)
-    wanted = {one.split()[0] for one in rows.locator("th a .mono").all_inner_texts()}
+    listed = {text.split()[0] for text in rows.locator("th a .mono").all_inner_texts()}
     visit.at.get_by_role("link", name="again in a new run").click()
-    visit.sees(f"Only {len(wanted)} questions of")
+    visit.sees(f"Only {len(listed)} questions of")
     visit.at.get_by_role("button", name="Start", exact=True).click()
     visit.at.wait_for_selector(".badge:text('finished')")
     made = visit.at.url.rpartition("/")[2]
-    assert read_ids(visit.url, made) == wanted
+    assert read_ids(visit.url, made) == listed
     visit.at.go_back()
     visit.at.get_by_role("button", name="Judge all").click()
     visit.at.get_by_role("button", name="Judge all").wait_for(state="detached")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from runs_made import run, upload
 
 RING = """
 () => {
@@ -45,13 +46,13 @@ def test_reads_a_metric_without_a_mouse(visit):
 @pytest.mark.nightly
 def test_every_stop_shows_the_focus(visit):
     """Wherever Tab leads, the focus can be seen."""
-    for place in ("library/correctness", "playground", "new-run", "runs", "compare"):
-        visit.open(place)
+    for view in ("library/correctness", "playground", "new-run", "runs", "compare"):
+        visit.open(view)
         for _ in range(25):
             visit.press("Tab")
             if visit.at.evaluate("document.activeElement === document.body"):
                 break
-            assert visit.at.evaluate(RING), f"{place}: {visit.focus()}"
+            assert visit.at.evaluate(RING), f"{view}: {visit.focus()}"
 
 
 @pytest.mark.nightly
@@ -93,8 +94,6 @@ def test_a_narrow_window_keeps_the_focus(visit):
 @pytest.mark.nightly
 def test_dialogs_give_the_focus_back(visit, server, demo):
     """A dialog takes the focus, Escape closes it, and the focus goes back."""
-    from runs_made import run, upload  # noqa: PLC0415 - only this test makes a run
-
     run(server.url, upload(server.url, demo), ["latency"], name="kept")
     visit.open("runs")
     visit.tab_to("button.danger")

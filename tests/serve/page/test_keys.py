@@ -74,22 +74,13 @@ def locked(chromium, keyed):
         yield visit
 
 
-def test_asks_for_the_key_and_goes_on(locked, keyed):
-    """Without a key the page asks for one, once; with it what was wanted is shown."""
+def test_asks_for_the_key_and_keeps_it_in_the_tab_only(locked, keyed):
+    """Without a key the page asks for one, once; it is in the tab's storage, and nowhere that outlives it."""
     locked.open("library", rest=False)
     locked.at.get_by_label("Key", exact=True).fill(keyed[1])
     locked.press("Enter")
     locked.sees("answer_quality")
     assert locked.at.get_by_role("dialog").count() == 0
-
-
-@pytest.mark.nightly
-def test_keeps_the_key_in_the_tab_only(locked, keyed):
-    """The key stands in the tab's storage: nowhere that outlives it, nor in the address."""
-    locked.open("library", rest=False)
-    locked.at.get_by_label("Key", exact=True).fill(keyed[1])
-    locked.press("Enter")
-    locked.sees("answer_quality")
     assert keyed[1] in locked.at.evaluate("JSON.stringify(sessionStorage)")
     assert keyed[1] not in locked.at.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
     locked.at.get_by_role("button", name="Forget key").click()

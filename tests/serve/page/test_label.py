@@ -40,11 +40,11 @@ def test_ten_items_by_keyboard(visit, judged):
         visit.press("10"[n % 2])
     visit.sees("All 10 items of this queue are labelled.")
     visit.until(lambda: len(read_labels(visit.url, judged)) == 10)
-    found = read_labels(visit.url, judged)
-    assert {one["annotator"] for one in found} == {"ana"}
-    assert {one["metric"] for one in found} == {"correctness"}
-    assert all(one["content"] and one["weight"] > 1 and not one["suggested"] for one in found)
-    assert sorted(one["value"] for one in found) == [0] * 5 + [1] * 5
+    labels = read_labels(visit.url, judged)
+    assert {label["annotator"] for label in labels} == {"ana"}
+    assert {label["metric"] for label in labels} == {"correctness"}
+    assert all(label["content"] and label["weight"] > 1 and not label["suggested"] for label in labels)
+    assert sorted(label["value"] for label in labels) == [0] * 5 + [1] * 5
     visit.sees("Judge and people", "aside")
     visit.sees("kappa", "aside")
 
@@ -93,13 +93,13 @@ def test_figures_of_a_label_that_is_undone_are_not_awaited(visit, judged):
 @pytest.mark.nightly
 def test_figures_wait_for_a_value(visit, judged):
     """An item that cannot be judged has no figures, neither in its session nor in the next one."""
-    place = f"runs/{judged}/label?metric=correctness&annotator=hal&sample=random:5"
-    visit.open(place)
+    address = f"runs/{judged}/label?metric=correctness&annotator=hal&sample=random:5"
+    visit.open(address)
     with visit.at.expect_response("**/annotations"):
         visit.press("x")
     visit.sees("They appear with the first labels.", "aside")
     visit.open("runs")
-    visit.open(place)
+    visit.open(address)
     visit.sees("1 of 5 labelled")
     visit.sees("They appear with the first labels.", "aside")
     visit.press("0")
@@ -109,18 +109,18 @@ def test_figures_wait_for_a_value(visit, judged):
 @pytest.mark.nightly
 def test_a_queue_goes_on(visit, judged):
     """Who leaves and comes back goes on with the next item; an item that cannot be judged is not asked again."""
-    place = f"runs/{judged}/label?metric=chunk_evaluation&annotator=eva&sample=stratified:6&verdicts=shown"
-    visit.open(place)
+    address = f"runs/{judged}/label?metric=chunk_evaluation&annotator=eva&sample=stratified:6&verdicts=shown"
+    visit.open(address)
     visit.sees("It reads as")
     visit.press("x", "1", "2")
     visit.sees("3 of 6 labelled")
     visit.until(lambda: len(read_labels(visit.url, judged)) == 2)
     name = visit.at.locator(".label-item").get_attribute("aria-label")
     visit.open("runs")
-    visit.open(place)
+    visit.open(address)
     visit.sees("3 of 6 labelled")
     assert visit.at.locator(".label-item").get_attribute("aria-label") == name
-    assert all(one["suggested"] for one in read_labels(visit.url, judged))
+    assert all(row["suggested"] for row in read_labels(visit.url, judged))
 
 
 @pytest.mark.nightly
@@ -159,7 +159,10 @@ def test_labels_go_out_and_in_as_files(visit, judged):
     assert not read_labels(visit.url, judged)
     add("right.csv", f"{rows}{label}q02,walk,correctness,eva,0\n")
     visit.sees("2 labels of right.csv are stored; the run has 2 now.")
-    assert [(one["sample_id"], one["value"]) for one in read_labels(visit.url, judged)] == [("q01", 1), ("q02", 0)]
+    assert [(row["sample_id"], row["value"]) for row in read_labels(visit.url, judged)] == [
+        ("q01", 1),
+        ("q02", 0),
+    ]
     with visit.at.expect_download() as saved:
         visit.at.get_by_role("button", name="CSV").click()
     table = csv.DictReader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8")))

@@ -65,17 +65,12 @@ def test_shows_every_kind_of_scale(visit, name):
 
 
 @pytest.mark.nightly
-def test_tells_what_is_not_there(visit):
-    """A metric that is not there is told as the server says it; the list stays."""
+def test_unknown_metrics_and_addresses_are_shown_as_such(visit):
+    """A metric that is not there is told as the server says it, and the list stays; so is an address of no view."""
     visit.expect("404")
     visit.open("library/no_such_metric")
     visit.sees("no_such_metric", "[role=alert]")
     assert visit.at.locator(".metric-list a").count()
-
-
-@pytest.mark.nightly
-def test_tells_what_is_no_address(visit):
-    """An address that is no part of the page says so, with the way back."""
     visit.open("what/is/this/place")
     visit.sees("Nothing is here")
 

@@ -32,25 +32,25 @@ WIDTHS = (320, 400, 768, 1024, 1280, 1600)
 @pytest.fixture(scope="module")
 def places(server, demo):
     data = upload(server.url, demo)
-    found = run(server.url, data, METRICS, name="seen")
+    run_id = run(server.url, data, METRICS, name="seen")
     return (
         "library",
         "library/answer_completeness",
         "library/correctness",
         "playground?metric=correctness&metric=triple_evaluation&metric=edge_recall",
         "new-run",
-        f"new-run?again={found}&of=failed&metric=correctness",
+        f"new-run?again={run_id}&of=failed&metric=correctness",
         "data",
         f"data/{data}",
         "runs",
-        f"runs/{found}",
-        f"runs/{found}?tab=cases&sort=latency&case=q10&answer=walk",
-        f"runs/{found}?tab=cases&method=walk&beside=method%3Alocal&case=q10",
-        f"runs/{found}?tab=cases",
-        f"runs/{found}/case?sample_id=q10&method=walk",
-        f"runs/{found}/label",
-        f"runs/{found}/label?metric=chunk_evaluation&annotator=ana&verdicts=shown",
-        f"compare?run={found}&baseline=local",
+        f"runs/{run_id}",
+        f"runs/{run_id}?tab=cases&sort=latency&case=q10&answer=walk",
+        f"runs/{run_id}?tab=cases&method=walk&beside=method%3Alocal&case=q10",
+        f"runs/{run_id}?tab=cases",
+        f"runs/{run_id}/case?sample_id=q10&method=walk",
+        f"runs/{run_id}/label",
+        f"runs/{run_id}/label?metric=chunk_evaluation&annotator=ana&verdicts=shown",
+        f"compare?run={run_id}&baseline=local",
     )
 
 
@@ -63,24 +63,24 @@ def unfold(visit):
 @pytest.mark.nightly
 def test_fits_every_width(visit, places):
     """No view is wider than the window, from a small telephone to a wide screen."""
-    for place in places:
-        visit.open(place)
+    for view in places:
+        visit.open(view)
         unfold(visit)
         for width in WIDTHS:
             visit.at.set_viewport_size({"width": width, "height": 900})
             visit.at.wait_for_timeout(30)
-            assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
+            assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} at {width} px"
 
 
 @pytest.mark.nightly
 def test_no_word_of_a_table_is_broken(visit, places):
     """A word stands on one line: the cells of a table are as wide as their longest word."""
-    for place in places:
-        visit.open(place)
+    for view in places:
+        visit.open(view)
         for width in (1280, 1024):
             visit.at.set_viewport_size({"width": width, "height": 900})
             visit.at.wait_for_timeout(30)
-            assert visit.at.evaluate(BROKEN_WORDS) == [], f"{place} at {width} px"
+            assert visit.at.evaluate(BROKEN_WORDS) == [], f"{view} at {width} px"
 
 
 @pytest.mark.nightly
@@ -88,11 +88,11 @@ def test_no_word_of_a_table_is_broken(visit, places):
 def test_every_text_has_contrast(chromium, server, places, scheme):
     """Every text stands out from what is behind it as WCAG AA wants it."""
     with Visit(chromium, server.url, color_scheme=scheme) as visit:
-        for place in places:
-            visit.open(place)
+        for view in places:
+            visit.open(view)
             visit.at.wait_for_timeout(200)
             unfold(visit)
-            assert visit.at.evaluate(CONTRAST) == [], place
+            assert visit.at.evaluate(CONTRAST) == [], view
 
 
 @pytest.mark.nightly
@@ -100,20 +100,20 @@ def test_every_text_has_contrast(chromium, server, places, scheme):
 def test_every_view_is_accessible(chromium, server, places, scheme):
     """axe-core finds no violation of WCAG 2.2 AA on any view, on a telephone, a tablet and a desk."""
     with Visit(chromium, server.url, color_scheme=scheme) as visit:
-        for place in places:
-            visit.open(place)
+        for view in places:
+            visit.open(view)
             visit.at.wait_for_load_state("networkidle")
             unfold(visit)
-            assert find_violations(visit.at) == [], place
+            assert find_violations(visit.at) == [], view
 
 
 @pytest.mark.nightly
 def test_nothing_jumps(visit, places):
     """While a view loads, nothing that is shown moves much."""
-    for place in places:
-        visit.open(place)
+    for view in places:
+        visit.open(view)
         visit.at.wait_for_timeout(300)
-        assert visit.at.evaluate("window.shift") < 0.1, place
+        assert visit.at.evaluate("window.shift") < 0.1, view
 
 
 def test_follows_the_system_until_someone_chooses(chromium, server):

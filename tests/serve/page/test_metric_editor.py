@@ -5,18 +5,10 @@ from __future__ import annotations
 import httpx
 import pytest
 from accessibility import find_violations
-from drafting_judge import draft_or_judge
-from page_judge import answer_page
-from served_runs import over_http
-from serving import served
 from visit import Visit
 from waiting import SECONDS
 
-from greval.judging.drafting.whole import SYSTEM_PROMPT
 from greval.metrics.files import parse_metric
-from greval.serve.app import create_app
-from greval.serve.settings import ServerSettings
-from greval.testing import ScriptedJudge
 
 EVIL = "</script><img src=x onerror=window.hit=1>{{7*7}}\u202e: # - \"'"
 SELECTED = (
@@ -33,33 +25,15 @@ reason_depth: detailed
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """Give a server whose judge drafts a metric if it is asked for one, and else judges."""
-    drafting = SYSTEM_PROMPT.partition(".")[0]
-    drafts = draft_or_judge("It names the person.")
-
-    def answer(messages):
-        return drafts(messages) if str(messages[0].content).startswith(drafting) else answer_page(messages)
-
-    runs = tmp_path_factory.mktemp("runs")
-    with (
-        over_http({"quick": ScriptedJudge(answer)}) as judges,
-        served(create_app(ServerSettings(runs=runs, judges=judges))) as running,
-    ):
-        yield running
-
-
 class Editor:
-    """The editor in a window, with its clicks counted."""
+    """The editor in a window."""
 
     def __init__(self, visit):
         """Start at the editor of a new metric."""
-        self.visit, self.at, self.clicks = visit, visit.at, 0
+        self.visit, self.at = visit, visit.at
 
     def click(self, role, name):
         """Click something by its role and name."""
-        self.clicks += 1
         self.at.get_by_role(role, name=name, exact=True).click()
 
     def fill(self, label, text):
@@ -118,19 +92,6 @@ def test_the_first_visit_begins_with_writing_a_metric(chromium, server):
         visit.sees("Say what good means")
 
 
-def test_writes_and_saves_a_metric(editor, server):
-    """A metric is filled in, checked as one writes, and saved with two clicks: a checkbox and Save."""
-    fill_in(editor, "kindness")
-    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
-    editor.click("button", "Save")
-    editor.visit.until(lambda: editor.at.evaluate("location.hash") == "#/metrics/kindness/edit")
-    assert editor.clicks == 1  # and the checkbox
-    metric = parse_metric(stored(server, "kindness")["yaml"])
-    assert metric.scale.names == ("Polite", "Rude")
-    assert metric.steps == ("Read the answer.",)
-    assert metric.needs == ("answer",)
-
-
 @pytest.mark.nightly
 def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     """They are written into the text, read back and saved; an example with more than texts stays in the file."""
@@ -148,7 +109,7 @@ def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     editor.visit.sees("polite is saved.")
     metric = parse_metric(stored(server, "polite")["yaml"])
     assert metric.pass_if == ">= 1"
-    assert [(one.case.answer, one.value, one.reason) for one in metric.examples] == [
+    assert [(example.case.answer, example.value, example.reason) for example in metric.examples] == [
         ("Go away: now.", "Rude", "It insults.")
     ]
     text = editor.yaml()
@@ -174,27 +135,21 @@ def test_form_and_text_are_one_document(editor, server):
     editor.fill("What it judges", "Whether it is kind: always.")
     text = editor.yaml()
     assert text.startswith("# ours\nname: tone\n")
-    assert "reason_depth: detailed" in text
-    assert "# one" in text
-    assert "'Whether it is kind: always.'" in text
+    assert not [
+        part for part in ("reason_depth: detailed", "# one", "'Whether it is kind: always.'") if part not in text
+    ]
     editor.at.get_by_label("Metric file (YAML)").fill(text.replace("Read the answer.", "Read it twice."))
     editor.mode("Form")
     editor.at.get_by_label("Step 1", exact=True).wait_for()
     assert editor.at.get_by_label("Step 1", exact=True).input_value() == "Read it twice."
-
-
-@pytest.mark.nightly
-def test_a_formula_stays_in_the_file(editor, server):
-    """The form of a metric with a formula has no field of judges, says so, and keeps the rest of the file."""
-    text = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
-    create(server, "half", text)
+    formula = "name: {name}\ndescription: Half of it.\nformula: 0.5 * correctness  # half\n"
+    create(server, "half", formula)
     editor.visit.open("metrics/half/edit")
-    editor.visit.sees("Only in the file")
     editor.visit.sees("formula")
     assert editor.at.get_by_label("Step 1", exact=True).count() == 0
     editor.fill("What it judges", "Half of correctness.")
     editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
-    assert editor.yaml() == text.format(name="half").replace("Half of it.", "Half of correctness.")
+    assert editor.yaml() == formula.format(name="half").replace("Half of it.", "Half of correctness.")
 
 
 def test_faults_are_marked_at_their_lines(editor, server):
@@ -252,20 +207,6 @@ def test_a_metric_is_tried_before_it_is_saved(editor, server):
     editor.click("button", "Judge")
     editor.visit.sees("1 result: 1 scored")
     assert stored(server, "unsaved_one")["status"] == 404
-
-
-@pytest.mark.nightly
-def test_a_judge_drafts_and_one_mends(editor, server):
-    """From name and description to a saved metric: draft, mend a word, save."""
-    editor.fill("Name", "drafted")
-    editor.fill("What it judges", "Whether the answer is polite.")
-    editor.click("button", "Draft the rest")
-    editor.visit.sees("This is a draft of the judge")
-    assert editor.at.get_by_label("Category 1", exact=True).input_value() == "Polite"
-    editor.fill("Step 1", "Read the whole answer.")
-    editor.click("button", "Save")
-    editor.visit.until(lambda: stored(server, "drafted").get("steps") == ["Read the whole answer."])
-    assert editor.clicks == 2
 
 
 @pytest.mark.nightly
@@ -378,8 +319,8 @@ def test_everybody_can_use_it(chromium, server, scheme):
     create(server, "seen")
     create(server, "seen", TEXT.replace("Courteous.", "Friendly."))
     with Visit(chromium, server.url, color_scheme=scheme) as visit:
-        for place, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
-            visit.open(place)
+        for view, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
+            visit.open(view)
             if mode == "YAML":
                 visit.at.get_by_role("radio", name="YAML").check()
                 visit.at.get_by_label("Metric file (YAML)").fill("name: seen\nneeds: [answr]\n")
@@ -387,4 +328,4 @@ def test_everybody_can_use_it(chromium, server, scheme):
             else:
                 visit.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
                 visit.at.get_by_role("button", name="Add an example").click()
-            assert find_violations(visit.at) == [], place
+            assert find_violations(visit.at) == [], view

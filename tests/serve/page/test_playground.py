@@ -26,29 +26,33 @@ def test_judges_a_case(visit):
 def test_asks_for_just_what_is_needed(visit):
     """The form has the fields that the chosen metrics need, and keeps what was filled in when they change."""
     visit.open("playground")
-    assert visit.at.get_by_label("Question", exact=True).count() == 1
-    assert visit.at.get_by_label("Answer", exact=True).count() == 0
-    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("Tick at least one metric.")
+    question = visit.at.get_by_label("Question", exact=True)
+    assert (question.count(), visit.at.get_by_label("Answer", exact=True).count()) == (1, 0)
+    question.fill("Who?")
     visit.at.get_by_role("checkbox", name="correctness judged", exact=True).check()
     visit.at.get_by_label("Expected answer").fill("Ada.")
     visit.at.get_by_role("checkbox", name="triple_evaluation").check()
     assert visit.at.get_by_label("Subject 1").count() == 1
-    assert visit.at.get_by_label("Expected answer").input_value() == "Ada."
-    assert visit.at.get_by_label("Question", exact=True).input_value() == "Who?"
+    assert (visit.at.get_by_label("Expected answer").input_value(), question.input_value()) == ("Ada.", "Who?")
 
 
 @pytest.mark.nightly
 def test_takes_a_case_as_json(visit):
-    """A case may be pasted as JSON, also with the field names of other tools; bad JSON is told, and nothing is lost."""
+    """A case may be JSON with the names of other tools; bad JSON, and what the server refuses, is told and stays."""
     visit.open("playground?metric=answer_quality&metric=chunk_evaluation")
     visit.at.get_by_role("radio", name="JSON").check()
     area = visit.at.get_by_label("Case as JSON")
-    area.fill("{not json")
-    visit.at.get_by_role("button", name="Judge", exact=True).click()
-    visit.sees("The case cannot be read", "[role=alert]")
-    assert area.input_value() == "{not json"
+    judge = visit.at.get_by_role("button", name="Judge", exact=True)
+    visit.expect("status of 4")
+    for text, message in (("{not json", "The case cannot be read"), ('{"answer": "Ada."}', "question")):
+        area.fill(text)
+        judge.click()
+        visit.sees(message, "[role=alert]")
+        assert area.input_value() == text
     area.fill(json.dumps({"user_input": "Who?", "response": "Ada.", "retrieved_contexts": ["Ada wrote it.", "Rain."]}))
-    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    judge.click()
     visit.sees("2 results: 2 scored")
     assert visit.at.locator("section[aria-label=Chunks] .item").count() == 2
 
@@ -68,17 +72,6 @@ def test_shows_failures_with_what_to_do(visit):
 
 
 @pytest.mark.nightly
-def test_tells_what_the_server_refuses(visit):
-    """A case that is none is told as the server says it."""
-    visit.open("playground?metric=answer_quality")
-    visit.at.get_by_role("radio", name="JSON").check()
-    visit.at.get_by_label("Case as JSON").fill('{"answer": "Ada."}')
-    visit.expect("status of 4")
-    visit.at.get_by_role("button", name="Judge", exact=True).click()
-    visit.sees("question", "[role=alert]")
-
-
-@pytest.mark.nightly
 def test_stops(visit):
     """While it is judged the button stops it."""
     visit.open("playground?metric=answer_quality&judge=slow")
@@ -88,14 +81,6 @@ def test_stops(visit):
     visit.at.get_by_role("button", name="Stop").click()
     visit.sees("Stopped.")
     assert visit.at.get_by_role("button", name="Judge", exact=True).count() == 1
-
-
-@pytest.mark.nightly
-def test_says_when_nothing_is_chosen(visit):
-    """Without a metric nothing is asked, and the page says what to do."""
-    visit.open("playground")
-    visit.at.get_by_role("button", name="Judge", exact=True).click()
-    visit.sees("Tick at least one metric.")
 
 
 @pytest.mark.nightly
@@ -139,26 +124,6 @@ def test_an_expected_node_in_the_middle_of_the_walk_is_reached(visit):
         "session (expected)",
         "ledger (expected, not walked)",
     ]
-
-
-def test_draws_the_walk_of_a_case(visit):
-    """A case with a walk is shown with its drawing, expected edges that were missed dashed."""
-    case = {
-        "question": "Who owns the boat?",
-        "traversal": {
-            "start_nodes": ["boat"],
-            "traversed_edges": [["boat", "moored at", "pier"]],
-            "final_nodes": ["pier"],
-        },
-        "gold": {"expected_edges": [["boat", "owned by", "Ada"]]},
-    }
-    visit.open("playground?metric=edge_recall")
-    visit.at.get_by_role("radio", name="JSON").check()
-    visit.at.get_by_label("Case as JSON").fill(json.dumps(case))
-    visit.at.get_by_role("button", name="Judge", exact=True).click()
-    drawing = visit.at.get_by_role("region", name="Picture of the walk")
-    drawing.locator("svg").wait_for()
-    assert {"boat", "pier", "Ada"} <= set(drawing.inner_text().split())
 
 
 @pytest.mark.nightly

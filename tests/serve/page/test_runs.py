@@ -116,11 +116,11 @@ def test_says_what_the_judge_was_asked(visit, judged):
     report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
     rows = visit.at.locator("section[aria-labelledby=spending] tbody tr").all_inner_texts()
     expected = [
-        [one["metric"], one["group"], str(one["usage"]["calls"]), f"{one['usage']['input_tokens']:,}"]
-        for one in report["spending"]
+        [entry["metric"], entry["group"], str(entry["usage"]["calls"]), f"{entry['usage']['input_tokens']:,}"]
+        for entry in report["spending"]
     ]
     assert [[cells[0], cells[1], cells[2], cells[4]] for cells in (row.split("\t") for row in rows[:-1])] == expected
-    calls, tokens = (sum(one["usage"][name] for one in report["spending"]) for name in ("calls", "input_tokens"))
+    calls, tokens = (sum(entry["usage"][name] for entry in report["spending"]) for name in ("calls", "input_tokens"))
     assert rows[-1].split("\t")[2:5:2] == [f"{calls:,}", f"{tokens:,}"]
 
 
@@ -144,13 +144,13 @@ def test_opens_a_failing_case(visit, judged):
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
-    told = httpx.get(
+    shown = httpx.get(
         f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
     ).json()
-    for chunk, row in zip(told["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
+    for chunk, row in zip(shown["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
         assert chunk["text"] in row.inner_text()
         assert "It reads as" in row.inner_text()
-    for triple, row in zip(told["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
+    for triple, row in zip(shown["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
         assert triple["object"] in row.inner_text()
     assert "crew-roster" in visit.text("[aria-label='Edges, in order']")
     assert "core/identity found" in visit.text().replace("\n", " ")
@@ -168,49 +168,38 @@ def test_tells_when_the_server_cannot_be_reached(visit, judged):
 
 
 @pytest.mark.nightly
-def test_groups_by_a_tag(visit, judged):
-    """The figures are grouped by any tag."""
+def test_a_number_of_a_group_leads_to_its_results(visit, judged):
+    """Grouped by a tag, a number leads to the results of that group, as many as it says."""
     visit.open(f"runs/{judged}")
     visit.at.get_by_label("Group by").fill("query_type")
     visit.press("Enter")
-    visit.sees("multi_hop", "section[aria-labelledby=summary-correctness]")
-
-
-@pytest.mark.nightly
-def test_a_number_of_a_group_leads_to_its_results(visit, judged):
-    """Grouped by a tag, a number leads to the results of that group, as many as it says."""
-    visit.open(f"runs/{judged}?by=query_type")
     row = visit.at.locator("section[aria-labelledby=summary-correctness] tbody tr", has_text="multi_hop")
-    many = int(row.locator("[data-label=scored] a").inner_text())
+    count = int(row.locator("[data-label=scored] a").inner_text())
     row.locator("[data-label=scored] a").click()
     visit.at.locator(ROWS).first.wait_for()
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
-    assert many < sum(one["scored"] for one in told if one["metric"] == "correctness")
-    assert visit.at.locator(f"{ROWS} .value").count() == many
+    summaries = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
+    assert count < sum(summary["scored"] for summary in summaries if summary["metric"] == "correctness")
+    assert visit.at.locator(f"{ROWS} .value").count() == count
 
 
 def test_compares_two_methods(visit, judged):
-    """Two methods are compared: difference, interval, p, won, tied and lost, as the server tells them."""
+    """Two methods are compared: difference, interval, p, won, tied and lost, as the server has them, also by a tag."""
     visit.open("compare")
     visit.at.get_by_label("Run").select_option(judged)
     visit.at.get_by_label("Baseline").select_option("local")
     visit.sees("walk against local")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
-    for one in told["contrasts"]:
-        row = visit.at.locator("table.contrasts tbody tr", has_text=one["metric"]).inner_text()
-        assert f"{one['won']} · {one['tied']} · {one['lost']}" in row
-        assert f"n = {one['n']} of {one['questions']}" in row
-    for warning in told["warnings"]:
+    comparison = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
+    ).json()
+    for contrast in comparison["contrasts"]:
+        row = visit.at.locator("table.contrasts tbody tr", has_text=contrast["metric"]).inner_text()
+        assert f"{contrast['won']} · {contrast['tied']} · {contrast['lost']}" in row
+        assert f"n = {contrast['n']} of {contrast['questions']}" in row
+    for warning in comparison["warnings"]:
         visit.sees(warning)
-
-
-@pytest.mark.nightly
-def test_compares_by_a_tag(visit, judged):
-    """The comparison by a tag has a row for each group."""
     visit.open(f"compare?run={judged}&baseline=local&metric=correctness&by=query_type")
-    visit.at.wait_for_selector("table.contrasts")
-    assert visit.at.locator("table.contrasts tbody tr").count() > 4
     visit.sees("single_fact")
+    assert visit.at.locator("table.contrasts tbody tr").count() > 4
 
 
 @pytest.mark.nightly
@@ -220,8 +209,10 @@ def test_a_comparison_has_one_axis_for_each_unit(visit, judged):
     visit.open(f"compare?run={judged}&baseline=local")
     visit.at.wait_for_selector("table.contrasts")
     bodies = visit.at.locator("table.contrasts tbody")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
-    contrasts = {one["metric"]: one for one in told["contrasts"]}
+    comparison = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
+    ).json()
+    contrasts = {contrast["metric"]: contrast for contrast in comparison["contrasts"]}
     assert bodies.count() == 2  # shares, and seconds
     for body in bodies.all():
         ends = [*map(read_number, body.locator(".interval-axis text").all_text_contents())]
@@ -243,19 +234,19 @@ def test_a_method_without_a_name_can_be_chosen(visit):
     common = {"id": "q", "question": "Who?", "expected_answer": "Ada."}
     rows = [{**common, "answer": "Ada."}, {**common, "answer": "Bob.", "method": "walk"}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows)
-    found = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
-    visit.open(f"compare?run={found}")
+    run_id = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
+    visit.open(f"compare?run={run_id}")
     visit.at.get_by_label("Baseline").select_option(label="(none)")
     visit.sees("walk against (none)")
     assert visit.at.evaluate("location.hash").endswith("baseline=")
-    visit.open(f"runs/{found}?tab=cases")
+    visit.open(f"runs/{run_id}?tab=cases")
     values = visit.at.locator(f"{ROWS} .value-word")
     visit.until(lambda: values.all_inner_texts() == ["1", "0"])
     visit.at.get_by_label("Method").select_option(label="(none)")
     visit.until(lambda: values.all_inner_texts() == ["1"])
     visit.at.get_by_label("Method").select_option(label="all")
     visit.until(lambda: values.count() == 2)
-    visit.open(f"runs/{found}")
+    visit.open(f"runs/{run_id}")
     visit.at.get_by_role("row", name="(none)").locator("[data-label=scored] a").click()
     visit.until(lambda: values.all_inner_texts() == ["1"])
 

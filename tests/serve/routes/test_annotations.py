@@ -6,7 +6,7 @@ from agreed_runs import lines_of, said, write
 from served_runs import get_json
 
 from greval.runs.store.disk import lock_folder
-from greval.trust.annotations.files import FIELDS, read_run_annotations, write_annotations
+from greval.trust.annotations.files import read_run_annotations, write_annotations
 from greval.trust.argilla.ledger import get_ledger_folder
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -31,26 +31,10 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
     client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
     first = get_json(client, "/v1/runs/judged/annotations", limit=5)
     rest = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
-    found = [*first["annotations"], *rest["annotations"]]
+    labels = [*first["annotations"], *rest["annotations"]]
     assert rest["next"] is None
-    assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
+    assert sorted(label["value"] for label in labels) == sorted(["No", *ANA[1:]])
     assert len(read_run_annotations(runs / "judged").annotations) == 8
-
-
-def test_rows_that_are_no_annotations_keep_nothing(client, runs):
-    """A faulty row refuses the whole file with its line and why; what was there stays, and no file is left behind."""
-    write(runs / "judged", "right", VERDICTS)
-    sent = (
-        lines_of(said("right", "ana", ANA))
-        + '{"sample_id": "q1", "metric": "right", "annotator": "b", "value": "Perhaps"}\n'
-    )
-    answer = client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL)
-    assert answer.status_code == 422
-    assert answer.json()["faults"][0]["place"] == "line 9"
-    assert get_json(client, "/v1/runs/judged/annotations") == {"annotations": [], "next": None}
-    assert not [*(runs / "judged").glob("*annotations*")]
-    answer = client.put("/v1/runs/judged/annotations", content=",".join(FIELDS), headers={"Content-Type": "text/plain"})
-    assert answer.status_code == 415
 
 
 def test_annotations_that_somebody_writes_are_left_alone(client, runs):

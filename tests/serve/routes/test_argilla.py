@@ -38,45 +38,21 @@ def run(server):
 
 
 @BOTH
-def test_a_server_that_is_away(client, run, server, action, body):
-    """An Argilla server that does not answer is a 502 that says so, without key or path; the log has more."""
+def test_an_argilla_server_that_is_away(client, run, server, action, body):
+    """It is a 502, without key or path; the log has more."""
     with logged("greval.server") as lines:
         answer = client.post(f"/v1/runs/{run}/argilla/{action}", json=body)
+    assert answer.status_code == 502
     assert "is Argilla running there" in lines[-1]["message"]
-    assert (answer.status_code, "no answer" in answer.text) == (502, True), answer.text
-    assert "secret-of-the-operator" not in answer.text
-    assert str(server[1]) not in answer.text
-
-
-def test_what_was_not_judged_is_not_pushed(client, run, server):
-    """A metric that the run does not hold is told, without a path."""
-    answer = client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, "metrics": ["tone"]})
-    assert (answer.status_code, "tone" in answer.text, str(server[1]) in answer.text) == (422, True, False)
+    assert not [secret for secret in ("secret-of-the-operator", str(server[1])) if secret in answer.text]
 
 
 @BOTH
 def test_without_a_server_of_the_operator(client, run, monkeypatch, action, body):
-    """Where the operator named none, the answer is 501 with what the operator sets; clients cannot name one."""
+    """Where the operator named none, the answer is 501 with what the operator sets."""
     monkeypatch.delenv("ARGILLA_API_KEY")
     answer = client.post(f"/v1/runs/{run}/argilla/{action}", json=body)
     assert (answer.status_code, "ARGILLA_API_KEY" in answer.text) == (501, True)
-    answer = client.post(f"/v1/runs/{run}/argilla/{action}", json={**body, "url": "http://elsewhere"})
-    assert (answer.status_code, "url" in answer.text) == (422, True)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"sample": "all"}, {"sample": "random:0"}, {"min_submitted": 0}, {"metrics": []}, {"dataset": ""}, {"key": "x"}],
-)
-def test_requests_that_are_none(client, run, change):
-    """What could not be pushed is refused before anybody is asked."""
-    assert client.post(f"/v1/runs/{run}/argilla/push", json={**PUSH, **change}).status_code == 422
-
-
-def test_a_run_that_is_not_there(client):
-    """A run that is not there is 404, whatever Argilla holds."""
-    assert client.post("/v1/runs/none/argilla/push", json=PUSH).status_code == 404
-    assert client.post("/v1/runs/none/argilla/pull", json=PULL).status_code == 404
 
 
 @pytest.fixture
@@ -127,41 +103,38 @@ def test_the_workspace_of_another_is_refused(stand_in, tenants):
     """It is refused in the same words whether it exists or not, and Argilla is not asked."""
     client, ana, _ = tenants
     for action, body in (("push", PUSH), ("pull", PULL)):
-        found = [send(client, ana, action, **body, workspace=name) for name in ("ben", "secret" + "-workspace")]
-        assert [answer.json()["code"] for answer in found] == ["workspace_not_own"] * 2
-        assert {answer.json()["detail"] for answer in found} == {
-            "workspace: this key has the workspace 'ana' only; leave the field out"
-        }
+        answers = [send(client, ana, action, **body, workspace=name) for name in ("ben", "secret" + "-workspace")]
+        assert {answer.json()["code"] for answer in answers} == {"workspace_not_own"}
+        assert len({answer.json()["detail"] for answer in answers}) == 1
     assert not stand_in.requests
 
 
 def test_mistakes_are_answered_as_such(stand_in, tenants):
     """A dataset that is missing or taken is the client's to change; the answer names the field of the request."""
     client, ana, _ = tenants
-    early = send(client, ana, "pull", **PULL)
-    assert (early.status_code, early.json()["code"]) == (404, "argilla_workspace_not_found")
-    assert send(client, ana, "push", **PUSH).status_code == 200
-    missing = send(client, ana, "pull", dataset="none")
-    assert (missing.status_code, missing.json()["code"]) == (404, "argilla_dataset_not_found")
-    assert missing.json()["detail"] == "dataset: no 'none' in workspace 'ana'; push to it first"
-    taken = send(client, ana, "push", **PUSH, sample="random:1")
-    assert (taken.status_code, taken.json()["code"]) == (409, "argilla_dataset_taken")
+
+    def ask(action, **body):
+        answer = send(client, ana, action, **body)
+        return answer.status_code, answer.json().get("code")
+
+    assert ask("pull", **PULL) == (404, "argilla_workspace_not_found")
+    assert ask("push", **PUSH) == (200, None)
+    assert ask("pull", dataset="none") == (404, "argilla_dataset_not_found")
+    assert ask("push", **PUSH, sample="random:1") == (409, "argilla_dataset_taken")
     unsure = send(client, ana, "push", metrics=["correctness"], dataset="new", sample="uncertain:1")
     assert (unsure.status_code, unsure.json()["faults"][0]["place"]) == (422, "body.sample")
     stand_in.failing["/datasets"] = (422, {"detail": {"params": {"errors": [{"loc": ["name"], "msg": "not so"}]}}})
-    refused = send(client, ana, "pull", dataset="odd")
-    assert (refused.status_code, refused.json()["code"]) == (422, "argilla_refused")
+    assert ask("pull", dataset="odd") == (422, "argilla_refused")
     stand_in.failing["/datasets"] = (500, {"detail": "secret-set is broken"})
-    assert send(client, ana, "pull", dataset="odd").status_code == 502
+    assert ask("pull", dataset="odd")[0] == 502
 
 
 def test_a_workspace_that_cannot_be_created(stand_in, tenants):
-    """If the operator's account may not create it, the answer says who can."""
+    """If the operator's account may not create it, the answer says so."""
     client, ana, _ = tenants
     stand_in.role = "admin"
     answer = send(client, ana, "push", **PUSH)
     assert (answer.status_code, answer.json()["code"]) == (404, "argilla_workspace_not_found")
-    assert "ask the operator to create it" in answer.json()["detail"]
 
 
 @pytest.mark.nightly

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from served_metrics import tone
-from served_runs import all_results, ended, get_json, rows, serving, slow, started, two_tenants, uploaded, waited
+from served_runs import all_results, ended, get_json, rows, serving, slow, started, uploaded, waited
 
 from greval import load_metric
 from greval.runs.evaluation import evaluate
@@ -16,14 +16,14 @@ EDITED = tone().replace("score: 1", "score: 0.75")
 
 
 @pytest.fixture
-def replayable(tmp_path):
-    """Give a client, a run that judged the tone of three answers, and its judge."""
-    judges = {"slow": ScriptedJudge([POLITE])}
-    with serving(tmp_path / "runs", judges=judges) as client:
-        client.post("/v1/metrics", json={"yaml": tone()}).raise_for_status()
+def replayable(runs):
+    """Yield a client, a run that judged the tone of three answers, and its judge."""
+    judge = ScriptedJudge([POLITE])
+    with serving(runs, judges={"slow": judge}) as client:
+        save(client, tone())
         run = started(client, uploaded(client, rows(3)), "tone", "exact_match")
         assert ended(client, run)["status"] == "finished"
-        yield client, run, judges["slow"]
+        yield client, run, judge
 
 
 def replay(client, run, *metrics, **options):
@@ -37,7 +37,7 @@ def save(client, yaml):
 
 
 def read_scores(client, run):
-    return {one["outcome"]["judgements"][0]["number"] for one in all_results(client, run, metric="tone")}
+    return {row["outcome"]["judgements"][0]["number"] for row in all_results(client, run, metric="tone")}
 
 
 @pytest.mark.nightly
@@ -46,50 +46,37 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
     client, run, judge = replayable
     assert "score: 1" in tone() != EDITED
     save(client, EDITED)
-    asked = len(judge.calls)
-    found = replay(client, run, "tone", preview=True)
-    (metric,) = found["replayable"]
-    assert (metric["metric"], metric["results"], found["replayed"], found["refused"]) == ("tone", 3, [], [])
+    calls = len(judge.calls)
+    preview = replay(client, run, "tone", preview=True)
+    (metric,) = preview["replayable"]
+    assert (metric["metric"], metric["results"], preview["replayed"], preview["refused"]) == ("tone", 3, [], [])
     assert metric["changes"] == ["scale.categories.Polite.score"]
     assert read_scores(client, run) == {1.0}
     done = replay(client, run, "tone")
-    assert [(one["metric"], one["changed"], one["missing"]) for one in done["replayed"]] == [("tone", 3, 0)]
-    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, asked)
+    assert [(entry["metric"], entry["changed"], entry["missing"]) for entry in done["replayed"]] == [("tone", 3, 0)]
+    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, calls)
     assert get_json(client, f"/v1/runs/{run}/report")["replayed"] == {"tone": 3}
     progress = get_json(client, f"/v1/runs/{run}")["progress"]
     assert (progress["done"], progress["scored"], progress["failed"]) == (6, 6, 0)
     assert client.post(f"/v1/runs/{run}/resume").status_code == 202
     assert ended(client, run)["status"] == "finished"
-    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, asked)
+    assert (read_scores(client, run), len(judge.calls)) == ({0.75}, calls)
     with Store.open(tmp_path / "runs" / run) as store:
         assert store.count_others() == 0
 
 
 @pytest.mark.nightly
 def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
-    """A changed step is refused with what to do, and nothing is written."""
+    """A changed step is refused, and nothing is written."""
     client, run, judge = replayable
     save(client, tone().replace("Read the answer.", "Read it twice."))
-    asked = len(judge.calls)
+    calls = len(judge.calls)
     for preview in (True, False):
-        found = replay(client, run, "tone", preview=preview)
-        (refused,) = found["refused"]
-        assert (refused["metric"], refused["named"], found["replayed"], found["replayable"]) == ("tone", True, [], [])
+        answer = replay(client, run, "tone", preview=preview)
+        (refused,) = answer["refused"]
+        assert (refused["metric"], refused["named"], answer["replayed"], answer["replayable"]) == ("tone", True, [], [])
         assert "steps" in refused["reason"]
-    assert (read_scores(client, run), len(judge.calls)) == ({1.0}, asked)
-
-
-@pytest.mark.nightly
-def test_requests_that_cannot_be_served(replayable):
-    """An unknown metric and an unknown run are 404, an unknown field is 422."""
-    client, run, _ = replayable
-    for path, body, status in (
-        (run, {"metrics": ["nobody"]}, 404),
-        ("nobody", {}, 404),
-        (run, {"metrics": "tone"}, 422),
-        (run, {"dry": True}, 422),
-    ):
-        assert client.post(f"/v1/runs/{path}/replay", json=body).status_code == status, body
+    assert (read_scores(client, run), len(judge.calls)) == ({1.0}, calls)
 
 
 @pytest.mark.nightly
@@ -103,27 +90,12 @@ def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
         assert replay(client, run, preview=True)["refused"] == []
         client.post(f"/v1/runs/{run}/cancel")
         assert ended(client, run)["status"] == "stopped"
-        assert [one["unchanged"] > 0 for one in replay(client, run)["replayed"]] == [True]
+        assert [entry["unchanged"] > 0 for entry in replay(client, run)["replayed"]] == [True]
 
 
-def test_a_run_of_the_command_line_is_replayed(tmp_path):
+def test_a_run_of_the_command_line_is_replayed(client, runs):
     """It has no files of the server, and gets none."""
-    evaluate(
-        rows(2),
-        [load_metric("correctness")],
-        ScriptedJudge([{"reason": "r", "value": 1}]),
-        out=tmp_path / "runs" / "mine",
-    )
-    with serving(tmp_path / "runs") as client:
-        assert [one["unchanged"] for one in replay(client, "mine")["replayed"]] == [2]
-    assert not (tmp_path / "runs" / "mine" / "request.json").exists()
-
-
-@pytest.mark.nightly
-def test_the_runs_of_others_are_not_there(tmp_path):
-    """Another key gets 404."""
-    with two_tenants(tmp_path) as (client, ana, ben):
-        run = started(client, uploaded(client, rows(1), headers=ana), headers=ana)
-        ended(client, run, headers=ana)
-        for headers, status in ((ana, 200), (ben, 404)):
-            assert client.post(f"/v1/runs/{run}/replay", json={}, headers=headers).status_code == status
+    judge = ScriptedJudge([{"reason": "r", "value": 1}])
+    evaluate(rows(2), [load_metric("correctness")], judge, out=runs / "mine")
+    assert [entry["unchanged"] for entry in replay(client, "mine")["replayed"]] == [2]
+    assert not (runs / "mine" / "request.json").exists()

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from aligned_runs import TONE, case, follower, labels, tones, wrong_in
 from probed_judges import RIGHT, answering, believes_denials, cases, judge
-from served_runs import ended, lines, rows, serving, started, two_tenants, uploaded, waited
+from served_runs import ended, lines, rows, serving, started, uploaded, waited
 
 from greval import write_metric
 from greval.serve.quotas import parse_quota
@@ -20,265 +20,194 @@ RULES = tones(40)
 FOLLOWS = wrong_in(0.5, 0.0)
 
 
-def own(client, metric, headers=None):
+def create(client, metric, headers=None):
     """Create a metric of the client's own."""
     answer = client.post("/v1/metrics", json={"yaml": write_metric(metric)}, headers=headers)
     assert answer.status_code == 201, answer.text
 
 
-def sent(client, path, headers=None, **asked) -> str:
-    """Start a probe or an alignment and give its id."""
-    answer = client.post(f"/v1/runs/{path}", json=asked, headers=headers)
+def begin(client, path, **body) -> str:
+    """Start a probe or an alignment and return its id."""
+    answer = client.post(f"/v1/runs/{path}", json=body)
     assert answer.status_code == 202, answer.text
     assert answer.headers["location"] == f"/v1/runs/{answer.json()['id']}"
     return answer.json()["id"]
 
 
-def probed(client, headers=None, **asked) -> str:
+def begin_probe(client, **options) -> str:
     """Start a probe of the small world."""
-    data = uploaded(client, [one.model_dump(exclude_defaults=True) for one in cases(3)], headers=headers or {})
-    own(client, RIGHT, headers)
-    return sent(client, "probe", headers, metric="right", dataset=data, **asked)
+    data = uploaded(client, [world.model_dump(exclude_defaults=True) for world in cases(3)])
+    create(client, RIGHT)
+    return begin(client, "probe", metric="right", dataset=data, **options)
 
 
-def annotated(client, headers=None) -> str:
-    """Make a run of answers that people annotated, and give its id."""
-    own(client, TONE, headers)
-    data = uploaded(client, map(case, RULES), headers=headers or {})
-    answer = client.post("/v1/runs", json={"dataset": data, "metrics": ["tone"]}, headers=headers)
-    run = answer.json()["id"]
-    assert ended(client, run, headers)["status"] == "finished"
-    people = lines(one.model_dump(mode="json", exclude_none=True) for one in labels(TONE, RULES))
-    kind = {"Content-Type": "application/jsonl", **(headers or {})}
+def begin_alignment(client, run, **options) -> str:
+    """Start an alignment of the tone with the labels of a run."""
+    return begin(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"], **options)
+
+
+def judge_labelled_answers(client) -> str:
+    """Make a run of answers that people annotated, and return its id."""
+    create(client, TONE)
+    run = started(client, uploaded(client, map(case, RULES)), "tone")
+    assert ended(client, run)["status"] == "finished"
+    people = lines(label.model_dump(mode="json", exclude_none=True) for label in labels(TONE, RULES))
+    kind = {"Content-Type": "application/jsonl"}
     assert client.put(f"/v1/runs/{run}/annotations", content=people, headers=kind).status_code == 200
     return run
 
 
-def same(found, record, **changed):
-    """Compare a result with the library's record."""
-    told = json.loads(record.model_dump_json())
+def same(shown, record, **changed):
+    """Compare a shown result with the library's record."""
+    expected = json.loads(record.model_dump_json())
     names = changed.keys() | {"usage", "cost"}
-    assert {**told, **changed} == {**found, **{name: told[name] for name in names - changed.keys()}}
-    assert found["usage"]["calls"] == told["usage"]["calls"]
+    assert {**expected, **changed} == {**shown, **{name: expected[name] for name in names - changed.keys()}}
+    assert shown["usage"]["calls"] == expected["usage"]["calls"]
 
 
-def test_a_probe_is_that_of_the_library(tmp_path):
+def test_a_probe_is_that_of_the_library(runs, tmp_path):
     """Kill rates, noise and survivors are those of `probe` for the same judge and cases; its verdicts are results."""
-    with serving(tmp_path / "runs", judges={"weak": judge(believes_denials)}) as client:
-        run = probed(client)
+    with serving(runs, judges={"weak": judge(believes_denials)}) as client:
+        run = begin_probe(client)
         info = ended(client, run)
         assert (info["status"], info["kind"], info["dataset"][:4]) == ("finished", "probe", "mine")
-        found = client.get(f"/v1/runs/{run}/probe").json()
+        shown = client.get(f"/v1/runs/{run}/probe").json()
         results = client.get(f"/v1/runs/{run}/results?tag=probe:empty").json()["results"]
     expected = probe(RIGHT, judge(believes_denials), cases(3), out=tmp_path / "own")
-    same(found, expected, folder=run, judge="openai:weak")
-    assert info["progress"]["usage"]["calls"] == expected.usage.calls
-    assert info["progress"]["done"] == info["progress"]["scored"] == expected.usage.calls
-    assert {one["tags"]["of"] for one in results} == {"q0", "q1", "q2"}
-    assert found["survivors"]
+    same(shown, expected, folder=run, judge="openai:weak")
+    progress = info["progress"]
+    assert progress["usage"]["calls"] == progress["done"] == progress["scored"] == expected.usage.calls
+    assert {row["tags"]["of"] for row in results} == {"q0", "q1", "q2"}
+    assert shown["survivors"]
 
 
-def test_an_alignment_is_that_of_the_library(tmp_path):
+def test_an_alignment_is_that_of_the_library(runs, tmp_path):
     """Attempts, gain and the new definition are those of `align`; the definition becomes a metric as it is."""
-    with serving(tmp_path / "runs", judges={"j": follower(TONE, RULES, FOLLOWS)}) as client:
-        run = annotated(client)
-        made = sent(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"])
-        info = ended(client, made)
+    with serving(runs, judges={"j": follower(TONE, RULES, FOLLOWS)}) as client:
+        run = judge_labelled_answers(client)
+        alignment = begin_alignment(client, run)
+        info = ended(client, alignment)
         assert (info["status"], info["kind"]) == ("finished", "alignment"), info
-        found = client.get(f"/v1/runs/{made}/alignment").json()
-        replaced = client.post("/v1/metrics?replace=true", json={"yaml": found["written"]})
+        shown = client.get(f"/v1/runs/{alignment}/alignment").json()
+        replaced = client.post("/v1/metrics?replace=true", json={"yaml": shown["written"]})
         assert replaced.status_code == 201, replaced.text
-        judge = client.app.state.service.models["j"]
-        expected = align(tmp_path / "runs" / run, TONE, judge, folds=2, ways=["rewrite"], work=tmp_path / "own")
+        models = client.app.state.service.models
+        expected = align(runs / run, TONE, models["j"], folds=2, ways=["rewrite"], work=tmp_path / "own")
     assert expected.accepted
-    chosen = {"folder": run, "path": f"{made}/tone.yaml"}
-    told = json.loads(expected.model_dump_json(exclude={"written"})) | chosen
-    assert {name: found[name] for name in told} == told
+    fields = json.loads(expected.model_dump_json(exclude={"written"}))
+    fields |= {"folder": run, "path": f"{alignment}/tone.yaml"}
+    assert {name: shown[name] for name in fields} == fields
     assert info["progress"]["usage"]["calls"] == expected.usage.calls
-    assert str(tmp_path) not in json.dumps(found)
+    assert str(runs) not in json.dumps(shown)
 
 
 @pytest.mark.nightly
-def test_a_killed_probe_goes_on(tmp_path):
+def test_a_killed_probe_goes_on(runs, tmp_path):
     """Killed with -9, the process of a probe is started again, and no finished judgement is asked again."""
-    asked = ScriptedJudge(answering(), delay=0.3)
-    with serving(tmp_path / "runs", judges={"j": asked}) as client:
-        run = probed(client, repeats=1, mutants=2, concurrency=1)
+    slow_judge = ScriptedJudge(answering(), delay=0.3)
+    with serving(runs, judges={"j": slow_judge}) as client:
+        run = begin_probe(client, repeats=1, mutants=2, concurrency=1)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
+        problem = client.get(f"/v1/runs/{run}/probe").json()
+        assert (problem["code"], problem["status"]) == ("run_active", 409)
         kill_jobs()
-        asked.delay = 0
+        slow_judge.delay = 0
         info = ended(client, run)
-        found = client.get(f"/v1/runs/{run}/probe").json()
+        shown = client.get(f"/v1/runs/{run}/probe").json()
     expected = probe(RIGHT, judge(), cases(3), repeats=1, mutants=2, out=tmp_path / "own")
     assert info["status"] == "finished"
     assert info["progress"]["usage"]["calls"] == info["progress"]["done"] == expected.usage.calls
-    assert found["checks"] == json.loads(expected.model_dump_json())["checks"]
-    assert len(asked.calls) - expected.usage.calls <= 1  # the one whose answer was on the way
+    assert shown["checks"] == json.loads(expected.model_dump_json())["checks"]
+    assert len(slow_judge.calls) - expected.usage.calls <= 1  # the one whose answer was on the way
 
 
 @pytest.mark.nightly
-def test_a_killed_alignment_goes_on(tmp_path):
+def test_a_killed_alignment_goes_on(runs):
     """Killed with -9, an alignment goes on with its stored judgements and texts, and ends as if it had not been."""
-    asked = follower(TONE, RULES, FOLLOWS)
-    with serving(tmp_path / "runs", judges={"j": asked}) as client:
-        run = annotated(client)
-        before = len(asked.calls)
-        asked.delay = 0.2
-        made = sent(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"], concurrency=1)
-        waited(client, made, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
+    model = follower(TONE, RULES, FOLLOWS)
+    with serving(runs, judges={"j": model}) as client:
+        run = judge_labelled_answers(client)
+        before = len(model.calls)
+        model.delay = 0.2
+        alignment = begin_alignment(client, run, concurrency=1)
+        waited(client, alignment, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
         kill_jobs()
-        asked.delay = 0
-        info = ended(client, made)
-        found = client.get(f"/v1/runs/{made}/alignment").json()
-    assert (info["status"], found["accepted"]) == ("finished", True)
-    assert len(asked.calls) - before - info["progress"]["usage"]["calls"] <= 1
-    assert found["kept"] >= 8
+        model.delay = 0
+        info = ended(client, alignment)
+        shown = client.get(f"/v1/runs/{alignment}/alignment").json()
+    assert (info["status"], shown["accepted"], shown["kept"] >= 8) == ("finished", True, True)
+    assert len(model.calls) - before - info["progress"]["usage"]["calls"] <= 1
 
 
 @pytest.mark.nightly
-def test_caps_and_resuming(tmp_path):
+def test_caps_and_resuming(runs):
     """A cap stops both in order: a probe tells what it found so far, an alignment has to be resumed for a result."""
-    with serving(tmp_path / "runs", judges={"j": follower(TONE, RULES, FOLLOWS)}) as client:
-        run = annotated(client)
-        made = sent(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"], max_calls=5)
-        info = ended(client, made)
+    with serving(runs, judges={"j": follower(TONE, RULES, FOLLOWS)}) as client:
+        alignment = begin_alignment(client, judge_labelled_answers(client), max_calls=5)
+        info = ended(client, alignment)
         assert (info["status"], info["progress"]["usage"]["calls"], info["resumable"]) == ("stopped", 5, True)
-        problem = client.get(f"/v1/runs/{made}/alignment").json()
-        assert (problem["code"], problem["status"], "max-calls" in problem["detail"]) == (
-            "run_without_results",
-            409,
-            True,
-        )
-        assert client.post(f"/v1/runs/{made}/resume", json={"max_calls": 500}).status_code == 202
-        assert ended(client, made)["status"] == "finished"
-        assert client.get(f"/v1/runs/{made}/alignment").json()["accepted"]
+        problem = client.get(f"/v1/runs/{alignment}/alignment").json()
+        assert (problem["code"], problem["status"]) == ("run_without_results", 409)
+        assert client.post(f"/v1/runs/{alignment}/resume", json={"max_calls": 500}).status_code == 202
+        assert ended(client, alignment)["status"] == "finished"
+        assert client.get(f"/v1/runs/{alignment}/alignment").json()["accepted"]
         data = uploaded(client, map(case, range(3)))
-        some = sent(client, "probe", metric="tone", dataset=data, checks=["category_order"], max_calls=2)
-        assert ended(client, some)["status"] == "stopped"
-        (check,) = client.get(f"/v1/runs/{some}/probe").json()["checks"]
+        run = begin(client, "probe", metric="tone", dataset=data, checks=["category_order"], max_calls=2)
+        assert ended(client, run)["status"] == "stopped"
+        (check,) = client.get(f"/v1/runs/{run}/probe").json()["checks"]
         assert check["missing"] + sum(check["unused"].values()) == 3
-        client.post(f"/v1/runs/{some}/resume", json={"max_calls": 50})
-        assert ended(client, some)["progress"]["usage"]["calls"] == 6
-        (check,) = client.get(f"/v1/runs/{some}/probe").json()["checks"]
+        client.post(f"/v1/runs/{run}/resume", json={"max_calls": 50})
+        assert ended(client, run)["progress"]["usage"]["calls"] == 6
+        (check,) = client.get(f"/v1/runs/{run}/probe").json()["checks"]
         assert (check["missing"], check["mutants"]) == (0, 3)
 
 
 @pytest.mark.nightly
-def test_both_are_cancelled_like_runs(tmp_path):
-    """While a probe is at work it has no result (409); cancelled, it stops, and is deleted as a run is."""
-    with serving(tmp_path / "runs", judges={"j": ScriptedJudge(answering(), delay=0.2)}) as client:
-        run = probed(client, concurrency=1)
-        waited(client, run, lambda info: info["progress"] and info["progress"]["done"])
-        problem = client.get(f"/v1/runs/{run}/probe").json()
-        assert (problem["code"], problem["status"]) == ("run_active", 409)
-        assert client.delete(f"/v1/runs/{run}").status_code == 409
-        assert client.post(f"/v1/runs/{run}/cancel").status_code == 202
-        info = ended(client, run)
-        assert (info["status"], info["why"]) == ("stopped", "it was cancelled")
-        assert client.delete(f"/v1/runs/{run}").status_code == 204
-        assert client.get(f"/v1/runs/{run}/probe").json()["code"] == "run_not_found"
-
-
-@pytest.mark.nightly
-def test_calls_count_for_the_quotas(tmp_path):
+def test_calls_count_for_the_quotas(runs):
     """Every call of a probe and of an alignment, also of the model that writes, is in the usage; a quota stops both."""
-    asked = follower(TONE, RULES, FOLLOWS)
-    limits = (parse_quota("calls=70/day"),)
-    with serving(tmp_path / "runs", judges={"j": asked}, quotas=limits) as client:
-        run = annotated(client)
+    model = follower(TONE, RULES, FOLLOWS)
+    with serving(runs, judges={"j": model}, quotas=(parse_quota("calls=70/day"),)) as client:
+        run = judge_labelled_answers(client)
         data = uploaded(client, map(case, range(3)))
-        ended(client, sent(client, "probe", metric="tone", dataset=data, repeats=1))
-        made = sent(client, "align", run=run, metric="tone", folds=2, ways=["rewrite"])
-        info = ended(client, made)
+        ended(client, begin(client, "probe", metric="tone", dataset=data, repeats=1))
+        info = ended(client, begin_alignment(client, run))
         assert (info["status"], "quota" in info["why"]) == ("stopped", True)
         amounts = client.get("/v1/usage").json()["amounts"]
-        (used,) = [one["used"] for one in amounts if (one["name"], one["period"]) == ("calls", "day")]
-        assert used == len(asked.calls) == 70
+        usage = {(amount["name"], amount["period"]): amount["used"] for amount in amounts}
+        assert usage["calls", "day"] == len(model.calls) == 70
         refused = client.post("/v1/runs/probe", json={"metric": "tone", "dataset": data})
         assert (refused.status_code, refused.json()["code"]) == (429, "quota_reached")
 
 
 @pytest.mark.nightly
-def test_another_tenant_sees_nothing(tmp_path):
-    """The result, the data set and the annotated run of another client do not exist (404)."""
-    with two_tenants(tmp_path, judges={"j": follower(TONE, RULES, FOLLOWS)}) as (client, ana, ben):
-        run = annotated(client, ana)
-        data = uploaded(client, map(case, range(3)), headers=ana)
-        made = sent(client, "probe", ana, metric="tone", dataset=data, checks=["category_order"], limit=1)
-        ended(client, made, ana)
-        own(client, TONE, ben)
-        for path in (f"{made}/probe", f"{made}/alignment"):
-            assert client.get(f"/v1/runs/{path}", headers=ben).json()["code"] == "run_not_found"
-        asked = client.post("/v1/runs/align", json={"run": run, "metric": "tone"}, headers=ben)
-        assert asked.json()["code"] == "run_not_found"
-        asked = client.post("/v1/runs/probe", json={"metric": "tone", "dataset": data}, headers=ben)
-        assert asked.json()["code"] == "dataset_not_found"
-        assert client.get(f"/v1/runs/{made}/probe", headers=ana).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "change", "status", "code", "told"),
-    [
-        ("probe", {"metric": "no_such"}, 404, "metric_not_found", "no_such"),
-        ("probe", {"metric": "exact_match"}, 422, "invalid_data", "no judge to probe"),
-        ("probe", {"checks": ["emty"]}, 422, "invalid_data", "emty"),
-        ("probe", {"metric": "faithfulness"}, 422, "invalid_data", "no case to probe on"),
-        ("probe", {"limit": 0}, 422, "invalid_request", "limit"),
-        ("probe", {"max_cost": 1.0}, 409, "price_unknown", "max_calls"),
-        ("probe", {"judge": "other"}, 404, "judge_not_found", "it has scripted"),
-        ("align", {}, 422, "invalid_data", "no annotations are there yet"),
-        ("align", {"run": "none"}, 404, "run_not_found", "none"),
-        ("align", {"writer": "other"}, 404, "judge_not_found", "it has scripted"),
-        ("align", {"metric": "exact_match"}, 422, "invalid_metric", "computed"),
-        ("align", {"folds": 1}, 422, "invalid_request", "folds"),
-        ("align", {"ways": ["guess"]}, 422, "invalid_request", "ways"),
-    ],
-)
-def test_what_cannot_start_is_told_at_once(refusing, path, change, status, code, told):
-    """A request that could not begin is refused with what is wrong, and leaves no run."""
-    client, data, run = refusing
-    asked = {"metric": "correctness", **({"dataset": data} if path == "probe" else {"run": run}), **change}
-    answer = client.post(f"/v1/runs/{path}", json=asked)
-    assert (answer.status_code, answer.json()["code"], told in answer.text) == (status, code, True), answer.text
-    assert "runs/" not in answer.json()["detail"]
-    assert [one["id"] for one in client.get("/v1/runs").json()["runs"]] == [run]
-
-
-def test_a_run_is_no_probe(refusing):
-    """A run of another kind has no such result (404), and the message says how to start one."""
-    client, _, run = refusing
-    for path, code, start in (("probe", "probe_not_found", "probe"), ("alignment", "alignment_not_found", "align")):
-        problem = client.get(f"/v1/runs/{run}/{path}").json()
-        assert (problem["status"], problem["code"]) == (404, code)
-        assert f"POST /v1/runs/{start}" in problem["detail"]
-
-
-@pytest.mark.nightly
-def test_a_request_that_is_sent_again_starts_once(refusing):
+def test_a_request_that_is_sent_again_starts_once(client):
     """The same key gives the same probe; with another request it is refused."""
-    client, *_ = refusing
-    asked = {"metric": "correctness", "checks": ["empty"], "limit": 1}
-    first, second = (client.post("/v1/runs/probe", json=asked, headers={"Idempotency-Key": "k"}) for _ in range(2))
-    assert first.json()["id"] == second.json()["id"]
-    other = client.post("/v1/runs/align", json={"run": "r", "metric": "m"}, headers={"Idempotency-Key": "k"})
-    assert other.json()["code"] in {"idempotency_key_reused", "metric_not_found"}
-    assert ended(client, first.json()["id"])["status"] == "finished"
-    client.delete(f"/v1/runs/{first.json()['id']}")
-
-
-@pytest.fixture(scope="module")
-def refusing(tmp_path_factory):
-    """Give a client with a data set and a run without annotations."""
-    with serving(tmp_path_factory.mktemp("served") / "runs") as client:
-        data = uploaded(client, rows(2))
-        run = started(client, data)
-        ended(client, run)
-        yield client, data, run
+    key = {"Idempotency-Key": "k"}
+    body = {"metric": "correctness", "dataset": uploaded(client, rows(2)), "checks": ["empty"], "limit": 1}
+    first, second = (client.post("/v1/runs/probe", json=body, headers=key).json()["id"] for _ in range(2))
+    assert first == second
+    other = client.post("/v1/runs/align", json={"run": first, "metric": "correctness"}, headers=key)
+    assert other.json()["code"] == "idempotency_key_reused"
+    assert ended(client, first)["status"] == "finished"
 
 
 def kill_jobs():
     """Kill the processes of runs that this process started."""
-    found = [one for one in psutil.Process().children() if "greval.serve.jobs.child" in " ".join(one.cmdline())]
-    assert found
-    for one in found:
-        one.kill()
+    children = psutil.Process().children()
+    jobs = [child for child in children if "greval.serve.jobs.child" in " ".join(child.cmdline())]
+    assert jobs
+    for job in jobs:
+        job.kill()
+
+
+@pytest.mark.nightly
+def test_a_probe_is_cancelled_as_a_run_is(runs):
+    """Cancelled, it stops with what it has, and is deleted as a run is."""
+    with serving(runs, judges={"j": ScriptedJudge(answering(), delay=0.2)}) as client:
+        run = begin_probe(client, concurrency=1)
+        waited(client, run, lambda info: info["progress"] and info["progress"]["done"])
+        assert client.delete(f"/v1/runs/{run}").status_code == 409
+        assert client.post(f"/v1/runs/{run}/cancel").status_code == 202
+        assert ended(client, run)["why"] == "it was cancelled"
+        assert client.delete(f"/v1/runs/{run}").status_code == 204
+        assert client.get(f"/v1/runs/{run}/probe").json()["code"] == "run_not_found"

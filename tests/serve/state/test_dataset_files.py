@@ -28,11 +28,11 @@ def test_the_summary_of_a_hostile_file_is_small(tmp_path):
     """Columns and faults are listed up to a number, and cut."""
     rows = [{f"{n}-{m}{'x' * 500}": [m] for m in range(100)} | {"question": "?"} for n in range(20)]
     chunks = [{"id": "c", "text": n, "y" * 5_000: 1} for n in range(100)]
-    found = inspect(tmp_path, *map(json.dumps, rows), json.dumps({"question": "?", "chunks": chunks}))
-    assert (found.cases, found.unread_count) == (20, 1)
-    assert len(found.ignored) == MAX_LISTED_COLUMNS
-    assert len(found.unread[0].message) <= MAX_MESSAGE
-    assert len(found.model_dump_json()) < 100_000
+    summary = inspect(tmp_path, *map(json.dumps, rows), json.dumps({"question": "?", "chunks": chunks}))
+    assert (summary.cases, summary.unread_count) == (20, 1)
+    assert len(summary.ignored) == MAX_LISTED_COLUMNS
+    assert len(summary.unread[0].message) <= MAX_MESSAGE
+    assert len(summary.model_dump_json()) < 100_000
 
 
 def test_a_file_of_rows_that_are_no_cases_is_not_read_to_its_end(tmp_path):

@@ -23,24 +23,18 @@ from greval.serve.state.uploads import Uploads
 JSONL = {"Content-Type": "application/jsonl"}
 
 
-@pytest.fixture
-def client(tmp_path):
-    with serving(tmp_path / "runs") as client:
-        yield client
-
-
-def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
+def test_a_file_is_stored_as_it_was_sent(client, tmp_path):
     """What is told of a data set is its cases, its bytes and its hash; the file is kept byte for byte."""
-    sent = lines(rows(3))
-    answer = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL)
-    told = answer.json()
+    content = lines(rows(3))
+    answer = client.post("/v1/datasets?name=mine", content=content, headers=JSONL)
+    info = answer.json()
     assert answer.status_code == 201
-    assert answer.headers["location"] == f"/v1/datasets/{told['id']}"
-    assert (told["name"], told["cases"], told["unread"]) == ("mine", 3, [])
-    assert (told["bytes"], told["sha256"]) == (len(sent), sha256(sent.encode()).hexdigest())
-    assert (tmp_path / "runs" / ".datasets" / told["id"] / "cases.jsonl").read_text() == sent
-    assert client.get(f"/v1/datasets/{told['id']}").json() == told
-    assert client.get("/v1/datasets").json() == {"datasets": [told]}
+    assert answer.headers["location"] == f"/v1/datasets/{info['id']}"
+    assert (info["name"], info["cases"], info["unread"]) == ("mine", 3, [])
+    assert (info["bytes"], info["sha256"]) == (len(content), sha256(content.encode()).hexdigest())
+    assert (tmp_path / "runs" / ".datasets" / info["id"] / "cases.jsonl").read_text() == content
+    assert client.get(f"/v1/datasets/{info['id']}").json() == info
+    assert client.get("/v1/datasets").json() == {"datasets": [info]}
 
 
 def test_a_client_that_goes_away_leaves_nothing(tmp_path):
@@ -77,18 +71,20 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
     gone.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
-    (found,) = uploads.list_datasets()
-    assert len([*uploads.open_cases(found.id, ServerLimits())]) == 9
-    assert [file.name for file in tmp_path.iterdir()] == [found.id]
+    (dataset,) = uploads.list_datasets()
+    assert len([*uploads.open_cases(dataset.id, ServerLimits())]) == 9
+    assert [file.name for file in tmp_path.iterdir()] == [dataset.id]
 
 
-def test_what_a_killed_server_left_half_made_goes_away(tmp_path):
-    """Half a data set or run of yesterday is taken away at the next start; one of now may be another process's work."""
-    old, new = tmp_path / "runs" / "ana" / ".datasets" / ".new-1", tmp_path / "runs" / ".new-2"
-    for folder in (old, new):
+def test_leftovers_of_a_killed_server_are_removed(runs):
+    """Half a data set or run of a day ago is removed at the next start; one of now may be another process's work."""
+    old = [runs / ".new-1", runs / "ana" / ".gone-2", runs / "ana" / ".datasets" / ".new-3"]
+    remaining = [runs / ".new-4", runs / "run"]
+    for folder in (*old, *remaining):
         folder.mkdir(parents=True)
-    yesterday = time.time() - 2 * LEFTOVER_SECONDS
-    os.utime(old, (yesterday, yesterday))
-    with serving(tmp_path / "runs"):
-        until(lambda: not old.exists())
-        assert new.exists()
+    then = time.time() - LEFTOVER_SECONDS - 60
+    for folder in (*old, runs / "run"):
+        os.utime(folder, (then, then))
+    with serving(runs):
+        until(lambda: not any(folder.exists() for folder in old))
+        assert all(folder.exists() for folder in remaining)

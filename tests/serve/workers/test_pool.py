@@ -69,7 +69,7 @@ async def test_a_result_is_not_larger_than_the_server_may_hold(pool):
         await pool.run("ana", build_text, MAX_RESULT_BYTES + 1)
 
 
-async def test_a_process_that_is_lost_is_told(pool):
+async def test_a_lost_process_is_a_503(pool):
     """A process that ends without a word is an answer with what to do."""
     with pytest.raises(ServeError, match="send the request again") as error:
         await pool.run("ana", end)
@@ -153,6 +153,6 @@ def _read_pids(folder):
     return [int(file.read_text(encoding="utf-8")) for file in folder.glob("[!.]*")]
 
 
-def test_what_is_imported_beforehand_is_there():
+def test_preloaded_modules_exist():
     """A module that moved would be imported by each task again, and slow it down without a word."""
     assert all(map(find_spec, MODULES))
