@@ -81,13 +81,13 @@ CHANGES = {
         [{"sample": "best:3"}, {"sample": "uncertain:3"}, {"limit": True}, {"blind": 0}, {"metric": "depth"}],
     ),
     "POST /v1/runs/RUN/argilla/push": (
-        {"metric": "correctness", "dataset": "people"},
-        [{"metric": "tone"}, {"metric": ""}, {"dataset": ""}, {"sample": "all"}, {"sample": "random:0"},
+        {"metrics": ["correctness"], "dataset": "people"},
+        [{"metrics": ["tone"]}, {"metrics": []}, {"metrics": "correctness"}, {"dataset": ""}, {"sample": "all"}, {"sample": "random:0"},
          {"min_submitted": 0}, {"key": "x"}, {"url": "http://elsewhere"}, {"blind": 0}, {"seed": False}],
     ),
     "POST /v1/runs/RUN/argilla/pull": ({"dataset": "people"}, [{"url": "http://elsewhere"}, {"workspace": 1}]),
     "POST /v1/runs/none/replay": ({}, [{}]),
-    "POST /v1/runs/none/argilla/push": ({"metric": "correctness", "dataset": "people"}, [{}]),
+    "POST /v1/runs/none/argilla/push": ({"metrics": ["correctness"], "dataset": "people"}, [{}]),
     "POST /v1/runs/none/argilla/pull": ({"dataset": "people"}, [{}]),
     "POST /v1/evaluate": (
         {"cases": [CASE], "metrics": ["correctness"]},

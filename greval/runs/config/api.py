@@ -210,7 +210,6 @@ async def _judge_cases(plan: RunPlan, cases: Sequence[Case] | None, stop: asynci
         "on_unread": hooks.get("on_unread"),
         "gate": hooks.get("gate"),
         "meter": hooks.get("meter"),
-        "debug": hooks.get("debug", False),
     }
     reading = rows if cases is None else read_records(rows, required=False)
     run = await evaluate_async(reading, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options)
