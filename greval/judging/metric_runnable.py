@@ -10,8 +10,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
-from greval.judging.call_context import CallContext, build_context
 from greval.judging.model.budget import CallMeter
+from greval.judging.model.call_context import CallContext, build_context
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.records.case import Case
 from greval.records.metric import Metric

@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from greval.errors import MalformedVerdictError, MethodError
-from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.prompt import join_lines, neutralise_fences, wrap_in_fence

@@ -15,10 +15,10 @@ from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError
-from greval.judging.call_context import NO_RUN
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunSpending
+from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices

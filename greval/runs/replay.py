@@ -20,12 +20,12 @@ from greval._util.concurrency import reduce_collections, run_sync
 from greval._util.row_index import RowIndex
 from greval._util.wording import format_count, format_names
 from greval.errors import StoppedError
-from greval.judging.call_context import NO_RUN, CallContext
-from greval.judging.call_record import CallForm
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import RunGuard
+from greval.judging.model.call_context import NO_RUN, CallContext
+from greval.judging.model.call_record import CallForm
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Reply

@@ -8,10 +8,10 @@ from langchain_core.language_models import BaseChatModel
 
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
-from greval.judging.call_context import CallContext
 from greval.judging.metric_judge import MetricJudge, gather_all
 from greval.judging.metric_runnable import CaseOutcome, MetricRunnable
 from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import PROMPT_VERSION

@@ -34,10 +34,10 @@ from greval._util.wording import format_names
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, StoppedError
-from greval.judging.call_context import CallContext, build_context
-from greval.judging.call_record import CallRecord
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.call_context import CallContext, build_context
+from greval.judging.model.call_record import CallRecord
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names

@@ -14,8 +14,8 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers.openai_tools import make_invalid_tool_call, parse_tool_call
 
-from greval.judging.call_context import NO_RUN
 from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case, Chunk
 from greval.records.metric import ManyCategoricalMetric, ValueMetric

@@ -15,7 +15,7 @@ from killing import CONTEXT
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, evaluate
-from greval.judging.call_record import CallForm, CallRecord
+from greval.judging.model.call_record import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, Judgement, Result, Scored, Usage
 from greval.runs.merging import merge_runs

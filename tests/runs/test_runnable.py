@@ -12,8 +12,8 @@ from traced_runs import Tracing
 from greval import load_metric
 from greval._util.concurrency import _stop_background_loop
 from greval.errors import DataError, DataWarning, JudgeError, StoppedError
-from greval.judging.call_context import CallContext
 from greval.judging.model.budget import RunGuard
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case

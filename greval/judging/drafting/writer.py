@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from greval.errors import JudgeError, JudgeUnavailableError
-from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.records.result import Usage

@@ -19,9 +19,6 @@ from pydantic import JsonValue
 
 from greval._util.work_clock import count_as_waiting
 from greval.errors import JudgeError, StoppedError
-from greval.judging.answer_strategy import AnswerStrategy, build_strategy
-from greval.judging.call_context import NO_RUN, CallContext
-from greval.judging.local.answers import build_local_strategy
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,
     PART_OPTIONS,
@@ -38,7 +35,9 @@ from greval.judging.model.adaptation import (
     list_sent_parts,
 )
 from greval.judging.model.answer_format import AnswerFormat, select_tier
+from greval.judging.model.answer_strategy import AnswerStrategy, build_strategy
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard
+from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.failures import (
     classify_error,
     find_empty_failure,
@@ -51,6 +50,7 @@ from greval.judging.model.failures import (
 )
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
 from greval.judging.model.judge_names import list_environment_names
+from greval.judging.model.local_answers import build_local_strategy
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key

@@ -19,8 +19,8 @@ from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval._util.files import write_atomically
 from greval.errors import MethodError, StoppedError, StoreError
-from greval.judging.call_context import CallContext
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard, RunSpending
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import ReplyCache

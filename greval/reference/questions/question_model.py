@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from greval.judging.call_context import NO_RUN, CallContext
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.records.result import Failure
 from greval.reference.model_call import ObjectReply, ask_for_object

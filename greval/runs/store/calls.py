@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval._util.row_index import hash_key
-from greval.judging.call_record import CallForm, CallRecord
+from greval.judging.model.call_record import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply, ReplyOrigin
 from greval.records.judge_call import CallMessage, JudgeCall
 from greval.records.result import Failure, Usage

@@ -25,7 +25,7 @@ from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, format_key, hash_key
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
-from greval.judging.call_record import CallRecord
+from greval.judging.model.call_record import CallRecord
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.metric_input import hash_json

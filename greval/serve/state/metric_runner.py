@@ -10,9 +10,9 @@ from typing import Annotated, TypeVar, TypeVarTuple, cast
 from fastapi import Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
 
-from greval.judging.call_context import CallContext
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
 from greval.records.metric import ReasonDepth, set_reason_depth

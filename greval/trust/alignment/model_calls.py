@@ -18,10 +18,10 @@ from pydantic import ValidationError
 from greval._util.files import CloseOnExit, write_atomically
 from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
-from greval.judging.call_context import CallContext
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunSpending, format_cap_reason
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge

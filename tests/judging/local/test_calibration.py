@@ -7,10 +7,10 @@ import math
 import pytest
 
 from greval import Case, Judge, load_metric
-from greval.judging.call_context import NO_RUN
 from greval.judging.local.calibration import CALIBRATIONS, find_calibration
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import Reply
 from greval.records.metric_input import compute_fingerprint

@@ -7,8 +7,8 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.judging.call_context import CallContext
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge, get_chat_model
 from greval.judging.model.openai_direct import select_direct_model

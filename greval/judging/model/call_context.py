@@ -7,8 +7,8 @@ from typing import NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
-from greval.judging.call_record import CallRecorder
 from greval.judging.model.budget import CallMeter, RunGuard
+from greval.judging.model.call_record import CallRecorder
 from greval.records.metric import Verdicts
 
 NO_CONFIG = RunnableConfig()

@@ -1,6 +1,6 @@
 """How a judge is asked for its answers to a metric, and how the probabilities of an answer are read.
 
-This is the strategy for all judges but the embedded one, which has its own in `greval.judging.local.answers`.
+This is the strategy for all judges but the embedded one, which has its own in `greval.judging.model.local_answers`.
 `JudgeClient.choose_strategy` chooses.
 """
 

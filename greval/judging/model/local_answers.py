@@ -15,10 +15,10 @@ from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema
-from greval.judging.answer_strategy import AnswerStrategy, asks_for_many
 from greval.judging.local.calibration import Calibration, find_calibration
 from greval.judging.local.models import MODELS
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.answer_strategy import AnswerStrategy, asks_for_many
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH, Judge
 from greval.judging.model.value_first import ValueFirst
 from greval.judging.reply_json import ValuePath, compute_value_probabilities
