@@ -82,7 +82,8 @@ CHANGES = {
     ),
     "POST /v1/runs/RUN/argilla/push": (
         {"metrics": ["correctness"], "dataset": "people"},
-        [{"metrics": ["tone"]}, {"metrics": []}, {"metrics": "correctness"}, {"dataset": ""}, {"sample": "all"}, {"sample": "random:0"},
+        [{"metrics": ["tone"]}, {"metrics": []}, {"metrics": "correctness"}, {"dataset": ""}, {"sample": "all"},
+         {"sample": "random:0"},
          {"min_submitted": 0}, {"key": "x"}, {"url": "http://elsewhere"}, {"blind": 0}, {"seed": False}],
     ),
     "POST /v1/runs/RUN/argilla/pull": ({"dataset": "people"}, [{"url": "http://elsewhere"}, {"workspace": 1}]),
