@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -64,7 +65,23 @@ def lock_folder(folder: Path) -> IO[str]:
     return held
 
 
-def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
+def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
+    """Open a connection to the log of a run folder. One that writes creates the log if there is none.
+
+    Raises:
+        StoreError: If there is no run to read, the log cannot be opened, or another version of greval wrote it.
+    """
+    if not write and not (folder / FILE).is_file():
+        raise StoreError(f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one")
+    with translate_errors(folder), ExitStack() as opened:
+        connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+        opened.callback(connection.close)
+        _prepare_tables(connection, folder, write=write)
+        opened.pop_all()
+        return connection
+
+
+def _prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     """Configure a connection, and create the tables if the file is new.
 
     Raises:

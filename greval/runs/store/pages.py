@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
 from greval._util.files import CloseOnExit
-from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.method_order import sort_methods
 from greval.records.record import Record
 from greval.runs.store.calls import CallReader, JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
-from greval.runs.store.disk import FILE, prepare_tables, translate_errors
+from greval.runs.store.disk import connect_log, translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
@@ -75,10 +74,10 @@ class PageReader(CloseOnExit):
 
     Example:
         >>> import tempfile
-        >>> from greval.runs.store import Store
+        >>> from greval.runs.store.writer import StoreWriter
         >>> folder = Path(tempfile.mkdtemp()) / "run"
-        >>> with Store.create(folder) as store:
-        ...     store.keep_cases([Case(id="q1", question="Who?")])
+        >>> with StoreWriter.create(folder) as writer:
+        ...     writer.keep_cases([Case(id="q1", question="Who?")])
         >>> with PageReader.open(folder) as pages:
         ...     pages.cases().cases[0].question
         'Who?'
@@ -96,14 +95,7 @@ class PageReader(CloseOnExit):
         Raises:
             StoreError: If it is not a run folder, or another version of greval wrote it.
         """
-        if not (folder / FILE).is_file():
-            raise StoreError(f"{folder}: no run is there")
-        with translate_errors(folder), ExitStack() as opened:
-            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
-            opened.callback(connection.close)
-            prepare_tables(connection, folder, write=False)
-            opened.pop_all()
-        return cls(folder, connection)
+        return cls(folder, connect_log(folder))
 
     def results(self, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100) -> ResultSlice:
         """Return the newest result of each sample, method, metric and repeat as JSON texts.
