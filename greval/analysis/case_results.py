@@ -26,7 +26,7 @@ class CaseResults(NamedTuple):
 def index_results(store: Store) -> dict[CaseKey, list[int]]:
     """Return the row numbers of the results of each case, by sample id and method, in the order of the run."""
     rows: dict[CaseKey, list[int]] = {}
-    for number, sample_id, method in store.result_places():
+    for number, sample_id, method in store.select(("rowid", "sample_id", "method")):
         rows.setdefault((sample_id, method), []).append(number)
     return rows
 

@@ -33,7 +33,7 @@ def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFig
     """
     values: dict[str, set[str]] = defaultdict(set)
     methods: set[str] = set()
-    for text, method in {(tags, method) for _, method, tags, *_ in store.outlines()}:
+    for text, method in {*store.select(("tags", "method"))}:
         methods.add(method)
         for name, value in json.loads(text).items():
             values[name].add(value)

@@ -309,8 +309,10 @@ async def judge_cases(
 def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
     if any(file.counter.total for file in files):
-        with Store.create(folder) as store:
-            store_input_remarks(store, filter(None, (file.find_remark() for file in files)))
+        from greval.runs.store.writer import StoreWriter
+
+        with StoreWriter.create(folder) as writer:
+            store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
 
 
 def print_forecast(

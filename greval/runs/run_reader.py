@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
@@ -26,6 +26,8 @@ from greval.records.scale_direction import ScaleDirection, find_direction
 from greval.records.stored_metric import StoredMetric, parse_stored_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import TEXTS_FIELD
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.reader import METRIC_VERSION
 
 MAX_CACHED_CASES = 16
 """The number of cases kept while results are read: those of one case usually follow each other."""
@@ -154,7 +156,7 @@ def read_judged_cases(
         seen = narrow_case(metric, case, before.get(who, {}))
         for fingerprint in known:
             _, key = compute_keys(seen, metric, fingerprint)
-            if result := store.get(key, (*who, metric.name)):
+            if result := store.index.get(key, (*who, metric.name)):
                 done.add(who)
                 yield JudgedCase(case, seen, result)
                 break
@@ -162,9 +164,21 @@ def read_judged_cases(
 
 def _read_cases(store: Store, wanted: Collection[CaseKey]) -> Iterator[Case]:
     """Yield every stored version of some cases; only these are parsed."""
-    for number, sample_id, method in store.case_places():
+    for number, sample_id, method in read_case_places(store):
         if (sample_id, method) in wanted:
-            yield store.read_case(number)
+            yield read_case(store, number)
+
+
+def read_case_places(store: Store) -> Iterator[tuple[int, str, str]]:
+    """Yield the row number, the id and the method of every judged case, oldest first."""
+    for number, names in store.select_cases(("rowid", "json_extract(row, '$.id', '$.method')")):
+        sample_id, method = json.loads(names)
+        yield number, sample_id or "", method or ""
+
+
+def read_case(store: Store, number: int) -> Case:
+    """Return the case with a row number."""
+    return Case.model_validate_json(next(store.read_lines([number], "cases")))
 
 
 class CaseFinder:
@@ -178,11 +192,12 @@ class CaseFinder:
 
     Example:
         >>> import tempfile
-        >>> with Store.create(tempfile.mkdtemp()) as store:
-        ...     store.keep_cases([Case(id="q1", question="Who?")])
+        >>> from greval.runs.store.writer import StoreWriter
+        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
+        ...     writer.keep_cases([Case(id="q1", question="Who?")])
         ...     result = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema",
         ...                     outcome={"status": "skipped", "reason": "no answer"})
-        ...     CaseFinder(store).find_case(result).question
+        ...     CaseFinder(writer.reader).find_case(result).question
         'Who?'
     """
 
@@ -190,7 +205,7 @@ class CaseFinder:
         self._store = store
         self._newest = RowIndex()
         self._several: dict[CaseKey, list[int]] = {}
-        for number, *place in store.case_places():
+        for number, *place in read_case_places(store):
             if wanted is not None and (place[0], place[1]) not in wanted:
                 continue
             key = json.dumps(place)
@@ -198,7 +213,7 @@ class CaseFinder:
             if before is not None:
                 self._several.setdefault((place[0], place[1]), [before]).append(number)
             self._newest[key] = number
-        self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(store.read_case)
+        self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(partial(read_case, store))
         self._read_priors = lru_cache(self._find_prior_values)
 
     @cached_property
@@ -216,7 +231,7 @@ class CaseFinder:
     def add_claims(self, case: Case, fields: Iterable[ClaimField] = CLAIM_FIELDS) -> Case:
         """Return a case with the claims that the run listed of it, in each of the fields that is not recorded."""
         names = {field: CLAIM_LISTS[field] for field in fields if getattr(case, field) is None}
-        found = {name: self._store.find_newest((case.id, case.method, name)) for name in names.values()}
+        found = {name: self._store.index.get(None, (case.id, case.method, name)) for name in names.values()}
         listed = map_values(filter(None, found.values()))
         return fill_claims(case, {field: listed.get(name) for field, name in names.items()})
 
@@ -237,7 +252,7 @@ class CaseFinder:
         names = list_dependency_names(metric)
         priors = self._read_priors(names).get((case.id, case.method), {}) if names else {}
         _, key = compute_keys(narrow_case(metric, case, priors), metric, result.fingerprint)
-        return self._store.get(key, (case.id, case.method, metric.name), result.repeat) is not None
+        return self._store.index.get(key, (case.id, case.method, metric.name), result.repeat) is not None
 
     def _find_prior_values(self, names: tuple[str, ...]) -> PriorValues:
         return _read_prior_values(self._store, names, self._several)
@@ -273,15 +288,15 @@ def read_texts(case: Case | None, over: str | None) -> CaseTexts:
 
 def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
     """Return the fingerprints of all verdicts of a metric."""
-    return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
+    versions = store.select((METRIC_VERSION,), ResultFilter(metrics=(metric.name,)))
+    return {json.loads(version)[0] for (version,) in versions}
 
 
 def _read_prior_values(store: Store, names: Iterable[str], wanted: Collection[CaseKey] | None) -> PriorValues:
     """Read the values given by the metrics of some names, by sample and method."""
     found: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
     for name in names:
-        for line in store.lines(name):
-            result = Result.model_validate_json(line)
+        for result in store.results(ResultFilter(metrics=(name,))):
             if wanted is None or (result.sample_id, result.method) in wanted:
                 found[result.sample_id, result.method].update(map_values([result]))
     return found

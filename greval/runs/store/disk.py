@@ -25,6 +25,8 @@ CHECKPOINT_PAGES = 16_384
 Normally the flushing thread has done it before.
 """
 COST_COLUMNS = tuple(Usage.model_fields)
+SERVED_MODELS = "served_models"
+"""The name of the metadata entry for the models that the replies name."""
 TABLES = f"""
 CREATE TABLE results (
     key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,

@@ -293,10 +293,24 @@ class CountedPlan(NamedTuple):
     total: int | None
     stopped: str | None
 
+    @property
+    def case_source(self) -> CaseSource:
+        """The source of the cases."""
+        return CaseSource(self.label, self.digest)
+
 
 def list_judges(plans: Iterable[CountedPlan]) -> tuple[str, ...]:
     """List the labels of the judges of counted plans."""
     return tuple(dict.fromkeys(plan.judge for plan in plans if plan.judge))
+
+
+def list_judges_by_metric(plans: Iterable[CountedPlan]) -> dict[str, tuple[str, ...]]:
+    """List the labels of the judges of counted plans by the names of the metrics."""
+    judges: dict[str, dict[str, None]] = {}
+    for plan in plans:
+        if plan.judge:
+            judges.setdefault(plan.metric, {})[plan.judge] = None
+    return {metric: tuple(labels) for metric, labels in judges.items()}
 
 
 def list_stop_reasons(plans: Iterable[CountedPlan]) -> tuple[str, ...]:

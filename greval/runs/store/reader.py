@@ -144,9 +144,7 @@ class Store(CloseOnExit):
         condition = self._build_condition(COUNTED_CASE if is_needed else "1")
         return self.query(f"SELECT {', '.join(columns)} FROM cases WHERE {condition} ORDER BY rowid")  # noqa: S608 - columns of the code
 
-    def read_lines(
-        self, numbers: Iterable[int], table: Literal["results", "cases"] = "results"
-    ) -> Iterator[str]:
+    def read_lines(self, numbers: Iterable[int], table: Literal["results", "cases"] = "results") -> Iterator[str]:
         """Yield the results, or the cases, with these row numbers as JSON lines, in this order.
 
         A query for consecutive numbers takes a third of the time of one for each of them.

@@ -27,13 +27,19 @@ from greval.records.case import Case
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
 from greval.runs.store.calls import CallTable
-from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, connect_log, lock_folder, translate_errors
+from greval.runs.store.disk import (
+    COST_COLUMNS,
+    FILE,
+    SERVED_MODELS,
+    LogSync,
+    connect_log,
+    lock_folder,
+    translate_errors,
+)
 from greval.runs.store.plans import CASE_SOURCE, PlanTable
 from greval.runs.store.reader import Store
 from greval.runs.store.result_index import ResultIndex, hash_result_place
 
-SERVED_MODELS = "served_models"
-"""The name of the metadata entry for the models that the replies name."""
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
 MAX_GROUP_ROWS = 256

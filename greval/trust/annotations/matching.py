@@ -16,6 +16,7 @@ from greval.records.scale import OffScaleError, Scale, Value
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import CaseKey, ItemKey
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
 from greval.trust.annotations.judged_items import hash_contents
@@ -23,6 +24,8 @@ from greval.trust.annotations.judged_items import hash_contents
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
 WITHOUT_VALUE = "is submitted without a value"
+LINE_COLUMNS = ("sample_id", "method", "row")
+"""The columns of a result that tell whether it has to be parsed, and the result as a JSON line."""
 
 
 class AnnotatedItem(NamedTuple):
@@ -100,7 +103,8 @@ def match_annotations(
     """
     given = [one for one in annotations if one.metric == metric]
     if not all(one.method for one in given):
-        given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
+        methods = store.select(("method",), ResultFilter(metrics=(metric,)))
+        given = fill_in_method(given, {method for (method,) in methods})
     people, united = unite_annotators(given)
     submitted = [one for one in people if one.status == "submitted"]
     keys = dict.fromkeys(get_item_key(one) for one in submitted)
@@ -152,7 +156,7 @@ def _join_with_run(store: Store, metric: str, annotated: Collection[ItemKey], me
     cases = {key[:2] for key in annotated if key not in met}
     known: set[CaseKey] = set()
     judged: list[ItemKey] = []
-    for sample_id, method, line in store.placed_lines(metric) if cases else ():
+    for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))) if cases else ():
         if (sample_id, method) in cases:
             known.add((sample_id, method))
             judgements = from_json(line)["outcome"].get("judgements", ())
@@ -288,7 +292,7 @@ def _read_verdicts(
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
-    for sample_id, method, line in store.placed_lines(metric):
+    for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))):
         keys = items.get((sample_id, method))
         if not keys:  # most rows have no annotation and need no parsing
             continue

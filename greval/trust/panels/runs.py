@@ -22,6 +22,9 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseKey, ItemKey, read_metric
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.reader import METRIC_VERSION
+from greval.runs.store.result_index import NO_CONTENT
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_scale, convert_value
 from greval.trust.annotations.joining import format_item_key
@@ -34,6 +37,11 @@ if TYPE_CHECKING:
 MIN_RUNS = 2
 MISSING = -1
 """The number of a verdict that is missing, or of an item that does not occur."""
+JUDGED_COLUMNS = (
+    *("sample_id", "method", "repeat", "key", f"ifnull(content, {NO_CONTENT})", "tags", "outline", METRIC_VERSION),
+    "CASE WHEN json_extract(row, '$.outcome.judgements[0].item') IS NOT NULL THEN row END",
+)
+"""What is read of a result; the last column is the result if its judgements are of single items, else NULL."""
 COMPUTED_JUDGE = ""
 """The judge of a computed row, such as one that repeats a verdict recorded elsewhere."""
 
@@ -125,7 +133,7 @@ class _RunReader:
         self._numbers_of_values: dict[str, int] = {}
 
     def read_rows(self, rows: Iterable[tuple[str, str, int, int, int, str, str, str, str | None]]) -> None:
-        """Read results, each as `Store.judged_rows` has it."""
+        """Read results, each as the values of `JUDGED_COLUMNS`."""
         versions = self.judged.versions
         for sample_id, method, repeat, key, content, tags, outline, version, line in rows:
             found = read_outline(outline)
@@ -303,7 +311,7 @@ def read_run(folder: Path, metric: str, numbers: PanelNumbers) -> ReadRun:
     with Store.open(folder) as store, store.snapshot():
         stored = read_metric(store, metric)
         reader = _RunReader(numbers, stored.scale)
-        reader.read_rows(store.judged_rows(metric))
+        reader.read_rows(store.select(JUDGED_COLUMNS, ResultFilter(metrics=(metric,))))
         inputs = read_inputs(store, stored, reader.judged)
     versions = [json.loads(version) for version in reader.versions]
     verdicts = RunVerdicts(

@@ -27,7 +27,7 @@ from greval.records.metric_input import (
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseKey, read_judged_cases
 from greval.runs.store import Store
-from greval.runs.store.log import NO_CONTENT
+from greval.runs.store.result_index import NO_CONTENT
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Flags, Integers
@@ -114,7 +114,7 @@ def read_inputs(store: Store, metric: StoredMetric, judged: JudgedKeys) -> RunIn
         for one in read_judged_cases(store, metric.judged, prints=prints):
             known[one.whole.id, one.whole.method] = _hash_case(described, one.whole)
     else:
-        pairs = np.fromiter(chain.from_iterable(store.case_versions()), np.int64).reshape(-1, 2)
+        pairs = np.fromiter(chain.from_iterable(store.select_cases(("key", "rowid"))), np.int64).reshape(-1, 2)
         _, first = np.unique(pairs[:, 0], return_index=True)
         pairs = pairs[np.sort(first)]
     return RunInputs(store.folder, metric, judged, pairs[:, 0], pairs[:, 1], known)
@@ -185,7 +185,7 @@ def _parse_versions(
         own = np.flatnonzero((first >= span.start) & (first < span.stop))
         own = own[np.argsort(first[own])]
         with Store.open(run.folder) as store, store.snapshot():
-            lines = store.read_case_lines(run.rows[first[own] - span.start])
+            lines = store.read_lines(run.rows[first[own] - span.start], "cases")
             for version, line in zip(own.tolist(), lines, strict=True):
                 case = _parse_case(line, metric, described, differs=differs)
                 number = cases.get(case.place)
