@@ -14,7 +14,7 @@ from command_line import TONE, asked, case, judged_by, started, write
 from fault_server import KEY, FaultServer, error, gives, held, ok
 from waiting import until
 
-import greval
+from greval.runs.store.writer import StoreWriter
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -163,7 +163,7 @@ def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):
 def test_one_folder_is_written_by_one_run(greval_says):
     """A second run into the same folder is told to wait or to take another one."""
     write("cases.jsonl", [case(1, usage={"latency": 1.0})])
-    with greval.Store.create(Path("run")):
+    with StoreWriter.create(Path("run")):
         code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run")
     assert code == 2
     assert "another run writes to this folder" in err

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from greval import Store
 from greval.cli.run_folder import choose_folder, print_continuing
 from greval.datasets.file_identity import CaseSource
+from greval.runs.store.writer import StoreWriter
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 FIRST = CaseSource(label="a/cases.jsonl", digest="1")
@@ -17,8 +17,8 @@ SECOND = CaseSource(label="b/cases.jsonl", digest="2")
 
 def begin(folder, source):
     """Begin a run on a source of cases."""
-    with Store.create(folder) as store:
-        store.plans.begin(source, "", {})
+    with StoreWriter.create(folder) as writer:
+        writer.plans.begin(source, "", {})
 
 
 def test_a_new_file_gets_a_folder_of_its_name(capsys):

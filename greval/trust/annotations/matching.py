@@ -96,7 +96,7 @@ def match_annotations(
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
-        >>> with Store.create(Path(tempfile.mkdtemp()) / "run") as store:
+        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as store:
         ...     store.append("k", row)
         ...     match_annotations(store, "tone", [said]).things[0].values
         {'ana': 'Rude'}

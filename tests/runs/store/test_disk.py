@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tone_metrics import TONE, by_metric, cases
 
 from greval import Store, StoreError, Usage, evaluate
+from greval.runs.manifest import read_usage
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
@@ -26,9 +27,7 @@ from greval.runs.store.disk import (
 from greval.testing import ScriptedJudge
 
 KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_COST}
-WRITER = (
-    "import sys; from greval import Store; run = Store.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
-)
+WRITER = "import sys; from greval import Store; run = StoreWriter.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 
 
 def connect(folder):
@@ -103,7 +102,7 @@ class TestTables:
         assert ([*map(len, tables)], len(judge.calls)) == ([1, 1], 4)
         assert [call.usage.input_tokens for call in run.calls()] == [100] * 4
         with Store.open(tmp_path) as store:
-            assert [*store.usage().values()] == [Usage(calls=4, input_tokens=400, output_tokens=80)]
+            assert [*read_usage(store).values()] == [Usage(calls=4, input_tokens=400, output_tokens=80)]
 
     @given(st.integers(1, 2**31 - 1).filter(lambda version: version not in KNOWN_VERSIONS))
     def test_tables_of_another_version_are_refused(self, tmp_path_factory, version):

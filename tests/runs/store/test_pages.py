@@ -17,6 +17,7 @@ from greval.runs.store import Store
 from greval.runs.store import pages as module
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.pages import PageReader
+from greval.runs.store.writer import StoreWriter
 
 NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {
@@ -30,7 +31,7 @@ ROWS = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["tone", "right"]), st.s
 def folder_of(rows, reason="r"):
     """Write rows, of which later ones take the place of earlier ones of their names."""
     folder = Path(tempfile.mkdtemp()) / "run"
-    with Store.create(folder) as store:
+    with StoreWriter.create(folder) as writer:
         for n, (sample_id, method, metric, status) in enumerate(rows):
             result = Result(
                 sample_id=sample_id,
@@ -43,7 +44,7 @@ def folder_of(rows, reason="r"):
                 tags={"kind": method, 'a"b': sample_id},
             )
             case = Case(id=sample_id, method=method, question=f"What of {sample_id}?", answer=method)
-            store.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
+            writer.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
     return folder
 
 
@@ -84,7 +85,7 @@ def test_filters_give_what_fits(rows, name, status, value):
             expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
             found = read(pages, 3, **{name: fits[name][0] for name in chosen})
             assert [Result.model_validate_json(line) for line in found] == expected
-            assert [*store.filter_lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
+            assert [*store.lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
 
 
 @given(ROWS, st.integers(1, 5))

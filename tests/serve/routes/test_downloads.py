@@ -19,7 +19,7 @@ from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import PageContent, build_report_page
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
-from greval.runs.store.exports import write_csv
+from greval.runs.store.exports import read_layout, write_csv
 from greval.runs.store.filters import ResultFilter
 
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
@@ -81,9 +81,11 @@ def test_results_are_those_of_the_library(shared_client, shared_runs, run):
         ({"tag": ["kind:a", "kind:b"], "value": "1"}, ResultFilter(tags=(("kind", "a"), ("kind", "b")), value="1")),
     ]:
         with Store.open(shared_runs / run) as store:
-            found = [*store.filter_lines(wanted)]
+            found = [*store.lines(wanted)]
             table = io.StringIO()
-            write_csv(found, table, store.layout().model_copy(update={"status": wanted.status, "value": wanted.value}))
+            write_csv(
+                found, table, read_layout(store).model_copy(update={"status": wanted.status, "value": wanted.value})
+            )
         answer = get(shared_client, f"/v1/runs/{run}/results.jsonl", **query)
         assert answer.text.splitlines() == found
         assert answer.headers["content-type"].startswith("application/jsonl")
