@@ -63,7 +63,7 @@ def make_run(folder: Path, judged: Judged) -> Path:
         return folder
     draw = random.Random(judged.judge)
     fingerprint = f"{draw.getrandbits(64):016x}"
-    with StoreWriter.create(folder) as writer, store.write_together():
+    with StoreWriter.create(folder) as writer, writer.write_together():
         store_metrics(writer, [judged.metric.model_dump(mode="json")])
         for n in range(judged.cases):
             for method in judged.methods:

@@ -212,7 +212,7 @@ def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> 
 def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterator[ReportVerdict]:
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
     share = -(-show // max(1, len(metrics)))
-    known = read_layout(store).metrics if share else {}
+    known = read_layout(store.fact("metrics")).metrics if share else {}
     for metric in metrics if share else ():
         results = store.results(ResultFilter(metrics=(metric,)))
         verdicts = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))

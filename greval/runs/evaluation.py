@@ -150,7 +150,7 @@ class Run(NotebookDisplay):
         """
         with Store.open(self.folder) as store, store.snapshot():
             lines = add_texts(store, store.lines()) if texts else store.lines()
-            return build_frame(lines, read_layout(store).model_copy(update={"texts": texts}))
+            return build_frame(lines, read_layout(store.fact("metrics")).model_copy(update={"texts": texts}))
 
     def plot(self, by: str | Sequence[str] = ()) -> Figure:
         """Return a matplotlib figure of the mean of each metric with its interval, which notebooks show as SVG.

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval._util.row_index import RowIndex
@@ -176,9 +176,38 @@ def read_case_places(store: Store) -> Iterator[tuple[int, str, str]]:
         yield number, sample_id or "", method or ""
 
 
+def read_lines(store: Store, numbers: Iterable[int], table: Literal["results", "cases"] = "results") -> Iterator[str]:
+    """Yield the results, or the cases, with these row numbers as JSON lines, in this order.
+
+    A query for consecutive numbers takes a third of the time of one for each of them.
+    """
+    query = f"SELECT row FROM {table} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - one of two tables
+    for ends in _list_spans(numbers):
+        for (line,) in store.query(query, ends):
+            yield line
+
+
+def _list_spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number of each span of consecutive numbers.
+
+    Example:
+        >>> [*_list_spans([4, 5, 6, 2, 3])]
+        [(4, 6), (2, 3)]
+    """
+    first = last = None
+    for number in map(int, numbers):
+        if first is not None and last is not None and number != last + 1:
+            yield first, last
+            first = None
+        first = number if first is None else first
+        last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
 def read_case(store: Store, number: int) -> Case:
     """Return the case with a row number."""
-    return Case.model_validate_json(next(store.read_lines([number], "cases")))
+    return Case.model_validate_json(next(read_lines(store, [number], "cases")))
 
 
 class CaseFinder:

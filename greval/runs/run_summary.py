@@ -130,7 +130,7 @@ def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary
     """
     return tuple(
         summary
-        for metric in read_layout(store).metrics.values()
+        for metric in read_layout(store.fact("metrics")).metrics.values()
         if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
         for summary in _summarise_metric(store, metric, names, by)
     )

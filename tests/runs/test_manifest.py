@@ -24,14 +24,14 @@ NAMES = st.lists(st.sampled_from("abcd"), max_size=4)
 PRICES = Prices(models={"openai:m": {"input": 1000, "output": 0}}, as_of="today", source="mine")
 
 
-def append(store, number, **tags):
+def append(writer, number, **tags):
     """Append a result of one call with 1,000 input tokens."""
     outcome = Scored(judgements=(Judgement(value=1, number=1.0, reason="r"),))
     usage = Usage(calls=1, input_tokens=1000, output_tokens=0)
     result = Result(
         sample_id=f"q{number}", metric="m", fingerprint="f", judge="openai:m", tier="schema", outcome=outcome
     )
-    store.append(f"k{number}", result.model_copy(update={"usage": usage, "tags": tags}))
+    writer.append(f"k{number}", result.model_copy(update={"usage": usage, "tags": tags}))
 
 
 @given(st.lists(NAMES, max_size=4))
@@ -54,7 +54,7 @@ def test_a_probe_has_both_tags(tmp_path, tags, probe):
     with StoreWriter.create(tmp_path) as writer:
         assert is_probe(writer.reader) is None
         refuse_probe(writer.reader)
-        append(writer.reader, 1, **tags)
+        append(writer, 1, **tags)
         assert is_probe(writer.reader) is probe
         if probe:
             with pytest.raises(StoreError, match="holds a probe; choose another folder with -o"):
@@ -67,8 +67,8 @@ def test_spending_is_what_was_noted_or_what_the_rows_cost(tmp_path):
     """Each of calls and cost is the larger of the note and the rows, and rows are read with prices only."""
     with StoreWriter.create(tmp_path) as writer:
         assert read_spending(writer.reader) == read_spending(writer.reader, PRICES) == RunSpending()
-        append(writer.reader, 1)
-        append(writer.reader, 2)
+        append(writer, 1)
+        append(writer, 2)
         assert read_spending(writer.reader) == RunSpending()
         assert read_spending(writer.reader, PRICES).calls == 2
         cost = read_spending(writer.reader, PRICES).cost

@@ -22,7 +22,6 @@ from greval.records.result import Judgement, Result, Scored
 from greval.report.console import render
 from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store
-from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.writer import StoreWriter
 from greval.stats.mean_interval import mean_interval
 from greval.testing import ScriptedJudge
@@ -104,7 +103,7 @@ def test_contradictions_are_counted(run):
     }
     with Store.open(run.folder) as store:
         report = build_report(store, show=14)
-        told = build_frame(store.lines(), read_layout(store))["contradictions"].dropna()
+        told = store.frame()["contradictions"].dropna()
     assert len(told) == 2
     assert sum(bool(verdict.contradictions) for verdict in report.verdicts) == 2
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.run_reader import read_lines
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.writer import StoreWriter
@@ -93,7 +94,7 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
             left = [Result.model_validate_json(line) for line in store.lines(wanted)]
             for found in find_worst_rows(store, count, wanted):
                 ranked = [result for result in left if result.metric == found.metric and rank(result) is not None]
-                read = [Result.model_validate_json(line) for line in store.read_lines(found.rows)]
+                read = [Result.model_validate_json(line) for line in read_lines(store, found.rows)]
                 assert read == sorted(ranked, key=rank)[:count]
                 assert found.ordered == len(ranked)
                 assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in left)
@@ -135,5 +136,5 @@ def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
     write(tmp_path, [Result(sample_id=str(n), outcome=outcome, **shared) for n, outcome in enumerate(outcomes)])
     with Store.open(tmp_path) as store:
         (found,) = find_worst_rows(store, 1, ResultFilter())
-        (line,) = store.read_lines(found.rows)
+        (line,) = read_lines(store, found.rows)
     assert Result.model_validate_json(line).value == worst

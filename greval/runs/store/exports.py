@@ -22,7 +22,6 @@ from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.stored_metric import parse_stored_metrics
-from greval.runs.store.reader import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,9 +162,9 @@ class TableLayout(Record):
         return content if plain or self._note_columns.get(column) is not str else _format_json(content)
 
 
-def read_layout(store: Store) -> TableLayout:
-    """Return the layout of a run's table: the common columns, and one or more for each note of its metrics."""
-    metrics = parse_stored_metrics(store.fact("metrics")).items()
+def read_layout(fact: JsonValue) -> TableLayout:
+    """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
+    metrics = parse_stored_metrics(fact).items()
     return TableLayout(metrics={name: judged for name, metric in metrics if (judged := metric.judged)})
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -16,9 +16,13 @@ from greval.records.judge_call import JudgeCall
 from greval.records.result import Result
 from greval.runs.store.calls import CallReader, JudgedContent
 from greval.runs.store.disk import connect_log
+from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE, CountedPlan
 from greval.runs.store.result_index import ResultIndex
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
@@ -116,6 +120,14 @@ class Store(CloseOnExit):
         (number,) = next(self.select(("count(*)",)))
         return int(number)
 
+    def frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with one row for each judgement, failure and skip.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        return build_frame(self.lines(), read_layout(self.fact("metrics")))
+
     def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:
         """Yield the stored calls of those of the same results that meet a filter, in the order of the results."""
         columns = (self.call_reader.asked_column, "sample_id", "method", "metric")
@@ -143,16 +155,6 @@ class Store(CloseOnExit):
         is_needed = self.query("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone()  # else every case is counted
         condition = self._build_condition(COUNTED_CASE if is_needed else "1")
         return self.query(f"SELECT {', '.join(columns)} FROM cases WHERE {condition} ORDER BY rowid")  # noqa: S608 - columns of the code
-
-    def read_lines(self, numbers: Iterable[int], table: Literal["results", "cases"] = "results") -> Iterator[str]:
-        """Yield the results, or the cases, with these row numbers as JSON lines, in this order.
-
-        A query for consecutive numbers takes a third of the time of one for each of them.
-        """
-        query = f"SELECT row FROM {table} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - one of two tables
-        for ends in _list_spans(numbers):
-            for (line,) in self.query(query, ends):
-                yield line
 
     def plans(self) -> list[CountedPlan]:
         """Return the counted plans."""
@@ -190,21 +192,3 @@ class Store(CloseOnExit):
 
     def _build_condition(self, counted: str) -> str:
         return "1" if self.reads_all else counted
-
-
-def _list_spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number of each span of consecutive numbers.
-
-    Example:
-        >>> [*_list_spans([4, 5, 6, 2, 3])]
-        [(4, 6), (2, 3)]
-    """
-    first = last = None
-    for number in map(int, numbers):
-        if first is not None and last is not None and number != last + 1:
-            yield first, last
-            first = None
-        first = number if first is None else first
-        last = number
-    if first is not None and last is not None:
-        yield first, last

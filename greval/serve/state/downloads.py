@@ -56,7 +56,7 @@ def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFil
         lines = add_texts(store, lines) if texts else lines
         if form == "csv":
             shown = {"texts": texts, "status": wanted.status, "value": wanted.value}
-            layout = read_layout(store).model_copy(update=shown)
+            layout = read_layout(store.fact("metrics")).model_copy(update=shown)
             write_csv(lines, file, layout, escape_formulas=True)
         else:
             file.writelines(f"{line}\n" for line in lines)

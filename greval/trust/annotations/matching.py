@@ -96,9 +96,10 @@ def match_annotations(
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
-        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as store:
-        ...     store.append("k", row)
-        ...     match_annotations(store, "tone", [said]).things[0].values
+        >>> from greval.runs.store.writer import StoreWriter
+        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
+        ...     writer.append("k", row)
+        ...     match_annotations(writer.reader, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
     given = [one for one in annotations if one.metric == metric]

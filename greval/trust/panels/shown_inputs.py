@@ -25,7 +25,7 @@ from greval.records.metric_input import (
     select_stored_texts,
 )
 from greval.records.stored_metric import StoredMetric
-from greval.runs.run_reader import CaseKey, read_judged_cases
+from greval.runs.run_reader import CaseKey, read_judged_cases, read_lines
 from greval.runs.store import Store
 from greval.runs.store.result_index import NO_CONTENT
 
@@ -185,7 +185,7 @@ def _parse_versions(
         own = np.flatnonzero((first >= span.start) & (first < span.stop))
         own = own[np.argsort(first[own])]
         with Store.open(run.folder) as store, store.snapshot():
-            lines = store.read_lines(run.rows[first[own] - span.start], "cases")
+            lines = read_lines(store, run.rows[first[own] - span.start], "cases")
             for version, line in zip(own.tolist(), lines, strict=True):
                 case = _parse_case(line, metric, described, differs=differs)
                 number = cases.get(case.place)

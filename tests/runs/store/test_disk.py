@@ -27,7 +27,10 @@ from greval.runs.store.disk import (
 from greval.testing import ScriptedJudge
 
 KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_COST}
-WRITER = "import sys; from greval import Store; run = StoreWriter.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+WRITER = (
+    "import sys; from greval.runs.store.writer import StoreWriter; run = StoreWriter.create(sys.argv[1]); "
+    "print('held', flush=True); sys.stdin.read()"
+)
 
 
 def connect(folder):

@@ -12,7 +12,7 @@ from strategies import metrics
 
 from greval import CategoricalMetric, ValueMetric, evaluate
 from greval.runs.store import Store
-from greval.runs.store.exports import COLUMNS, TableLayout, build_frame, read_layout, write_csv, write_parquet
+from greval.runs.store.exports import COLUMNS, TableLayout, read_layout, write_csv, write_parquet
 from greval.testing import ScriptedJudge
 
 LISTED = {"parts": {"means": "p", "each": {"what": "w", "there": ["yes", "no"]}}}
@@ -79,10 +79,10 @@ def run(tmp_path):
 def tables(folder):
     """Give the table of a run as a frame, as CSV and as Parquet."""
     with Store.open(folder) as store:
-        frame = build_frame(store.lines(), read_layout(store))
+        frame = store.frame()
         text = io.StringIO(newline="")
-        write_csv(store.lines(), text, read_layout(store))
-        write_parquet(store.lines(), folder / "out.parquet", read_layout(store))
+        write_csv(store.lines(), text, read_layout(store.fact("metrics")))
+        write_parquet(store.lines(), folder / "out.parquet", read_layout(store.fact("metrics")))
     text.seek(0)
     return {"frame": frame, "csv": pd.read_csv(text), "parquet": pd.read_parquet(folder / "out.parquet")}
 

@@ -20,7 +20,6 @@ from greval.analysis.summary import build_report
 from greval.records.metric import CategoricalMetric
 from greval.runs.batch import collect, read_status, submit
 from greval.runs.merging import merge
-from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.pages import PageReader
 from greval.testing import ScriptedJudge
 
@@ -151,7 +150,7 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
     _, text, _ = greval._run("results", "runs/x", "--all")
     assert len(text.splitlines()) == 4
     with Store.open("runs/x") as store:
-        assert [*build_frame(store.lines(), read_layout(store))["sample_id"]] == ["q1", "q2"]
+        assert [*store.frame()["sample_id"]] == ["q1", "q2"]
         assert [case.id for case in store.cases()] == ["q1", "q2"]
     with PageReader.open(Path("runs/x")) as pages:
         assert [one.sample_id for one in pages.cases().cases] == ["q1", "q2"]

@@ -84,7 +84,9 @@ def test_results_are_those_of_the_library(shared_client, shared_runs, run):
             found = [*store.lines(wanted)]
             table = io.StringIO()
             write_csv(
-                found, table, read_layout(store).model_copy(update={"status": wanted.status, "value": wanted.value})
+                found,
+                table,
+                read_layout(store.fact("metrics")).model_copy(update={"status": wanted.status, "value": wanted.value}),
             )
         answer = get(shared_client, f"/v1/runs/{run}/results.jsonl", **query)
         assert answer.text.splitlines() == found

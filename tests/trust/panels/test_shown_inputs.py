@@ -14,6 +14,7 @@ from greval.records.result import Result
 from greval.runs.importing.api import import_verdicts
 from greval.runs.run_reader import read_judged_cases, read_metric
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 from greval.trust.panels.runs import PanelNumbers, read_run
@@ -118,7 +119,7 @@ def test_a_stale_version_is_not_what_was_shown(tmp_path):
     judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
     evaluate(build_cases("old", 1), [RIGHT], judge, out=tmp_path / "run")
     with Store.open(tmp_path / "run") as store:
-        line = next(store.lines(RIGHT.name))
+        line = next(store.lines(ResultFilter(metrics=(RIGHT.name,))))
     with StoreWriter.create(tmp_path / "other") as writer:
         writer.put_fact("metrics", [RIGHT.model_dump(mode="json")])
         other = Case(**build_cases("new", 1)[0]).model_dump_json(exclude_defaults=True)

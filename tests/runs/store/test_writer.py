@@ -29,7 +29,7 @@ from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.runs.merging import read_rows
 from greval.runs.store import FILE, Store
-from greval.runs.store.exports import COLUMNS, TableLayout, build_frame, read_layout, write_csv, write_parquet
+from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
 
@@ -61,7 +61,7 @@ def test_the_newest_row_counts_and_the_older_one_stays(tmp_path):
         writer.append("new", row(value=0))
     with Store.open(tmp_path) as store:
         assert [result.judgements[0].value for result in store.results()] == [0]
-        assert store.get("old", ("q1", "", "m")) is None
+        assert store.index.get("old", ("q1", "", "m")) is None
         assert next(read_rows(store)).result == failed
 
 
@@ -84,24 +84,11 @@ def test_two_runs_do_not_share_a_folder(tmp_path):
     StoreWriter.create(tmp_path).close()
 
 
-def test_no_run_is_told_with_the_command_that_makes_one(tmp_path):
-    """Opening a folder that is no run says how to make one."""
-    with pytest.raises(StoreError, match="greval evaluate"):
-        Store.open(tmp_path)
-
-
 def test_a_file_in_the_way_is_told(tmp_path):
     """A run folder that is a file is refused with its name."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="file: cannot be used as a run folder"):
         StoreWriter.create(tmp_path / "file")
-
-
-def test_a_file_that_is_no_database_is_told(tmp_path):
-    """A file of another kind under the log's name is an error of ours, not SQLite's traceback."""
-    (tmp_path / FILE).write_text("no database" * 1000)
-    with pytest.raises(StoreError, match="is it a run folder"):
-        Store.open(tmp_path)
 
 
 def test_cases_are_kept_once(tmp_path):
@@ -112,19 +99,6 @@ def test_cases_are_kept_once(tmp_path):
         writer.append("b", row("q2"), case=case.model_dump_json())
     with Store.open(tmp_path) as store:
         assert [*store.cases()] == [case]
-
-
-def test_lines_of_consecutive_cases_are_read_by_one_query(tmp_path):
-    """Stored cases are read in the order of their row numbers as given, those that follow each other together."""
-    with StoreWriter.create(tmp_path) as writer:
-        writer.keep_cases([Case(id=f"q{n}", question="Who?") for n in range(1, 8)])
-    queries: list[str] = []
-    with Store.open(tmp_path) as store:
-        store._connection.set_trace_callback(queries.append)
-        found = [Case.model_validate_json(line).id for line in store.read_lines([3, 4, 5, 7, 2, 2, 1], "cases")]
-        assert found == ["q3", "q4", "q5", "q7", "q2", "q2", "q1"]
-        assert len(queries) == 5
-        assert not [*store.read_lines([], "cases")]
 
 
 def test_facts_are_replaced(tmp_path):
@@ -145,7 +119,7 @@ def test_the_frame_has_a_row_for_each_judgement_failure_and_skip(tmp_path):
     with StoreWriter.create(tmp_path) as writer:
         writer.append("1", row(outcome=part))
         writer.append("2", row("q2", outcome=Skipped(reason="no answer")))
-        frame = build_frame(writer.reader.lines(), read_layout(writer.reader))
+        frame = writer.reader.frame()
     assert [*frame.columns] == [*COLUMNS]
     assert [*frame["status"]] == ["scored", "failed", "skipped"]
     assert frame["value"].isna().tolist() == [False, True, True]
@@ -194,12 +168,12 @@ WRITER = """
     import sys
     from pathlib import Path
     from greval.records.result import Judgement, Result, Scored
-    from greval.runs.store import Store
-    store = StoreWriter.create(Path(sys.argv[1]))
+    from greval.runs.store.writer import StoreWriter
+    writer = StoreWriter.create(Path(sys.argv[1]))
     for number in range(100000):
         outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
-        store.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                         tier="schema", outcome=outcome))
+        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
+                                          tier="schema", outcome=outcome))
         print(number, flush=True)
 """
 
@@ -231,11 +205,11 @@ def test_the_same_content_is_found_whoever_was_judged(tmp_path):
         writer.append("e", failed, content="f")
         writer.append("g", row("q4"))
         assert writer.same("c") == row("q2")
-    for way in (Store.open, Store.create):
-        with way(tmp_path) as store:
-            assert store.same("c") == row("q2")
-            assert [store.same("f"), store.same("nobody"), store.same("")] == [None, None, None]
-            assert store.get("e", ("q3", "", "m")) == failed
+    with Store.open(tmp_path) as store, StoreWriter.create(tmp_path) as writer:
+        for index in (store.index, writer):
+            assert index.same("c") == row("q2")
+            assert [index.same("f"), index.same("nobody"), index.same("")] == [None, None, None]
+            assert index.get("e", ("q3", "", "m")) == failed
 
 
 def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
@@ -246,23 +220,11 @@ def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
             assert [result.judgements[0].value for result in writer.reader.results()] == [value]
 
 
-def test_a_run_is_read_as_it_was_at_one_moment(tmp_path):
-    """What is written while a report reads is not in it."""
-    with StoreWriter.create(tmp_path) as writer:
-        writer.append("a", row("q1"))
-        with Store.open(tmp_path) as reader:
-            with reader.snapshot():
-                assert len([*reader.results()]) == 1
-                writer.append("b", row("q2"))
-                assert len([*reader.results()]) == 1
-            assert len([*reader.results()]) == 2
-
-
 def test_tables_of_another_version_are_told(tmp_path):
     """A folder with another layout is neither read nor changed, and the message says what to do."""
     with closing(sqlite3.connect(tmp_path / FILE)) as other:
         other.executescript("CREATE TABLE results (key TEXT); INSERT INTO results VALUES ('old')")
-    for way in (Store.open, Store.create):
+    for way in (Store.open, StoreWriter.create):
         with pytest.raises(StoreError, match=r"another version of greval .* choose another folder with -o"):
             way(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as other:
@@ -286,10 +248,9 @@ def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_p
             writer.append(str(number), row(str(number)))
         done.set()
         assert flushing.result() > 0
-    store.flush()
+    writer.flush()
     with Store.open(tmp_path) as store:
         assert len([*store.results()]) == 500
-        store.flush()
 
 
 FILLER = """
@@ -297,14 +258,14 @@ FILLER = """
     from pathlib import Path
     from greval.errors import StoreError
     from greval.records.result import Result, Skipped
-    from greval.runs.store import Store
+    from greval.runs.store.writer import StoreWriter
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 
     def append(number):
-        store.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                         tier="schema", outcome=Skipped(reason="x" * 2000)))
+        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
+                                          tier="schema", outcome=Skipped(reason="x" * 2000)))
 
-    store = StoreWriter.create(Path(sys.argv[1]))
+    writer = StoreWriter.create(Path(sys.argv[1]))
     try:
         for number in range(10_000):
             append(number)
@@ -313,7 +274,7 @@ FILLER = """
     print(number)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     append(number)
-    store.close()
+    writer.close()
 """
 
 
@@ -465,12 +426,12 @@ def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path
         filler = disk / "filler"
         filler.write_bytes(b"x" * 700_000)
         written = 0
-        store = StoreWriter.create(disk / "run")
+        writer = StoreWriter.create(disk / "run")
         with pytest.raises(StoreError, match="free some space"):  # noqa: PT012 - it fills up somewhere in the loop
             for written in range(100000):
-                store.append(str(written), row(str(written), outcome=Skipped(reason="x" * 2000)))
-        store._connection.close()
-        store._lock.close()
+                writer.append(str(written), row(str(written), outcome=Skipped(reason="x" * 2000)))
+        writer._connection.close()
+        writer._lock.close()
         with Store.open(disk / "run") as again:
             assert len([*again.results()]) == written
         filler.unlink()
@@ -478,15 +439,3 @@ def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path
             again.append(str(written), row(str(written)))
             assert len([*again.reader.results()]) == written + 1
             assert again._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_a_run_that_never_began_says_so(tmp_path):
-    """A log without tables, as a full disk leaves it, is told from one of another version; a new run takes it."""
-    sqlite3.connect(tmp_path / FILE).close()
-    (tmp_path / FILE).touch()
-    with pytest.raises(StoreError, match="was never started"):
-        Store.open(tmp_path)
-    with StoreWriter.create(tmp_path) as writer:
-        writer.append("k", row())
-    with Store.open(tmp_path) as store:
-        assert [*store.results()] == [row()]
