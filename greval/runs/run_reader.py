@@ -194,15 +194,14 @@ def _list_spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         >>> [*_list_spans([4, 5, 6, 2, 3])]
         [(4, 6), (2, 3)]
     """
-    first = last = None
+    span: tuple[int, int] | None = None
     for number in map(int, numbers):
-        if first is not None and last is not None and number != last + 1:
-            yield first, last
-            first = None
-        first = number if first is None else first
-        last = number
-    if first is not None and last is not None:
-        yield first, last
+        if span and number != span[1] + 1:
+            yield span
+            span = None
+        span = (span[0] if span else number, number)
+    if span:
+        yield span
 
 
 def read_case(store: Store, number: int) -> Case:
