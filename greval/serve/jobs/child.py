@@ -30,7 +30,7 @@ from greval.records.metric_input import hash_json
 from greval.records.result import Result
 from greval.runs.evaluation import evaluate_async
 from greval.runs.judges import choose_judges
-from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
+from greval.runs.options import CallOptions, get_total_concurrency, select_evaluate_options
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.runs.store.pages import PageReader
@@ -231,18 +231,17 @@ class RunJob:
         cases = uploads.find(request.dataset).cases
         chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
         self._before = read_earlier_progress(self._folder, self._before)
-        options: EvaluateOptions = {
-            **EvaluateOptions(),  # mypy asks for all keys that `work.options` might have
-            **work.options,
-            "judges": work.judges,
-            "repeats": request.repeats,
-            "asked": request.metrics,
-            "store_calls": request.store_calls,
-            "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
-            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
-            "on_progress": self._set_leg,
-            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
-        }
+        options = select_evaluate_options(
+            work.options,
+            judges=work.judges,
+            repeats=request.repeats,
+            asked=request.metrics,
+            store_calls=request.store_calls,
+            total=sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
+            origin=CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
+            on_progress=self._set_leg,
+            on_unread=lambda _: None,  # the run's folder stores them, and its report shows them
+        )
         run = await evaluate_async(read_rows(), work.metrics, out=self._folder, stop=self._stopped, **options)
         self._leg = run.progress
         return run.why, run.fatal
