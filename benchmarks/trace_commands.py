@@ -1,11 +1,11 @@
-"""How many modules of greval run for a command: those of whose functions at least one is called.
+"""How many modules of greval run for a command: those of which a function is called or a class is built.
 
     python benchmarks/trace_commands.py
     python benchmarks/trace_commands.py report --list
 
-Each command runs in a process of its own, on a run of two cases by one judged metric. What runs while modules are
-imported counts, except for the bodies of modules and classes, which only define. The judge is a local server. With
-`--list`, the modules are printed in the order of their first call. The exit code is 1 if a target is missed.
+Each command runs in a process of its own, on a run of two cases by one judged metric. What is called while modules are
+imported counts as well, as does an import without use. The judge is a local server. With `--list`, the modules are
+printed in the order of their first call. The exit code is 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import FrameType
 
@@ -27,7 +26,7 @@ CASES = [
     for number, answer in enumerate(("Ada.", "Bo."))
 ]
 COMMANDS = {
-    "evaluate": (["evaluate", "cases.jsonl", "-m", "correctness", "-j", "openai:m", "-o", "run"], 90),
+    "evaluate": (["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m", "-o", "run"], 90),
     "report": (["report", "run"], 60),
     "results": (["results", "run"], 50),
 }
@@ -39,7 +38,7 @@ def trace_modules(arguments: list[str]) -> list[str]:
     modules: dict[str, None] = {}
 
     def profile(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_flags & CO_OPTIMIZED:  # no body of a module or a class
+        if event == "call" and frame.f_code.co_name != "<module>":
             name = str(frame.f_globals.get("__name__", ""))
             if name.partition(".")[0] == "greval":
                 modules[name] = None
@@ -65,7 +64,7 @@ def run_command(name: str, folder: Path, base_url: str) -> list[str]:
     environment = {**os.environ, "OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none"}
     result = folder / "modules.json"
     process = [sys.executable, str(Path(__file__).resolve()), "--trace", str(result), name]
-    subprocess.run(process, cwd=folder, env=environment, check=True, capture_output=True)
+    subprocess.run(process, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     modules: list[str] = json.loads(result.read_text(encoding="utf-8"))
     return modules
 

@@ -13,7 +13,7 @@ import typer
 
 from greval._util.wording import format_count
 from greval.cli import FAILED
-from greval.cli.collect import convert_progress, parse_tag_filters, print_method_errors
+from greval.cli.collect import convert_progress, print_method_errors
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import GroupedCommand, input_option, limit_option, resuming_option
 from greval.cli.options import (
@@ -25,6 +25,7 @@ from greval.cli.options import (
     StoreCalls,
     create_console,
     expand_groups,
+    parse_tag_filters,
 )
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults

@@ -13,8 +13,7 @@ import typer
 from pydantic_core import from_json
 
 from greval._util.wording import format_count
-from greval.cli.collect import parse_tag_filters
-from greval.cli.options import AllRows, RunFolder, create_console
+from greval.cli.options import AllRows, RunFolder, create_console, parse_tag_filters
 from greval.errors import StoreError
 from greval.report.results import print_rows
 from greval.runs.run_reader import add_texts, check_metric_names, read_lines

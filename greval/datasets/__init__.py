@@ -1,7 +1,6 @@
 """Read cases from files: an invalid row is reported with its place and never stops the others."""
 
-from greval.datasets.case_reader import CaseReader, read_cases
-from greval.datasets.field_names import FIELD_ALIASES
-from greval.datasets.row_faults import RowFault
+import lazy_loader
 
-__all__ = ["FIELD_ALIASES", "CaseReader", "RowFault", "read_cases"]
+# A command that only reads a run needs the identity of a file, but no reader of files.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

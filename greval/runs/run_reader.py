@@ -15,7 +15,6 @@ from greval._util.arguments import build_unknown_name_error
 from greval._util.row_index import RowIndex
 from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
-from greval.metrics.library import predefined
 from greval.records.case import CLAIM_FIELDS, Case, ClaimField, format_history
 from greval.records.claims import CLAIM_LISTS, map_values
 from greval.records.metric import JudgedMetric
@@ -104,6 +103,8 @@ def read_judged_metric(store: Store, name: str) -> JudgedMetric:
 
 def read_known_scales(store: Store) -> dict[str, Scale]:
     """Return the scale of each metric that is predefined or that the run contains; the run has precedence."""
+    from greval.metrics.library import predefined  # most commands need only the metrics of the run
+
     found: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
     return found | {name: metric.scale for name, metric in read_metrics(store).items()}
 
@@ -114,6 +115,8 @@ def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirecti
     Args:
         runs: The metrics of each run, the one with precedence first.
     """
+    from greval.metrics.library import predefined  # as above
+
     found: dict[str, ScaleDirection] = {}
     for metrics in runs:
         for name, metric in metrics.items():

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from waiting import SECONDS, until
 
 from greval import Case
-from greval.cli.collect import collect, parse_tag_filters
+from greval.cli.collect import collect
+from greval.cli.options import parse_tag_filters
 from greval.datasets.case_records import filter_by_tags
 from greval.errors import DataError, GrevalError, MethodError, StoreError
 from greval.methods.collecting.response_file import read_responses
