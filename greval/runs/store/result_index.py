@@ -67,11 +67,12 @@ class ResultIndex:
     def read_row(self, columns: str, number: int) -> tuple[Any, ...]:
         """Return columns of a row, which is written before if it is not yet."""
         query = f"SELECT {columns} FROM results WHERE rowid = ?"  # noqa: S608 - constants
-        if (row := self._db.execute(query, (number,)).fetchone()) is None:
+        row = self._db.execute(query, (number,)).fetchone()
+        if row is None:  # it waits to be written together with others
             self._commit()
             row = self._db.execute(query, (number,)).fetchone()
-        columns_of_row: tuple[Any, ...] = row
-        return columns_of_row
+        values: tuple[Any, ...] = row
+        return values
 
     @cached_property
     def numbers(self) -> _RowNumbers:
