@@ -44,7 +44,7 @@ class ResultIndex:
 
     def get(self, key: str | None, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
         """Return the newest result of a sample, method and metric if it has this key; None is any key."""
-        number = self.find_row(hash_result_place(*result_of, repeat))
+        number = self.find_row(result_of, repeat)
         if number is None:
             return None
         stored_key, row = self.read_row("key, row", number)
@@ -57,12 +57,12 @@ class ResultIndex:
 
     def find_plan(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
         """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
-        number = self.find_row(hash_result_place(*result_of, repeat))
+        number = self.find_row(result_of, repeat)
         return None if number is None else int(self.read_row(RESULT_PLAN, number)[0])
 
-    def find_row(self, place: int) -> int | None:
-        """Return the number of the newest row of a place (see `hash_result_place`), or None if there is no result."""
-        return self.numbers.places.get(place)
+    def find_row(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the row number of the newest result of a sample, method and metric, or None if there is no result."""
+        return self.numbers.places.get(hash_result_place(*result_of, repeat))
 
     def read_row(self, columns: str, number: int) -> tuple[Any, ...]:
         """Return columns of a row, which is written before if it is not yet."""

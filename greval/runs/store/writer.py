@@ -228,7 +228,7 @@ class StoreWriter(CloseOnExit):
         """
         due_plan = self.plans.claim_plan(result_of[2], result_of[1]) if plan is None else plan
         if self._index.find_plan(result_of, repeat) != due_plan:
-            self._kept_results[self._index.find_row(hash_result_place(*result_of, repeat)) or 0] = due_plan
+            self._kept_results[self._index.find_row(result_of, repeat) or 0] = due_plan
             if len(self._kept_results) >= MAX_BUFFERED_ROWS:
                 self.commit()
         if case:
@@ -249,7 +249,7 @@ class StoreWriter(CloseOnExit):
 
     def holds_result(self, result_of: tuple[str, str, str]) -> bool:
         """Return whether there is a result of a sample, method and metric."""
-        return self._index.find_row(hash_result_place(*result_of, 0)) is not None
+        return self._index.find_row(result_of) is not None
 
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Store a metadata entry of the run, replacing an older one of this name."""
