@@ -78,12 +78,12 @@ def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
     with translate_errors(folder), ExitStack() as opened:
         connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         opened.callback(connection.close)
-        _prepare_tables(connection, folder, write=write)
+        prepare_tables(connection, folder, write=write)
         opened.pop_all()
         return connection
 
 
-def _prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
+def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     """Configure a connection, and create the tables if the file is new.
 
     Raises:

@@ -16,7 +16,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from greval.runs.store.log import MAX_GROUP_ROWS
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -31,7 +30,7 @@ from greval.runs.merging import read_rows
 from greval.runs.store import FILE, Store
 from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
 from greval.runs.store.plans import PlannedVersion
-from greval.runs.store.writer import StoreWriter
+from greval.runs.store.writer import MAX_GROUP_ROWS, StoreWriter
 
 
 def row(sample="q1", value=1, **more):
@@ -168,8 +167,7 @@ WRITER = """
     import sys
     from pathlib import Path
     from greval.records.result import Judgement, Result, Scored
-    from greval.runs.store.writer import StoreWriter
-    writer = StoreWriter.create(Path(sys.argv[1]))
+        writer = StoreWriter.create(Path(sys.argv[1]))
     for number in range(100000):
         outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
         writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
@@ -258,8 +256,7 @@ FILLER = """
     from pathlib import Path
     from greval.errors import StoreError
     from greval.records.result import Result, Skipped
-    from greval.runs.store.writer import StoreWriter
-    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 
     def append(number):
         writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
