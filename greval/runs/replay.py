@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage
@@ -180,7 +180,7 @@ class ReplayClient(JudgeClient):
             raise StoppedError(NOT_STORED)
         found = self._reader.read_reply(number)
         origin = ReplyOrigin(found.content, found.fingerprint)
-        return replace(found.reply, usage=Usage(hits=1), key=key, known=True, origin=origin)
+        return found.reply._replace(usage=Usage(hits=1), key=key, known=True, origin=origin)
 
 
 def replay(

@@ -154,7 +154,7 @@ def find_finish_failure(message: AIMessage) -> Failure | None:
     if refusal := message.additional_kwargs.get("refusal") or next(iter(refusals), None):
         return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=replace_lone_surrogates(str(refusal)))
     ends = _list_ends(message)
-    kind = next(filter(None, map(KIND_BY_FINISH_REASON.get, ends)), None)
+    kind = next((KIND_BY_FINISH_REASON[end] for end in ends if end in KIND_BY_FINISH_REASON), None)
     if kind is None:
         return None
     words = ", ".join(dict.fromkeys(ends))
