@@ -167,7 +167,8 @@ WRITER = """
     import sys
     from pathlib import Path
     from greval.records.result import Judgement, Result, Scored
-        writer = StoreWriter.create(Path(sys.argv[1]))
+    from greval.runs.store.writer import StoreWriter
+    writer = StoreWriter.create(Path(sys.argv[1]))
     for number in range(100000):
         outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
         writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
@@ -256,7 +257,8 @@ FILLER = """
     from pathlib import Path
     from greval.errors import StoreError
     from greval.records.result import Result, Skipped
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
+    from greval.runs.store.writer import StoreWriter
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 
     def append(number):
         writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
