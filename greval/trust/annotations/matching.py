@@ -25,7 +25,7 @@ LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
 WITHOUT_VALUE = "is submitted without a value"
 LINE_COLUMNS = ("sample_id", "method", "row")
-"""The columns of a result that tell whether it has to be parsed, and the result as a JSON line."""
+"""The columns by which the results of annotated cases are selected, and the result as a JSON line."""
 
 
 class AnnotatedItem(NamedTuple):
