@@ -68,7 +68,7 @@ def lock_folder(folder: Path) -> IO[str]:
 
 
 def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
-    """Open a connection to the log of a run folder. One that writes creates the log if there is none.
+    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist.
 
     Raises:
         StoreError: If there is no run to read, the log cannot be opened, or another version of greval wrote it.
