@@ -29,7 +29,7 @@ from greval.records.metric import JudgedMetric, ValueMetric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.runs.manifest import store_metrics
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 
 MAX_SECONDS, MAX_MEGABYTES = 20.0, 500.0
 METHODS = ("walk", "vector")
@@ -63,8 +63,8 @@ def make_run(folder: Path, judged: Judged) -> Path:
         return folder
     draw = random.Random(judged.judge)
     fingerprint = f"{draw.getrandbits(64):016x}"
-    with Store.create(folder) as store, store.write_together():
-        store_metrics(store, [judged.metric.model_dump(mode="json")])
+    with StoreWriter.create(folder) as writer, writer.write_together():
+        store_metrics(writer, [judged.metric.model_dump(mode="json")])
         for n in range(judged.cases):
             for method in judged.methods:
                 case = make_case(n, method)
@@ -81,7 +81,7 @@ def make_run(folder: Path, judged: Judged) -> Path:
                     latency=0.8,
                     tags=case.tags,
                 )
-                store.append(key, result, content=content, case=case.model_dump_json(exclude_defaults=True))
+                writer.append(key, result, content=content, case=case.model_dump_json(exclude_defaults=True))
     (folder / "made").touch()
     return folder
 

@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 from report_html import Texts
 
-from greval import Case, Store, load_metric
+from greval import Case, load_metric
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.metric import Metric
 from greval.records.metric_input import hash_json
@@ -38,6 +38,8 @@ from greval.serve.state.run_figures import TEXT_INDEX
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from browsers import FLAGS, WHY_NOT, browser_path
 from playwright.sync_api import sync_playwright
+
+from greval.runs.store.writer import StoreWriter
 
 JUDGED = ("correctness", "answer_quality", "faithfulness", "relevance", "completeness", "chunk_evaluation")
 COMPUTED = ("token_f1", "latency")
@@ -117,8 +119,8 @@ def write_run(folder: Path, count: int) -> None:
     """Write the run."""
     texts, draw = Texts(3), random.Random(9)
     metrics = [*(load_metric(name) for name in JUDGED), *(COMPUTED_METRICS[name] for name in COMPUTED)]
-    with Store.create(folder) as store:
-        store_metrics(store, [metric.model_dump(mode="json") for metric in metrics])
+    with StoreWriter.create(folder) as writer:
+        store_metrics(writer, [metric.model_dump(mode="json") for metric in metrics])
         for number in range(count):
             case = Case.model_validate(
                 {
@@ -142,7 +144,7 @@ def write_run(folder: Path, count: int) -> None:
                     outcome=outcome,
                     tags=case.tags,
                 )
-                store.append(hash_json([number, name]), result, case=text)
+                writer.append(hash_json([number, name]), result, case=text)
                 text = ""
 
 

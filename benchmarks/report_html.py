@@ -31,6 +31,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from browsers import FLAGS, WHY_NOT, browser_path
 from playwright.sync_api import sync_playwright
 
+from greval.runs.store.writer import StoreWriter
+
 CHUNKS, CORPUS, WORDS_OF_CHUNK = 8, 12_000, 140
 LEVELS = ("Relevant", "Indirectly relevant", "Irrelevant")
 FILTER = """
@@ -150,12 +152,12 @@ def write_run(folder: Path, count: int, *, own_chunks: bool) -> None:
     """Write the run."""
     texts, draw = Texts(3), random.Random(9)
     metrics = [load_metric("correctness"), load_metric("chunk_evaluation"), COMPUTED_METRICS["edge_recall"]]
-    with Store.create(folder) as store:
-        store_metrics(store, [metric.model_dump(mode="json") for metric in metrics])
+    with StoreWriter.create(folder) as writer:
+        store_metrics(writer, [metric.model_dump(mode="json") for metric in metrics])
         for number, case in enumerate(make_cases(count, own_chunks=own_chunks)):
             text = case.model_dump_json(exclude_defaults=True)
             for result in judge(case, texts, draw):
-                store.append(hash_json([number, result.metric]), result, case=text)
+                writer.append(hash_json([number, result.metric]), result, case=text)
                 text = ""
 
 

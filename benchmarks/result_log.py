@@ -24,6 +24,7 @@ from greval.records.metric_input import hash_json
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.runs.manifest import store_metrics
 from greval.runs.store import Store, exports
+from greval.runs.store.writer import StoreWriter
 
 REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."
 METHODS = ("walk", "local", "global", "vector")
@@ -60,12 +61,12 @@ def append(folder: Path, count: int) -> None:
     """Write every result, and bring the log to the disk once a second, as a run does."""
     made = rows(count)
     flushed = time.monotonic()
-    with Store.create(folder) as store:
-        store_metrics(store, [load_metric(name).model_dump(mode="json") for name in ("correctness", "relevance")])
+    with StoreWriter.create(folder) as writer:
+        store_metrics(writer, [load_metric(name).model_dump(mode="json") for name in ("correctness", "relevance")])
         for key, content, result in made:
-            store.append(key, result, content=content)
+            writer.append(key, result, content=content)
             if time.monotonic() - flushed >= 1:
-                store.flush()
+                writer.flush()
                 flushed = time.monotonic()
 
 
@@ -77,14 +78,14 @@ def generate(folder: Path, count: int) -> None:  # noqa: ARG001 - the phases hav
 
 def reopen(folder: Path, count: int) -> None:  # noqa: ARG001 - as above
     """Open the folder of a stopped run until the first result is looked up."""
-    with Store.create(folder) as store:
-        assert store.same(hash_json(["nobody"])) is None
+    with StoreWriter.create(folder) as writer:
+        assert writer.same(hash_json(["nobody"])) is None
 
 
 def resume(folder: Path, count: int) -> None:
     """Open the folder, look every key up and read its row."""
-    with Store.create(folder) as store:
-        assert all(store.get(key, (row.sample_id, row.method, row.metric)) for key, _, row in rows(count))
+    with StoreWriter.create(folder) as writer:
+        assert all(writer.get(key, (row.sample_id, row.method, row.metric)) for key, _, row in rows(count))
 
 
 def report(folder: Path, count: int) -> None:

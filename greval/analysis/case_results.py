@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from greval.records.case import Case
 from greval.records.result import Result
-from greval.runs.run_reader import CaseFinder, CaseKey
+from greval.runs.run_reader import CaseFinder, CaseKey, read_lines
 from greval.runs.store import Store
 
 
@@ -26,7 +26,7 @@ class CaseResults(NamedTuple):
 def index_results(store: Store) -> dict[CaseKey, list[int]]:
     """Return the row numbers of the results of each case, by sample id and method, in the order of the run."""
     rows: dict[CaseKey, list[int]] = {}
-    for number, sample_id, method in store.result_places():
+    for number, sample_id, method in store.select(("rowid", "sample_id", "method")):
         rows.setdefault((sample_id, method), []).append(number)
     return rows
 
@@ -53,6 +53,6 @@ def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -
     finder = CaseFinder(store)
     for who in rows if wanted is None else wanted:
         if numbers := rows.get(who):
-            results = tuple(Result.model_validate_json(line) for line in store.read_lines(numbers))
+            results = tuple(Result.model_validate_json(line) for line in read_lines(store, numbers))
             case = finder.find_case(results[0])
             yield CaseResults(*who, case and finder.add_claims(case), results)

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from greval.records.record import Record
-from greval.runs.manifest import read_judges
+from greval.runs.manifest import read_judges, read_sources
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
@@ -57,9 +57,11 @@ def read_origin(store: Store) -> RunOrigin:
         [('latency', 1)]
     """
     judge = store.fact("judge")
-    judges = {name: settings for name, settings in read_judges(store).items() if name in store.judges_by_metric()}
+    plans = store.plans()
+    judged = {plan.metric for plan in plans if plan.judge}
+    judges = {name: settings for name, settings in read_judges(store).items() if name in judged}
     sources = dict.fromkeys(
-        SourceFile(name=Path(one.path).name, digest=one.digest) for one in store.origins() if one.path
+        SourceFile(name=Path(source.path).name, digest=source.digest) for source in read_sources(store) if source.path
     )
     return RunOrigin(
         files=tuple(sources),
@@ -73,7 +75,8 @@ def read_origin(store: Store) -> RunOrigin:
                 judge=plan.judge,
                 planned=plan.planned,
             )
-            for plan in store.taken_plans()
+            for plan in plans
+            if plan.method is not None
         ),
         descriptions={name: metric.describe().description for name, metric in read_metrics(store).items()},
     )

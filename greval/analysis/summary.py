@@ -15,19 +15,36 @@ from greval.analysis.verdicts import ReportVerdict, list_verdicts
 from greval.analysis.worst_cases import WorstCases, read_worst_cases
 from greval.judging.model.prices import Price
 from greval.records.record import Record
-from greval.records.result import Result, Usage
+from greval.records.result import IMPORTED, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.runs.id_joins import read_join_remarks
-from greval.runs.manifest import RunCommand, count_replayed, read_command, read_prices, read_spending
+from greval.runs.manifest import (
+    RunCommand,
+    count_replayed,
+    count_served_models,
+    read_command,
+    read_prices,
+    read_spending,
+)
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
+    count_others,
     find_missing_tag,
     summarise_passes,
     summarise_run,
     summarise_shares,
 )
 from greval.runs.store import Store
+from greval.runs.store.exports import read_layout
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.plans import (
+    CountedPlan,
+    count_planned,
+    list_judges,
+    list_judges_by_metric,
+    list_stop_reasons,
+)
 from greval.stats.summary import METHOD, Summary
 
 MAX_UNREAD = 1_000
@@ -127,16 +144,17 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
-    judges = store.judges_by_metric()
+    plans = store.plans()
+    judges = list_judges_by_metric(plans)
     judged = dict.fromkeys(summary.metric for summary in found.summaries)
     return Report(
         folder=str(store.folder),
-        judge=", ".join(store.judges()) or None,
+        judge=", ".join(list_judges(plans)) or None,
         by=found.by,
         summaries=found.summaries,
-        pending=_count_pending(store.count_planned(), found.summaries),
-        stopped=store.stops(),
-        others=store.count_others(),
+        pending=_count_pending(count_planned(plans), found.summaries),
+        stopped=list_stop_reasons(plans),
+        others=count_others(store),
         scales={name: _list_values(scale) for name, scale in found.scales.items()},
         unread=tuple(unread[:MAX_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
@@ -144,9 +162,9 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         spending=compute_spending(found.summaries, judges, read_prices(store)),
         shares=summarise_shares(store, found.by),
         passes=summarise_passes(store, found.by),
-        imported=tuple(ImportSource(**one._asdict()) for one in store.imports()),
+        imported=tuple(_list_imports(plans)),
         replayed=count_replayed(store),
-        served_by=store.count_served_models(),
+        served_by=count_served_models(store),
         estimated_calls=read_spending(store).estimated,
         command=read_command(store),
         warnings=read_join_remarks(store, judged),
@@ -178,6 +196,14 @@ def compute_spending(
     )
 
 
+def _list_imports(plans: Iterable[CountedPlan]) -> Iterator[ImportSource]:
+    """Yield the counted verdicts that were imported, by metric, judge and file."""
+    for metric, judge, source in dict.fromkeys((plan.metric, plan.judge, plan.case_source) for plan in plans):
+        prefix, _, stated_judge = judge.partition(":")
+        if prefix == IMPORTED:
+            yield ImportSource(metric=metric, judge=stated_judge, file=source.path)
+
+
 def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:
     """Count the judgements of each metric that are planned but not done yet."""
     judged: Counter[str] = Counter()
@@ -190,9 +216,9 @@ def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> 
 def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterator[ReportVerdict]:
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
     share = -(-show // max(1, len(metrics)))
-    known = store.layout().metrics if share else {}
+    known = read_layout(store.fact("metrics")).metrics if share else {}
     for metric in metrics if share else ():
-        results = (Result.model_validate_json(line) for line in store.lines(metric))
+        results = store.results(ResultFilter(metrics=(metric,)))
         verdicts = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))
         yield from islice(verdicts, share)
 
@@ -227,7 +253,7 @@ def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFig
     """
     values: dict[str, set[str]] = defaultdict(set)
     methods: set[str] = set()
-    for text, method in {(tags, method) for _, method, tags, *_ in store.outlines()}:
+    for text, method in {*store.select(("tags", "method"))}:
         methods.add(method)
         for name, value in json.loads(text).items():
             values[name].add(value)

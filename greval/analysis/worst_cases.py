@@ -15,7 +15,14 @@ from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import Scale
-from greval.runs.run_reader import CaseFinder, check_metric_names, read_known_scales, read_metrics, read_texts
+from greval.runs.run_reader import (
+    CaseFinder,
+    check_metric_names,
+    read_known_scales,
+    read_lines,
+    read_metrics,
+    read_texts,
+)
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.runs.worst_cases import build_rank, find_worst_rows
@@ -78,7 +85,7 @@ def read_worst_cases(store: Store, count: int, metrics: Sequence[str] = ()) -> t
                     scales[found.metric],
                     known[found.metric].judged if found.metric in known else None,
                 )
-                for line in store.read_lines(found.rows)
+                for line in read_lines(store, found.rows)
             ),
         )
         for found in find_worst_rows(store, count, ResultFilter(metrics=tuple(metrics)))

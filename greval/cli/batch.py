@@ -35,6 +35,7 @@ from greval.cli.progress_bar import ProgressBar
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_faults import describe_row_faults
 from greval.runs.store import Store
+from greval.runs.store.plans import count_planned
 
 if TYPE_CHECKING:
     from greval.runs.batch import SubmittedBatch
@@ -132,7 +133,7 @@ def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
     with ProgressBar() as bar:
         done = asyncio.run(fetch(run, on_progress=bar.show))
     with Store.open(run) as store:
-        unjudged = sum(store.count_planned().values()) - store.count()
+        unjudged = sum(count_planned(store.plans()).values()) - store.count()
     if unjudged > 0:
         open_results = format_count(unjudged, "result")
         typer.echo(

@@ -13,7 +13,7 @@ import typer
 from greval._util.wording import format_count
 from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
-from greval.cli.options import Columns, parse_columns
+from greval.cli.options import Columns, parse_columns, parse_tag_filters
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import filter_by_tags
@@ -133,25 +133,6 @@ def convert_progress(progress: CollectProgress) -> Progress:
         **progress.model_dump(include={"failed", "kept", "unread", "in_flight", "cost", "seconds"}),
         usage=progress.usage,
     )
-
-
-def parse_tag_filters(filters: Iterable[str], option: str = "--where") -> dict[str, set[str]]:
-    """Parse tag filters: a mapping from each tag to its accepted values.
-
-    Raises:
-        typer.BadParameter: If a filter is not written as tag=value.
-
-    Example:
-        >>> parse_tag_filters(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
-        True
-    """
-    wanted: dict[str, set[str]] = {}
-    for given in filters:
-        tag, sign, value = given.partition("=")
-        if not sign or not tag.strip():
-            raise typer.BadParameter(f"{option} {given}: write it as TAG=VALUE")
-        wanted.setdefault(tag.strip(), set()).add(value.strip())
-    return wanted
 
 
 def print_method_errors(done: Collected) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import cast, get_args
 
 from greval.analysis.summary import Report
 from greval.cli.console import ReportConsole
 from greval.judging.model.failures import format_failure_hint
-from greval.records.result import IMPORTED, Failure, FailureKind, Result
+from greval.records.result import IMPORTED, Failure, FailureKind
 from greval.report.tables import print_line
+from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
-from greval.runs.store.pages import PageReader
 
 MAX_SEARCHED_ROWS = 5_000
 """The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""
@@ -32,7 +33,7 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
     wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
     is_imported = judge.startswith(IMPORTED)
     messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(wanted)}
-    for failure in _find_first_failures(folder, wanted, MAX_IMPORTED if is_imported else 1):
+    for failure in _find_first_failures(folder, wanted, MAX_IMPORTED if is_imported else 1) if wanted else ():
         messages[failure.kind].append(failure.message)
     for kind, first in messages.items():
         hint = "" if is_imported else format_failure_hint(kind, judge)
@@ -50,17 +51,12 @@ def list_failure_kinds(found: Report) -> list[str]:
 def _find_first_failures(folder: Path, kinds: set[FailureKind], most: int) -> Iterator[Failure]:
     """Yield the first failures of each kind, at most `most`, if they are found in the first rows."""
     left = dict.fromkeys(kinds, most)
-    with PageReader.open(folder) as pages:
+    with Store.open(folder) as store:
         for status in ("failed", "scored"):  # a scored result can contain failed items
-            read, after = 0, 0
-            while any(left.values()) and read < MAX_SEARCHED_ROWS:
-                page = pages.results(ResultFilter(status=status), after=after)
-                for line in page.lines:
-                    for failure in Result.model_validate_json(line).failures:
-                        if left.get(failure.kind):
-                            left[failure.kind] -= 1
-                            yield failure
-                read += len(page.lines)
-                if page.next is None:
-                    break
-                after = page.next
+            for result in islice(store.results(ResultFilter(status=status)), MAX_SEARCHED_ROWS):
+                for failure in result.failures:
+                    if left.get(failure.kind):
+                        left[failure.kind] -= 1
+                        yield failure
+                if not any(left.values()):
+                    return

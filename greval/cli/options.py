@@ -183,6 +183,25 @@ def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
         raise typer.BadParameter(f"--{error}") from error
 
 
+def parse_tag_filters(filters: Iterable[str], option: str = "--where") -> dict[str, set[str]]:
+    """Parse tag filters: a mapping from each tag to its accepted values.
+
+    Raises:
+        typer.BadParameter: If a filter is not written as tag=value.
+
+    Example:
+        >>> parse_tag_filters(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
+        True
+    """
+    accepted: dict[str, set[str]] = {}
+    for text in filters:
+        tag, sign, value = text.partition("=")
+        if not sign or not tag.strip():
+            raise typer.BadParameter(f"{option} {text}: write it as TAG=VALUE")
+        accepted.setdefault(tag.strip(), set()).add(value.strip())
+    return accepted
+
+
 def parse_temperature(text: str | float) -> float | str:
     """Parse a temperature: a number, or `none` for a judge that is asked without one."""
     if str(text).strip().lower() == NO_TEMPERATURE:

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from greval._util.wording import format_count
-from greval.analysis.gate.api import check_gate
 from greval.analysis.summary import Report, build_report
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
@@ -61,7 +60,10 @@ def report(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter("--probe is shown in the page only: add --html FILE")
     with Store.open(run, all_rows=all_rows) as store:
         found = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or ())
-        found = found.model_copy(update={"gate": check_gate(store, fail_if or ())})
+        if fail_if:
+            from greval.analysis.gate.api import check_gate
+
+            found = found.model_copy(update={"gate": check_gate(store, fail_if)})
         if html:
             _write_page(store, found, html, worst=worst, metrics=metric or (), probes=probe or ())
     if md:

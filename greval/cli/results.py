@@ -13,13 +13,12 @@ import typer
 from pydantic_core import from_json
 
 from greval._util.wording import format_count
-from greval.cli.collect import parse_tag_filters
-from greval.cli.options import AllRows, RunFolder, create_console
+from greval.cli.options import AllRows, RunFolder, create_console, parse_tag_filters
 from greval.errors import StoreError
 from greval.report.results import print_rows
-from greval.runs.run_reader import add_texts, check_metric_names
+from greval.runs.run_reader import add_texts, check_metric_names, read_lines
 from greval.runs.store import Store
-from greval.runs.store.exports import write_csv, write_parquet
+from greval.runs.store.exports import read_layout, write_csv, write_parquet
 from greval.runs.store.filters import ResultFilter
 from greval.runs.worst_cases import find_worst_rows
 
@@ -87,7 +86,8 @@ def results(  # noqa: PLR0913 - the options of a command
     )
     with Store.open(run, all_rows=all_rows) as store, translate_write_errors(out), ExitStack() as opened:
         check_metric_names(store, wanted.metrics)
-        layout = store.layout().model_copy(update={"texts": texts, "status": status, "value": value})
+        shown = {"texts": texts, "status": status, "value": value}
+        layout = read_layout(store.fact("metrics")).model_copy(update=shown)
         lines = _select_lines(store, wanted, worst)
         lines = add_texts(store, lines) if texts else lines
         if form == "parquet" and out:
@@ -129,8 +129,8 @@ def _write_sheet(
 def _select_lines(store: Store, wanted: ResultFilter, worst: int | None) -> Iterator[str]:
     """Yield the results that meet a filter, all of them or the worst of each metric."""
     if worst is None:
-        return store.filter_lines(wanted)
-    return store.read_lines(number for found in find_worst_rows(store, worst, wanted) for number in found.rows)
+        return store.lines(wanted)
+    return read_lines(store, [number for found in find_worst_rows(store, worst, wanted) for number in found.rows])
 
 
 @contextmanager

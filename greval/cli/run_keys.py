@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from greval.analysis.gate.conditions import check_conditions, split_condition
-from greval.cli.collect import parse_tag_filters
 from greval.cli.gate import FailIf
 from greval.cli.help_layout import GroupedCommand, input_option, limit_option, output_option, resuming_option
 from greval.cli.options import (
@@ -29,6 +28,7 @@ from greval.cli.options import (
     StoreCalls,
     build_judge_config,
     parse_columns,
+    parse_tag_filters,
 )
 from greval.errors import DataError, DefinitionError
 from greval.methods.loading import name_specs

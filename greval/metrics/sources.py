@@ -62,7 +62,7 @@ def load_metrics(specs: Iterable[str | Path] | None = None, *folders: str | Path
         >>> [metric.name for metric in load_metrics() if metric.over == "triples"]
         ['triple_evaluation']
     """
-    return load_asked_metrics(predefined() if specs is None else specs, *folders).metrics
+    return load_asked_metrics([*predefined()] if specs is None else specs, *folders).metrics
 
 
 class AskedMetrics(NamedTuple):

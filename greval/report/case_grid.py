@@ -21,6 +21,7 @@ from greval.records.scale import Better, CategoricalScale, Scale, find_direction
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.runs.run_reader import read_known_scales, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.case_heads import read_case_heads
 from greval.runs.worst_cases import Rank, build_rank
 
 MAX_QUESTION = 200
@@ -162,9 +163,10 @@ class _GridBuilder:
 
     def _read(self, store: Store) -> None:
         parse_tags = lru_cache(maxsize=4096)(json.loads)
-        for head in store.case_heads():
+        for head in read_case_heads(store):
             self._questions[head.sample_id] = head.question
-        for sample_id, method, metric, tags, outline in store.sample_outlines():
+        columns = ("sample_id", "method", "metric", "tags", "outline")
+        for sample_id, method, metric, tags, outline in store.select(columns):
             if sample_id not in self._questions:
                 self._questions[sample_id] = ""
             if tags != NO_TAGS and sample_id not in self._tags:

@@ -18,6 +18,7 @@ from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Resp
 from greval.records.metric import Metric, is_preference
 from greval.runs.run_reader import CaseKey
 from greval.runs.store import Store
+from greval.runs.store.case_heads import read_case_heads
 
 VERSUS = " vs "
 """The text between the names of two methods in the method of their pair."""
@@ -161,7 +162,7 @@ def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
     """Return the names of the two methods of each pair of a run."""
     return {
         (head.sample_id, head.method): _split_label(head.method, head.other)
-        for head in store.case_heads()
+        for head in read_case_heads(store)
         if head.other is not None
     }
 

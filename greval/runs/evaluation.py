@@ -65,9 +65,10 @@ from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
-from greval.runs.store.exports import build_frame
+from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import PlannedVersion
+from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
 from greval.stats.summary import Summary
 
@@ -153,7 +154,7 @@ class Run(NotebookDisplay):
         """
         with Store.open(self.folder) as store, store.snapshot():
             lines = add_texts(store, store.lines()) if texts else store.lines()
-            return build_frame(lines, store.layout().model_copy(update={"texts": texts}))
+            return build_frame(lines, read_layout(store.fact("metrics")).model_copy(update={"texts": texts}))
 
     def plot(self, by: str | Sequence[str] = ()) -> Figure:
         """Return a matplotlib figure of the mean of each metric with its interval, which notebooks show as SVG.
@@ -306,7 +307,8 @@ async def evaluate_async(
         clock=asyncio.get_running_loop().time,
     )
     with ExitStack() as opened:
-        store = opened.enter_context(Store.create(folder))
+        writer = opened.enter_context(StoreWriter.create(folder))
+        store = writer.reader
         if not options.get("probe"):
             refuse_probe(store)
         clients = _create_clients(judges, folder, options, opened)
@@ -315,7 +317,7 @@ async def evaluate_async(
         runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
         _restore_adaptations(store, judges, clients, runnables)
         work = JudgingLoop(
-            store,
+            writer,
             runnables,
             guard,
             ProgressCounter(count_judgements(cases, options, len(runnables))),
@@ -332,29 +334,30 @@ async def evaluate_async(
             meter=options.get("meter"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
-            on_method=partial(_claim_plans, store, tuple(runnables)),
+            on_method=partial(_claim_plans, writer, tuple(runnables)),
             on_unread=options.get("on_unread"),
         )
-        reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
+        has_results = store.query("SELECT 1 FROM results LIMIT 1").fetchone() is not None
+        reads_on = has_results and (isinstance(cases, Sized) or options.get("total") is not None)
         were_asked = read_asked_names(store)  # None for a run of an earlier version, which judged all
         judged_on_all = were_asked is None or get_asked_names(metrics, options) <= were_asked
-        _store_metadata(work, store, judges, clients, options)
+        _store_metadata(work, writer, judges, clients, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
         guard.before = read_spending(store, get_prices(options) if capped else None)
-        guard.was_read = lambda name: store.was_scored(name, runnables[name].fingerprint)
-        _begin_plan(work, store, get_source(cases, options), options)
-        if store.plans.continued and store.plans.is_complete() and judged_on_all:
-            work.count_stored(store.plans.count_statuses(finished=True))
-            store.plans.end(None, None)
+        guard.was_read = lambda name: _was_scored(store, name, runnables[name].fingerprint)
+        _begin_plan(work, writer, get_source(cases, options), options)
+        if writer.plans.continued and writer.plans.is_complete() and judged_on_all:
+            work.count_stored(writer.plans.count_statuses(finished=True))
+            writer.plans.end(None, None)
         else:
-            store.plans.expect_methods()
+            writer.plans.expect_methods()
             async with (
                 stop_on_request(guard, stop, options.get("deadline")),
-                _flush_periodically(store),
-                _record_spending(work, store, judges, clients, options),
+                _flush_periodically(writer),
+                _record_spending(work, writer, judges, clients, options),
             ):
                 with reduce_collections():
-                    await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
+                    await _judge_source(work, writer, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
         _warn_unread(work, reading)
         _warn_joins(folder)
@@ -388,7 +391,7 @@ def _warn_joins(folder: Path) -> None:
 
 
 async def _judge_source(
-    work: JudgingLoop, store: Store, source: Iterator[Case | RowFault], concurrency: int, *, read_remaining: bool
+    work: JudgingLoop, writer: StoreWriter, source: Iterator[Case | RowFault], concurrency: int, *, read_remaining: bool
 ) -> None:
     """Process all cases, and record the unreadable rows and how the run ended.
 
@@ -398,29 +401,29 @@ async def _judge_source(
     to_end = False
     try:
         await work.run(source, concurrency + max(1, concurrency // CALLS_PER_SPARE_WORKER))
-        store.commit()
+        writer.commit()
         to_end = work.guard.why is None
         if to_end:
-            check_joins(store, work.runnables)
+            check_joins(writer, work.runnables)
         if not to_end and read_remaining:
             await work.read_remaining(source)
             to_end = True
     finally:
         why = work.guard.why or (None if to_end else INTERRUPTED)
-        store.plans.end(work.planned if to_end else None, why, unread=work.counter.unread)
-        store.put_fact("unread", list(work.unread))
-        store.put_fact("unread_count", work.counter.unread)
+        writer.plans.end(work.planned if to_end else None, why, unread=work.counter.unread)
+        writer.put_fact("unread", list(work.unread))
+        writer.put_fact("unread_count", work.counter.unread)
 
 
 @asynccontextmanager
-async def _flush_periodically(store: Store) -> AsyncIterator[None]:
+async def _flush_periodically(writer: StoreWriter) -> AsyncIterator[None]:
     """Sync the log to disk once a second in a background thread, so that judging does not wait for it."""
 
     async def flush() -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
-            store.commit()
-            await asyncio.to_thread(store.flush)
+            writer.commit()
+            await asyncio.to_thread(writer.flush)
 
     async with run_in_background(flush()):
         yield
@@ -428,7 +431,7 @@ async def _flush_periodically(store: Store) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _record_spending(
-    work: JudgingLoop, store: Store, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
+    work: JudgingLoop, writer: StoreWriter, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
 ) -> AsyncIterator[None]:
     """Store the total spending of the run once a second and at the end, because the budget counts all commands.
 
@@ -442,12 +445,12 @@ async def _record_spending(
         nonlocal noted, adaptations
         if adaptations != (now := [client.adaptation for client in clients]):
             adaptations = now
-            store_judges(store, judges, clients, get_prices(options))
+            store_judges(writer, judges, clients, get_prices(options))
         spending = guard.total_spending
         if judges.labels and "reply_source" in options:
             spending += _price_batch(work, judges.labels[0], options)
         if spending != noted:
-            store_spending(store, spending)
+            store_spending(writer, spending)
             noted = spending
 
     async def repeat() -> None:
@@ -528,15 +531,15 @@ def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, s
 
 
 def _store_metadata(
-    work: JudgingLoop, store: Store, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
+    work: JudgingLoop, writer: StoreWriter, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
 ) -> None:
     """Store the metrics, the command and the judges of the run; without a judge the stored ones are unchanged."""
     runnables = work.runnables
-    store_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
+    store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if command := options.get("command"):
-        store_command(store, command)
-    store_judges(store, judges, clients, get_prices(options))
-    store.put_fact(ASKED, None if work.asked is None else [*sorted(work.asked)])
+        store_command(writer, command)
+    store_judges(writer, judges, clients, get_prices(options))
+    writer.put_fact(ASKED, None if work.asked is None else [*sorted(work.asked)])
 
 
 def _restore_adaptations(
@@ -549,19 +552,28 @@ def _restore_adaptations(
             settings = {**stored.get(name, {})}
             changes = settings.pop(ADAPTED, None)
             is_same = settings == {"label": client.label, **client.identity}
-            if is_same and store.was_scored(name, runnables[name].fingerprint):
+            if is_same and _was_scored(store, name, runnables[name].fingerprint):
                 client.restore_adaptation(Adaptation.model_validate({"changes": changes or ()}, strict=False))
 
 
-def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:
+def _was_scored(store: Store, metric: str, fingerprint: str) -> bool:
+    """Return whether a result of this definition and judge was ever scored."""
+    query = (
+        "SELECT 1 FROM results WHERE metric = ? AND json_extract(outline, '$[0]') = 'scored' "
+        "AND json_extract(row, '$.fingerprint') = ? LIMIT 1"
+    )
+    return store.query(query, (metric, fingerprint)).fetchone() is not None
+
+
+def _begin_plan(work: JudgingLoop, writer: StoreWriter, source: CaseSource, options: EvaluateOptions) -> None:
     """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
     versions = {name: PlannedVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
     total = work.counter.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
-    store.plans.begin(source, part, versions, None if total is None else total // len(versions))
+    writer.plans.begin(source, part, versions, None if total is None else total // len(versions))
 
 
-def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:
+def _claim_plans(writer: StoreWriter, metrics: Iterable[str], method: str) -> None:
     """Make the plan of the run the counted one for a method, instead of earlier plans."""
     for metric in metrics:
-        store.plans.claim_plan(metric, method)
+        writer.plans.claim_plan(metric, method)

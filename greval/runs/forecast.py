@@ -355,13 +355,13 @@ class _MetricCounter:
         seen, broken = self._narrow_case(case, kept)
         read = {name: kept[name] for name in list_read_metrics(self._metric, kept) if name in kept}
         content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, read))
-        old = known.get(key, (case.id, case.method, self._metric.name)) if known else None
+        old = known.index.get(key, (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)
             return old
         if find_method_error(self._metric, seen) is not None or explain_missing_needs(self._metric, seen):
             self._increase(skipped=1)
-        elif broken or self._asking is None or content in self._seen or (known and known.same(content)):
+        elif broken or self._asking is None or content in self._seen or (known and known.index.same(content)):
             self._increase(judged=1)
         else:
             self._seen.add(content)

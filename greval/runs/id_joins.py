@@ -18,9 +18,11 @@ from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped, read_outline
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 
 if TYPE_CHECKING:
     from greval.judging.metric_runnable import MetricRunnable
+    from greval.runs.store.writer import StoreWriter
 
 JOINS = "joins"
 """The name of the metadata entry for the remarks about joins."""
@@ -34,7 +36,7 @@ class _MetricMethod(NamedTuple):
     method: str
 
 
-def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
+def check_joins(writer: StoreWriter, runnables: Mapping[str, MetricRunnable]) -> None:
     """Check the ids that the computed metrics of a finished run compared, and store the remarks about them anew.
 
     If no id of a method met one of the gold in any case, and the ids differ in form or kind, the metric's results of
@@ -45,6 +47,7 @@ def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
         for name, runnable in runnables.items()
         if isinstance(runnable.metric, ComputedMetric) and (found := runnable.metric.compared_ids)
     }
+    store = writer.reader
     tallies = _tally_cases(store, compared) if compared else {}
     suspects = [place for place, tally in tallies.items() if tally.is_without_hit]
     joins = _join_whole_run(store, suspects, compared) if suspects else {}
@@ -53,23 +56,23 @@ def check_joins(store: Store, runnables: Mapping[str, MetricRunnable]) -> None:
         if join.met_nothing:
             remarks[place] = join.find_remark(REMEDY) or ""
         if join.cannot_meet:
-            _skip_results(store, place, runnables[place.metric], _format_reason(join))
+            _skip_results(writer, place, runnables[place.metric], _format_reason(join))
     kept = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
     new = [{"metric": place.metric, "method": place.method, "remark": remark} for place, remark in remarks.items()]
-    store_remarks(store, [*kept, *new])
+    store_remarks(writer, [*kept, *new])
 
 
-def store_remarks(store: Store, remarks: Iterable[Mapping[str, str]]) -> None:
+def store_remarks(writer: StoreWriter, remarks: Iterable[Mapping[str, str]]) -> None:
     """Store remarks about joins, each with the metric and the method that it is about, in place of earlier ones."""
     rows: list[JsonValue] = [dict(row) for row in remarks]
-    if rows or store.fact(JOINS):
-        store.put_fact(JOINS, rows)
+    if rows or writer.reader.fact(JOINS):
+        writer.put_fact(JOINS, rows)
 
 
-def store_input_remarks(store: Store, remarks: Iterable[str]) -> None:
+def store_input_remarks(writer: StoreWriter, remarks: Iterable[str]) -> None:
     """Store the remarks about the files that were joined with the cases, in place of earlier ones."""
-    kept = [row for row in _read_remarks(store) if row["metric"]]
-    store_remarks(store, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *kept])
+    kept = [row for row in _read_remarks(writer.reader) if row["metric"]]
+    store_remarks(writer, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *kept])
 
 
 def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -119,9 +122,7 @@ class _CaseTally:
 def _tally_cases(store: Store, compared: Mapping[str, ComparedIds]) -> dict[_MetricMethod, _CaseTally]:
     """Tally the cases of each metric that compares ids, by method."""
     tallies: dict[_MetricMethod, _CaseTally] = {}
-    for _, method, metric, _, text, _ in store.scores():
-        if metric not in compared:
-            continue
+    for method, metric, text in store.select(("method", "metric", "outline"), ResultFilter(metrics=tuple(compared))):
         tally = tallies.setdefault(_MetricMethod(metric, method), _CaseTally())
         outline = read_outline(text)
         if outline.numbers:
@@ -161,11 +162,11 @@ def _format_reason(join: IdJoin) -> str:
     return f"{UNMET}: no {second} of the run are {first}, they are of two kinds, such as {example}"
 
 
-def _skip_results(store: Store, place: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
+def _skip_results(writer: StoreWriter, place: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
     """Replace the scored results of a metric and a method by skips."""
-    with store.write_together():
-        for key, content, result in [*_build_skips(store, place, runnable, reason)]:
-            store.append(key, result, content=content)
+    with writer.write_together():
+        for key, content, result in [*_build_skips(writer.reader, place, runnable, reason)]:
+            writer.append(key, result, content=content)
 
 
 def _build_skips(
@@ -175,6 +176,6 @@ def _build_skips(
     for case in store.cases():
         if case.method == place.method:
             content, key = compute_keys(case, runnable.metric, runnable.fingerprint, {})
-            old = store.get(key, (case.id, case.method, place.metric))
+            old = store.index.get(key, (case.id, case.method, place.metric))
             if old and old.outcome.status == "scored":
                 yield key, content, runnable.row(case, Skipped(reason=reason))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,15 +12,20 @@ from typing import TYPE_CHECKING
 from pydantic import Field, JsonValue, ValidationError
 
 from greval._util.wording import format_names
+from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Price, Prices
 from greval.records.record import Record
+from greval.records.result import Usage
 from greval.runs.store import FILE, Store
+from greval.runs.store.disk import COST_COLUMNS, SERVED_MODELS
+from greval.runs.store.plans import list_judges
 
 if TYPE_CHECKING:
     from greval.judging.model.client import JudgeClient
     from greval.runs.judges import RunJudges
+    from greval.runs.store.writer import StoreWriter
 
 PROBE_TAG = "probe"
 """The tag of every case of a probe that names the planted fault."""
@@ -38,6 +45,13 @@ ADAPTED = "adapted"
 """The setting of a judge that lists how its requests were changed, because it refuses them otherwise."""
 COMMAND = "command"
 """The name of the metadata entry for the last command."""
+REPEATED_BY = """
+    SELECT 1 FROM results AS later WHERE later.replaces = results.rowid
+    AND (later.content IS results.content OR json_extract(later.row, '$.replayed_from') IS NOT NULL)
+"""
+"""The row that replaced a row with a result of the same content, and includes its cost."""
+WHOLE_COST = "CASE WHEN max(cost IS NULL AND output_tokens IS NOT NULL) THEN NULL ELSE sum(cost) END"
+"""The sum of the costs that a provider states, if it states one for each row with tokens."""
 
 
 class RunCommand(Record):
@@ -52,8 +66,8 @@ class RunCommand(Record):
 
 def is_probe(store: Store) -> bool | None:
     """Return whether a run is a probe, whose cases were changed on purpose; None if nothing was judged yet."""
-    first = next(store.rows(), None)
-    return None if first is None else {PROBE_TAG, PROBED_CASE_TAG} <= first.result.tags.keys()
+    first = store.query("SELECT tags FROM results ORDER BY rowid LIMIT 1").fetchone()
+    return None if first is None else {PROBE_TAG, PROBED_CASE_TAG} <= json.loads(first[0]).keys()
 
 
 def refuse_probe(store: Store) -> None:
@@ -66,14 +80,14 @@ def refuse_probe(store: Store) -> None:
         raise StoreError(f"{store.folder}: holds a probe; choose another folder with -o")
 
 
-def store_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
+def store_metrics(writer: StoreWriter, metrics: Iterable[JsonValue]) -> None:
     """Store metric definitions; they replace those of the same name and leave other metrics unchanged."""
-    known = store.fact("metrics")
-    named = {_get_name(metric): metric for metric in known} if isinstance(known, list) else {}
-    store.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
+    stored = writer.reader.fact("metrics")
+    named = {_get_name(metric): metric for metric in stored} if isinstance(stored, list) else {}
+    writer.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
 
 
-def store_judges(store: Store, judges: RunJudges, clients: Iterable[JudgeClient], prices: Prices) -> None:
+def store_judges(writer: StoreWriter, judges: RunJudges, clients: Iterable[JudgeClient], prices: Prices) -> None:
     """Store the judge of each metric with its settings, and the prices of the judges, beside those that are known.
 
     A run without a judge changes nothing.
@@ -93,9 +107,9 @@ def store_judges(store: Store, judges: RunJudges, clients: Iterable[JudgeClient]
     }
     known = {label: prices.of(label) for label in judges.labels}
     costs: dict[str, JsonValue] = {label: price.model_dump() if price else None for label, price in known.items()}
-    store.put_fact("judge", settings[0])
-    store.put_fact(JUDGES, _read_mapping(store, JUDGES) | named)
-    store.put_fact(PRICES, _read_mapping(store, PRICES) | costs)
+    writer.put_fact("judge", settings[0])
+    writer.put_fact(JUDGES, _read_mapping(writer.reader, JUDGES) | named)
+    writer.put_fact(PRICES, _read_mapping(writer.reader, PRICES) | costs)
 
 
 def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
@@ -125,10 +139,15 @@ def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
     return {name: found for name, found in _read_mapping(store, JUDGES).items() if isinstance(found, dict)}
 
 
-def store_replayed(store: Store, fingerprints: Mapping[str, str]) -> None:
+def read_sources(store: Store) -> list[CaseSource]:
+    """Return all sources from which the cases of a run were read, also those that the last plan does not count."""
+    return [CaseSource(*row) for row in store.query("SELECT label, digest FROM sources ORDER BY id")]
+
+
+def store_replayed(writer: StoreWriter, fingerprints: Mapping[str, str]) -> None:
     """Store by which fingerprints the judge was asked, by those of replayed metrics, beside those that are known."""
     changed = {new: asked for new, asked in fingerprints.items() if new != asked}
-    store.put_fact(REPLAYED, {**_read_mapping(store, REPLAYED), **changed})
+    writer.put_fact(REPLAYED, {**_read_mapping(writer.reader, REPLAYED), **changed})
 
 
 def read_replayed(store: Store) -> dict[str, str]:
@@ -138,14 +157,33 @@ def read_replayed(store: Store) -> dict[str, str]:
 
 def count_replayed(store: Store) -> dict[str, int]:
     """Count the results that were read again from stored replies, by metric; a run never replayed is not searched."""
-    return {} if store.fact(REPLAYED) is None else store.count_replayed()
+    if store.fact(REPLAYED) is None:
+        return {}
+    replayed = store.select(("metric", "json_extract(row, '$.replayed_from') IS NOT NULL"))
+    return dict(Counter(metric for metric, is_replayed in replayed if is_replayed))
+
+
+def count_served_models(store: Store) -> dict[str, dict[str, int]]:
+    """Count the results by the models that their replies name, for each judge whose replies name several."""
+    models = store.fact(SERVED_MODELS)
+    if not isinstance(models, list) or len(models) < 2:  # noqa: PLR2004 - then no row needs to be read
+        return {}
+    counts: dict[str, Counter[str]] = {}
+    for (text,) in store.select(("json_extract(row, '$.judge', '$.served_by')",)):
+        judge, served_by = json.loads(text)
+        counts.setdefault(judge, Counter()).update(served_by or ())
+    return {
+        judge: dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+        for judge, counted in sorted(counts.items())
+        if len(counted) > 1
+    }
 
 
 def read_prices(store: Store) -> dict[str, Price]:
     """Return the prices of the judges of a run by their labels; judges without a known price are left out."""
     found = _read_mapping(store, PRICES)
     if not found and (price := store.fact("price")):  # of a run before it could have several judges
-        found = dict.fromkeys(store.judges(), price)
+        found = dict.fromkeys(list_judges(store.plans()), price)
     return {label: Price.model_validate(price) for label, price in found.items() if price}
 
 
@@ -166,10 +204,17 @@ def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
     if prices is None:
         return noted
     rows = RunSpending()
-    for judge, usage in store.usage().items():
+    for judge, usage in read_usage(store).items():
         rows += RunSpending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
     costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
     return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None), estimated=noted.estimated)
+
+
+def read_usage(store: Store) -> dict[str, Usage]:
+    """Return the cost of all rows ever written, by their judges."""
+    sums = ", ".join(WHOLE_COST if name == "cost" else f"sum({name})" for name in COST_COLUMNS)
+    query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE NOT EXISTS ({REPEATED_BY}) GROUP BY 1"  # noqa: S608 - constants
+    return {judge: Usage(**dict(zip(COST_COLUMNS, costs, strict=True))) for judge, *costs in store.query(query)}
 
 
 def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
@@ -182,14 +227,14 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
     return total
 
 
-def store_spending(store: Store, spending: RunSpending) -> None:
+def store_spending(writer: StoreWriter, spending: RunSpending) -> None:
     """Store what all commands on a run spent so far."""
-    store.put_fact(SPENDING, spending.model_dump())
+    writer.put_fact(SPENDING, spending.model_dump())
 
 
-def store_command(store: Store, command: RunCommand) -> None:
+def store_command(writer: StoreWriter, command: RunCommand) -> None:
     """Store the options of a command on a run; they replace those of an earlier command."""
-    store.put_fact(COMMAND, command.model_dump(mode="json"))
+    writer.put_fact(COMMAND, command.model_dump(mode="json"))
 
 
 def read_command(store: Store) -> RunCommand | None:

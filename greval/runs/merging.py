@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from greval._util.row_index import format_key
 from greval.datasets.case_records import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
-from greval.runs.manifest import JUDGES, PRICES, REPLAYED, store_metrics
+from greval.records.result import Result, Usage
+from greval.runs.manifest import JUDGES, PRICES, REPEATED_BY, REPLAYED, store_metrics
 from greval.runs.store import Store
-from greval.runs.store.log import StoredRow
-from greval.runs.store.plans import NO_PLAN
+from greval.runs.store.disk import COST_COLUMNS
+from greval.runs.store.plans import NO_PLAN, RESULT_PLAN
+from greval.runs.store.reader import NEWEST
+from greval.runs.store.writer import StoreWriter
 
 
 class MergeSummary(Record):
@@ -23,6 +28,20 @@ class MergeSummary(Record):
     folder: str
     rows: int
     known: int
+
+
+class StoredRow(NamedTuple):
+    """A row of the log. `newest` is true if no other row replaced it.
+
+    `cost` includes the rows of the same content that it replaced. It is zero if a later row includes it.
+    """
+
+    key: str
+    content: str
+    result: Result
+    cost: Usage
+    newest: bool
+    plan: int
 
 
 def merge_runs(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> MergeSummary:
@@ -48,45 +67,78 @@ def merge_runs(out: str | Path, runs: Sequence[str | Path], *, metrics: Collecti
         raise StoreError(message)
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.open(folder)) for folder in folders]
-        target = opened.enter_context(Store.create(Path(out)))
+        target = opened.enter_context(StoreWriter.create(Path(out)))
         target.plans.retire_metrics(metrics)
-        missing = target.count_missing()
+        missing = _count_missing(target.reader)
         counts = [_copy_rows(target, store, missing) for store in stores]
-        target.set_planned(missing)
+        _set_planned(target, missing)
         _merge_metadata(target, stores)
     return MergeSummary(folder=str(out), rows=sum(new for new, _ in counts), known=sum(old for _, old in counts))
 
 
-def _copy_rows(target: Store, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
+def _copy_rows(target: StoreWriter, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
     """Append the missing rows of a run; return the number of new rows and of rows already present.
 
     The number of judgements that each plan of the run lacks is added to `missing`, by the plan's id in the merged run.
     """
-    plans = target.plans.copy_plans(store.folder, store.taken_plans())
-    missing |= {plans[plan]: count for plan, count in store.count_missing().items()}
-    counting = {plan.id for plan in target.taken_plans()}
-    new = known = 0
-    for row in store.rows():
+    plans = target.plans.copy_plans(store.folder, (plan for plan in store.plans() if plan.method is not None))
+    missing |= {plans[plan]: count for plan, count in _count_missing(store).items()}
+    counting = {plan.id for plan in target.reader.plans()}
+    find_plan = target.reader.index.find_plan
+    new = present = 0
+    for row in read_rows(store):
         result = row.result
         place = (result.sample_id, result.method, result.metric)
-        there = target.get(row.key, place, result.repeat)
+        before = target.get(row.key, place, result.repeat)
         plan = plans.get(row.plan) if row.newest else None
-        if there and (there.finished or there == result):
-            known += 1
-            if plan and target.plan_of(place, result.repeat) not in counting:
+        if before and (before.finished or before == result):
+            present += 1
+            if plan and find_plan(place, result.repeat) not in counting:
                 target.keep(place, plan=plan, repeat=result.repeat)
         elif plan:
             target.append(row.key, result, content=row.content, plan=plan, cost=row.cost)
             new += 1
-        elif _is_missing(target, row, target.plan_of(place, result.repeat)):
+        elif _is_missing(target, row, find_plan(place, result.repeat)):
             target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=row.cost)
             new += 1
     target.keep_cases(store.cases())
     target.copy_calls(store)
-    return new, known
+    return new, present
 
 
-def _is_missing(target: Store, row: StoredRow, plan: int | None) -> bool:
+def read_rows(store: Store) -> Iterator[StoredRow]:
+    """Yield every row that was ever written to a log, oldest first."""
+    columns = ", ".join(("key", "content", "row", *COST_COLUMNS, NEWEST, f"EXISTS ({REPEATED_BY})", RESULT_PLAN))
+    query = f"SELECT {columns} FROM results ORDER BY rowid"  # noqa: S608 - constants
+    for key, content, row, *costs, newest, repeated, plan in store.query(query):
+        cost = Usage() if repeated else Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
+        content_key = "" if content is None else format_key(content)
+        yield StoredRow(format_key(key), content_key, Result.model_validate_json(row), cost, bool(newest), plan)
+
+
+def _count_missing(store: Store) -> dict[int, int | None]:
+    """Count the missing judgements of each counted plan by its id; None if the planned number is unknown."""
+    counts = _count_by_plan(store)
+    return {
+        plan.id: None if plan.planned is None else plan.planned - counts.get(plan.id, 0)
+        for plan in store.plans()
+        if plan.method is not None
+    }
+
+
+def _set_planned(target: StoreWriter, missing: Mapping[int, int | None]) -> None:
+    """Store the planned number of judgements of each plan, given the number of missing ones by plan id."""
+    counts = _count_by_plan(target.reader)
+    for plan, count in missing.items():
+        target.plans.set_planned(plan, None if count is None else counts.get(plan, 0) + count)
+
+
+def _count_by_plan(store: Store) -> dict[int, int]:
+    query = f"SELECT {RESULT_PLAN} AS of_plan, count(*) FROM results WHERE {NEWEST} GROUP BY of_plan"  # noqa: S608 - constants
+    return dict(store.query(query).fetchall())
+
+
+def _is_missing(target: StoreWriter, row: StoredRow, plan: int | None) -> bool:
     """Return whether a row that counts in no plan is to be kept: a verdict, or else the cost of a failure.
 
     `plan` is that of the newest row in its place. A row that counts is never replaced.
@@ -96,7 +148,7 @@ def _is_missing(target: Store, row: StoredRow, plan: int | None) -> bool:
     return plan is None and bool(row.cost.calls)
 
 
-def _merge_metadata(target: Store, stores: Sequence[Store]) -> None:
+def _merge_metadata(target: StoreWriter, stores: Sequence[Store]) -> None:
     """Merge the metadata of the runs: union of metrics and unreadable rows, and judge and price of the first run."""
     for store in reversed(stores):
         metrics = store.fact("metrics")

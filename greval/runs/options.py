@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -67,6 +67,18 @@ class EvaluateOptions(CallOptions, total=False):
     total: int | None
     on_progress: OnProgress | None
     on_unread: Callable[[str], None] | None
+
+
+def select_evaluate_options(options: Mapping[str, object], **changes: Unpack[EvaluateOptions]) -> EvaluateOptions:
+    """Return those options of a task that `evaluate` takes, with some of them changed.
+
+    Example:
+        >>> select_evaluate_options({"concurrency": 4, "mutants": 2}, probe=True)
+        {'concurrency': 4, 'probe': True}
+    """
+    names = EvaluateOptions.__annotations__
+    selected = {name: option for name, option in options.items() if name in names}
+    return cast("EvaluateOptions", {**selected, **changes})
 
 
 def get_asked_names(metrics: Iterable[Metric], options: EvaluateOptions) -> frozenset[str]:

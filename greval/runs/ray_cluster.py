@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from greval.datasets.case_reader import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
@@ -30,7 +30,7 @@ from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.merging import merge_runs
-from greval.runs.options import EvaluateOptions, get_asked_names
+from greval.runs.options import EvaluateOptions, get_asked_names, select_evaluate_options
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
 from greval.runs.store import FILE
@@ -286,10 +286,13 @@ def _divide_budget(options: EvaluateOptions, shards: int) -> EvaluateOptions:
         raise DataError(f"{', '.join(sorted(unfit))}: not supported on a cluster; omit it")
     if shards < 1 or (calls is not None and calls < shards):
         raise DataError(f"{shards} shards: expected at least one, and at most max_calls, which is divided among them")
-    given = {name: value for name, value in options.items() if name not in {"deadline", "on_progress"}}
-    given |= {} if calls is None else {"max_calls": calls // shards}
-    given |= {} if cost is None else {"max_cost": cost / shards}
-    return cast("EvaluateOptions", given)
+    caps: EvaluateOptions = {}
+    if calls is not None:
+        caps["max_calls"] = calls // shards
+    if cost is not None:
+        caps["max_cost"] = cost / shards
+    of_shard = {name: option for name, option in options.items() if name not in {"deadline", "on_progress"}}
+    return select_evaluate_options(of_shard, **caps)
 
 
 def _check_shard_count(out: Path, shards: int) -> None:

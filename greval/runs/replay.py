@@ -49,11 +49,13 @@ from greval.runs.evaluation import Run
 from greval.runs.manifest import read_asked_names, read_replayed, store_metrics, store_replayed
 from greval.runs.options import OnProgress
 from greval.runs.progress import Progress
-from greval.runs.run_reader import read_metrics
+from greval.runs.run_reader import read_case, read_case_places, read_metrics
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.calls import CallReader
+from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import PlannedVersion
+from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
 
 JUDGE_AGAIN = "judge it with greval evaluate"
@@ -240,7 +242,7 @@ async def replay_async(
     folder, edited = _find_folder(run), _name_edited(metrics, reason_depth)
     with ExitStack() as opened:
         source = opened.enter_context(Store.open(folder))  # no folder is created if there is no run
-        store = opened.enter_context(Store.create(folder))
+        writer = opened.enter_context(StoreWriter.create(folder))
         plan = _ReplayPlan(source, edited)
         compiled = plan.compile()
         if not compiled:
@@ -248,7 +250,7 @@ async def replay_async(
         sources = {name: plan.get_source(name) for name in compiled}
         changed: Counter[str] = Counter()
         work = JudgingLoop(
-            store,
+            writer,
             compiled,
             RunGuard(),
             retries_at_end=False,
@@ -258,12 +260,12 @@ async def replay_async(
             on_progress=on_progress,
             on_result=lambda result: changed.update([result.metric]),
         )
-        with reduce_collections(), store.write_together():
+        with reduce_collections(), writer.write_together():
             store_replayed(
-                store, {one.fingerprint: sources[name] for name, one in compiled.items() if name in plan.originals}
+                writer, {one.fingerprint: sources[name] for name, one in compiled.items() if name in plan.originals}
             )
-            store_metrics(store, [one.metric.model_dump(mode="json") for one in compiled.values()])
-            store.plans.replace_versions(
+            store_metrics(writer, [one.metric.model_dump(mode="json") for one in compiled.values()])
+            writer.plans.replace_versions(
                 {name: PlannedVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
             )
             await work.run(_read_newest_cases(source), 1)
@@ -293,7 +295,7 @@ def preview_replay(
     with Store.open(_find_folder(run)) as store:
         plan = _ReplayPlan(store, _name_edited(metrics, reason_depth))
         compiled = plan.compile()
-        counts = store.count_by_metric()
+        counts = Counter(metric for (metric,) in store.select(("metric",)))
         return ReplayPreview(
             replayable=tuple(
                 ReplayableMetric(metric=name, changes=plan.list_changes(one.metric), results=counts.get(name, 0))
@@ -325,7 +327,8 @@ class _ReplayPlan:
         self._definitions = read_metrics(store)
         self._stored = {name: one.judged for name, one in self._definitions.items() if one.judged}
         self._computed = {name: one for name in self._definitions if (one := self._restore_computed(name))}
-        self._fingerprints = {plan.metric: plan.fingerprint for plan in store.taken_plans()}
+        self._plans = [plan for plan in store.plans() if plan.method is not None]
+        self._fingerprints = {plan.metric: plan.fingerprint for plan in self._plans}
         self.originals = dict(self._find_originals(read_replayed(store)))
         self.refused: list[RefusedMetric] = []
 
@@ -406,7 +409,7 @@ class _ReplayPlan:
     def _find_originals(self, replayed: Mapping[str, str]) -> Iterator[tuple[str, _Original]]:
         """Find by which definition and judge each metric was judged, if its calls are stored."""
         forms = self._reader.forms()
-        for plan in self._store.taken_plans():
+        for plan in self._plans:
             fingerprint = replayed.get(plan.fingerprint, plan.fingerprint)
             if form := forms.get(fingerprint):
                 yield plan.metric, _Original(fingerprint, form, self._reader.count_repeats(fingerprint))
@@ -425,9 +428,15 @@ class _ReplayPlan:
             )
         if reason := self._explain_prompt_change(original, metric):
             return reason
-        if missing := self._store.count_unasked(name):
+        if missing := self._count_unasked(name):
             return f"the replies of {format_count(missing, 'result')} are not stored; {JUDGE_AGAIN}"
         return None
+
+    def _count_unasked(self, name: str) -> int:
+        """Count the scored results of a metric whose calls are not stored."""
+        scored = ResultFilter(metrics=(name,), status="scored")
+        contents = self._store.select((self._reader.asked_column,), scored)
+        return sum(content is None or not self._reader.find(content) for (content,) in contents)
 
     def _explain_not_computed(self, name: str, metric: Metric) -> str | None:
         """Return why a computed metric is not computed again; None for one that is computed from verdicts."""
@@ -491,7 +500,7 @@ def _is_only_read(path: str, before: JudgedMetric, now: JudgedMetric) -> bool:
 def _read_newest_cases(store: Store) -> Iterator[Case]:
     """Yield the newest version of each case of a run. No query stays open, because it would hold up the writer."""
     newest = RowIndex()
-    for number, sample_id, method in store.case_places():
+    for number, sample_id, method in read_case_places(store):
         newest[f"{sample_id}\0{method}"] = number
     for number in newest.list_rows():
-        yield store.read_case(number)
+        yield read_case(store, number)

@@ -10,6 +10,7 @@ from shlex import quote
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_sources import STDIN
 from greval.errors import StoreError
+from greval.runs.manifest import read_sources
 from greval.runs.store import Store
 
 RUNS = Path("runs")
@@ -44,7 +45,7 @@ def _is_usable(folder: Path, origin: CaseSource) -> bool:
         return True
     try:
         with Store.open(folder) as store:
-            places = {label.path for label in store.origins()}
+            places = {source.path for source in read_sources(store)}
     except StoreError:
         return False
     return bool(origin.path) and places == {origin.path}

@@ -18,10 +18,15 @@ from greval.records.formula import parse_limit
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
-from greval.records.result import Result, Usage, read_outline
+from greval.records.result import Usage, read_outline
 from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
+from greval.runs.store.disk import COST_COLUMNS
+from greval.runs.store.exports import read_layout
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.plans import COUNTED
+from greval.runs.store.reader import NEWEST
 from greval.stats.interval import Interval, wilson_interval
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
 
@@ -39,6 +44,10 @@ class RunSummary(NamedTuple):
     summaries: tuple[Summary, ...]
 
 
+OUTLINE_COLUMNS = ("metric", "method", "tags", "outline", *COST_COLUMNS)
+"""The columns of results that a summary adds up."""
+
+
 def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     """Summarise the results of a run with one row at a time in memory.
 
@@ -54,9 +63,17 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
         return grouping.name_group(method, json.loads(tags))
 
     tallies = ResultTallies(scales)
-    for metric, method, tags, outline, *costs in store.outlines():
+    for metric, method, tags, outline, *costs in store.select(OUTLINE_COLUMNS):
         tallies.add(metric, format_group(method, tags), outline, costs)
     return RunSummary(grouping.group_fields, scales, tallies.build_summaries(grouped=bool(grouping.group_fields)))
+
+
+def count_others(store: Store) -> int:
+    """Count the results that belong to no counted plan: those of other cases, answers, judges or definitions."""
+    if store.reads_all or not store.query("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
+        return 0
+    (number,) = store.query(f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}").fetchone()  # noqa: S608 - constants
+    return int(number)
 
 
 def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> DataError | None:
@@ -67,7 +84,7 @@ def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Sto
     for place, name in enumerate(by):
         groups = (summary.group.split(" · ") for summary in summaries)
         if name != METHOD and summaries and all(len(parts) == len(by) and parts[place] == NO_VALUE for parts in groups):
-            tags = {tag for _, _, told, *_ in store.outlines() for tag in json.loads(told)}
+            tags = {tag for (text,) in store.select(("tags",)) for tag in json.loads(text)}
             if name not in tags:
                 return build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
     return None
@@ -113,7 +130,7 @@ def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary
     """
     return tuple(
         summary
-        for metric in store.layout().metrics.values()
+        for metric in read_layout(store.fact("metrics")).metrics.values()
         if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
         for summary in _summarise_metric(store, metric, names, by)
     )
@@ -147,12 +164,13 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
     conditions = {name: metric.pass_if for name, metric in read_metrics(store).items() if metric.pass_if}
     grouping = Grouping(by)
     found: dict[tuple[str, str], list[bool]] = {}
-    for metric, method, tags, outline, *_ in store.outlines() if conditions else ():
-        if metric in conditions:
-            group = grouping.name_group(method, json.loads(tags)) if by else ""
-            passes = found.setdefault((metric, group), [])
-            passed = is_passed(outline, conditions[metric])
-            passes += [] if passed is None else [passed]
+    limited = ResultFilter(metrics=tuple(conditions))
+    columns = ("metric", "method", "tags", "outline")
+    for metric, method, tags, outline in store.select(columns, limited) if conditions else ():
+        group = grouping.name_group(method, json.loads(tags)) if by else ""
+        passes = found.setdefault((metric, group), [])
+        passed = is_passed(outline, conditions[metric])
+        passes += [] if passed is None else [passed]
     order = {name: place for place, name in enumerate(conditions)}
     return tuple(
         build_pass_summary(metric, group, conditions[metric], found[metric, group])
@@ -193,8 +211,7 @@ def _summarise_metric(
     tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
     empty: Counter[_ShareKey] = Counter()
     wrong: Counter[_ShareKey] = Counter()
-    for line in store.lines(metric.name):
-        result = Result.model_validate_json(line)
+    for result in store.results(ResultFilter(metrics=(metric.name,))):
         group = grouping.name_group(result.method, result.tags) if by else ""
         for name in names:
             key = _ShareKey(metric.name, name, group)

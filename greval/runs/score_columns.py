@@ -18,6 +18,8 @@ from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
+from greval.runs.store.reader import METRIC_VERSION
 from greval.stats.summary import Grouping, NumberReader, create_number_reader
 
 if TYPE_CHECKING:
@@ -170,7 +172,8 @@ class ScoreColumns:
         """
         preferences = {name for name, metric in read_metrics(store).items() if metric.is_preference}
         readers = {name: create_number_reader(scale) for name, scale in read_known_scales(store).items()}
-        for sample_id, method, metric, tags, outline, mark in store.scores():
+        columns = ("sample_id", "method", "metric", "tags", "outline", METRIC_VERSION)
+        for sample_id, method, metric, tags, outline, mark in store.select(columns):
             if metric in preferences:
                 continue
             question = self._questions.setdefault(sample_id, len(self._questions))
@@ -277,11 +280,8 @@ def read_judged_columns(store: Store, metric: str, *, by: Sequence[str], wanted:
     found = JudgedColumns(_read_scale(store, metric))
     groups = QuestionGroups(by)
     questions: dict[str, int] = {}
-    lines = store.lines(metric)
-    for sample_id, method, name, tags, outline, _ in store.scores():
-        if name != metric:
-            continue
-        line = next(lines)
+    columns = ("sample_id", "method", "tags", "outline", "row")
+    for sample_id, method, tags, outline, line in store.select(columns, ResultFilter(metrics=(metric,))):
         outlined = read_outline(outline)
         found.statuses[outlined.status] += 1
         numbers = _convert_row(found, outlined)

@@ -43,9 +43,10 @@ def search_texts(store: Store, query: str) -> FoundSamples:
     Example:
         >>> import tempfile
         >>> from greval.records.case import Case
-        >>> with Store.create(tempfile.mkdtemp()) as store:
-        ...     store.keep_cases([Case(id="q1", question="Who owns the ledger?"), Case(id="q2", question="When?")])
-        ...     search_texts(store, "LEDGER who").sample_ids
+        >>> from greval.runs.store.writer import StoreWriter
+        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
+        ...     writer.keep_cases([Case(id="q1", question="Who owns the ledger?"), Case(id="q2", question="When?")])
+        ...     search_texts(writer.reader, "LEDGER who").sample_ids
         ('q1',)
     """
     words = query.casefold().split()
@@ -111,7 +112,7 @@ def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
     with store.snapshot():
         for line in store.case_lines():
             yield str(from_json(line).get("id") or ""), line, True
-        for sample, line in store.sample_lines():
+        for sample, line in store.select(("sample_id", "row")):
             yield sample, line, False
 
 

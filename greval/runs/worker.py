@@ -81,7 +81,7 @@ def NO_TASKS(name: str) -> asyncio.Task[Result | None]:  # noqa: N802 - a consta
 
 
 class ResultLog(Protocol):
-    """The interface of a result log, which returns earlier results and stores new ones: a `Store` or a `MemoryLog`."""
+    """A log that returns earlier results and stores new ones: that of a `StoreWriter`, or a `MemoryLog`."""
 
     def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:
         """Return the newest result of a sample, method and metric if it has this key, else None."""

@@ -48,11 +48,7 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
     heaps: dict[str, list[tuple[float, int]]] = {}
     ordered: Counter[str] = Counter()
     statuses: dict[str, Counter[str]] = {}
-    for (
-        number,
-        metric,
-        text,
-    ) in store.filter_outlines(result_filter):
+    for number, metric, text in store.select(("rowid", "metric", "outline"), result_filter):
         outline = read_outline(text)
         heap = heaps.setdefault(metric, [])
         statuses.setdefault(metric, Counter())[outline.status] += 1

@@ -27,6 +27,7 @@ from greval.errors import DataError, DefinitionError, JudgeError, MethodError, S
 from greval.judging import Prices
 from greval.methods import audit_contexts
 from greval.runs import Shard
+from greval.runs.store.writer import StoreWriter
 from greval.stats import summarise
 from greval.testing import ScriptedJudge
 
@@ -100,8 +101,8 @@ def test_a_run_in_place_of_its_results(tmp_path):
 
 def test_a_store_by_the_name_of_its_folder(tmp_path):
     """A run folder may be named by a text."""
-    with Store.create(str(tmp_path / "run")) as store:
-        assert store.folder == tmp_path / "run"
+    with StoreWriter.create(str(tmp_path / "run")) as writer:
+        assert writer.folder == tmp_path / "run"
     with Store.open(str(tmp_path / "run")) as store:
         assert store.folder == tmp_path / "run"
     with pytest.raises(StoreError, match="absent: no run is there"):

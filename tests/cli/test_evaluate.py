@@ -14,9 +14,8 @@ from command_line import TONE, asked, case, judged_by, started, write
 from fault_server import KEY, FaultServer, error, gives, held, ok
 from waiting import until
 
-import greval
-from greval import Store
 from greval.cli.evaluate import print_continuing
+from greval.runs.store.writer import StoreWriter
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -165,7 +164,7 @@ def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):
 def test_one_folder_is_written_by_one_run(greval_says):
     """A second run into the same folder is told to wait or to take another one."""
     write("cases.jsonl", [case(1, usage={"latency": 1.0})])
-    with greval.Store.create(Path("run")):
+    with StoreWriter.create(Path("run")):
         code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run")
     assert code == 2
     assert "another run writes to this folder" in err
@@ -265,7 +264,7 @@ def test_why_a_run_was_stopped_is_printed_once(greval_says, fault_server):
 def test_only_a_folder_with_results_is_continued(capsys):
     """Neither a missing folder nor a run without results is reported as continued."""
     print_continuing(Path("none"))
-    with Store.create(Path("run")):
+    with StoreWriter.create(Path("run")):
         pass
     print_continuing(Path("run"))
     assert capsys.readouterr().err == ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from greval import Failed, Judgement, Result, Scored, Store
+from greval import Failed, Judgement, Result, Scored
 from greval.cli.failures import print_failure_hints
 from greval.records import Failure
+from greval.runs.store.writer import StoreWriter
 
 
 def row(number, *failures, scored=False):
@@ -26,11 +27,11 @@ def folder(tmp_path):
         Failure(kind="timeout", message="second timeout"),
         Failure(kind="authentication", message="wrong key"),
     ]
-    with Store.create(tmp_path / "run") as store:
+    with StoreWriter.create(tmp_path / "run") as writer:
         for number, failure in enumerate(failures):
-            store.append(f"k{number}", row(number, failure))
+            writer.append(f"k{number}", row(number, failure))
         item = Failure(kind="missing_item", message="no verdict", item="c1")
-        store.append("k9", row(9, item, scored=True))
+        writer.append("k9", row(9, item, scored=True))
     return tmp_path / "run"
 
 

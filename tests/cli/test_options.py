@@ -22,6 +22,7 @@ from greval.cli.options import (
     Only,
     create_console,
     expand_groups,
+    parse_tag_filters,
     parse_temperature,
     print_report,
     print_table,
@@ -199,3 +200,10 @@ def test_a_file_gets_wide_lines(monkeypatch):
     assert create_console().width == options.FILE_WIDTH
     monkeypatch.setenv("COLUMNS", "90")
     assert create_console().width == 90
+
+
+def test_values_of_one_tag_are_alternatives():
+    """A value may contain an equals sign, and blanks around the tag and the value do not count."""
+    assert parse_tag_filters(["a=1", "a=2", "b = x=y "]) == {"a": {"1", "2"}, "b": {"x=y"}}
+    with pytest.raises(typer.BadParameter, match="--where a: write it as TAG=VALUE"):
+        parse_tag_filters(["a"])

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import DataError
 from greval.datasets.ranked_rows import QRELS_ROWS, RUN_ROWS
 from greval.datasets.row_frames import (
     FrameColumns,
@@ -21,6 +20,7 @@ from greval.datasets.row_frames import (
     read_frame_by_rows,
     read_regular_frame,
 )
+from greval.errors import DataError
 
 RUN = FrameColumns(RUN_ROWS, ("score", "rank"), {}, is_required=False)
 QRELS = FrameColumns(QRELS_ROWS, ("grade",), {}, is_required=True)

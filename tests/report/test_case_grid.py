@@ -13,6 +13,7 @@ from greval.records.result import Failed, Failure, Judgement, Result, Scored, Sk
 from greval.report.case_grid import MAX_QUESTION, NONE, build_case_grid
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.runs.manifest import store_metrics
+from greval.runs.store.writer import StoreWriter
 from greval.runs.worst_cases import build_rank
 
 RIGHT = ValueScale(range=(0, 1), levels={0: "Wrong.", 1: "Right."})
@@ -60,12 +61,12 @@ def result(sample, method, metric, outcome, **more):
 def written(results, cases=()):
     """Write results to a run and give its grid."""
     folder = tempfile.mkdtemp()
-    with Store.create(folder) as store:
+    with StoreWriter.create(folder) as writer:
         definitions = [{"name": name, "scale": scale.model_dump(mode="json")} for name, scale in SCALES.items()]
-        store_metrics(store, definitions)
-        store.keep_cases(cases)
+        store_metrics(writer, definitions)
+        writer.keep_cases(cases)
         for number, one in enumerate(results):
-            store.append(f"{number:032x}", one)
+            writer.append(f"{number:032x}", one)
     with Store.open(folder) as store:
         return build_case_grid(store)
 

@@ -20,6 +20,7 @@ from greval.report.check_list import list_report_checks
 from greval.report.console import format_mean, format_spending, render
 from greval.report.html.figure_rows import build_figure_groups
 from greval.runs.progress import Progress
+from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
 
@@ -152,9 +153,9 @@ def test_an_unfinished_run_says_how_much_is_left(tmp_path):
     """Cases that were planned and not judged are pending, and the report says how to go on."""
     with finished(tmp_path, given=[Case(id="1", question="?", answer="please")]):
         pass
-    with Store.create(tmp_path) as store:
-        store._db.execute("UPDATE plans SET planned = 5")
-        text = printed(build_report(store))
+    with StoreWriter.create(tmp_path) as writer:
+        writer._connection.execute("UPDATE plans SET planned = 5")
+        text = printed(build_report(writer.reader))
     assert "tone: 4 not judged yet; run the same command again to go on" in text
 
 
@@ -264,10 +265,10 @@ def test_a_report_says_what_the_results_say(rows, by):
         return (result.method if by == "method" else result.tags.get(by)) or "(none)"
 
     with tempfile.TemporaryDirectory() as folder:
-        with Store.create(Path(folder)) as store:
-            store.put_fact("metrics", [metric.model_dump(mode="json") for metric in KNOWN])
+        with StoreWriter.create(Path(folder)) as writer:
+            writer.put_fact("metrics", [metric.model_dump(mode="json") for metric in KNOWN])
             for number, result in enumerate(rows):
-                store.append(str(number), result)
+                writer.append(str(number), result)
         with Store.open(Path(folder)) as store:
             newest = [*store.results()]
             if by != "method" and rows and not any(by in result.tags for result in newest):
@@ -292,9 +293,9 @@ def test_what_was_asked_again_was_paid_for(tmp_path):
     late = Failed(error=Failure(kind="timeout", message="late"))
     fine = Scored(judgements=(Judgement(value=1, number=1, reason="r"),))
     for calls, outcome in ((1, late), (2, late), (4, fine)):
-        with Store.create(tmp_path) as store:
+        with StoreWriter.create(tmp_path) as writer:
             usage = Usage(calls=calls, input_tokens=calls * 10)
-            store.append(
+            writer.append(
                 f"k{calls}",
                 Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome, usage=usage),
             )
@@ -306,10 +307,10 @@ def test_what_was_asked_again_was_paid_for(tmp_path):
 
 def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
     """At most a thousand rows that are no cases are in the report, and their number is that of all."""
-    with Store.create(tmp_path) as store:
-        store.put_fact("unread", [f"f:{n}: bad {n}" for n in range(1000)])
-        store.put_fact("unread_count", 7_000_000)
-        report = build_report(store)
+    with StoreWriter.create(tmp_path) as writer:
+        writer.put_fact("unread", [f"f:{n}: bad {n}" for n in range(1000)])
+        writer.put_fact("unread_count", 7_000_000)
+        report = build_report(writer.reader)
     assert len(report.unread) == 1000
     assert report.unread_count == 7_000_000
     assert "not a case: and 6,999,995 more rows" in printed(report)

@@ -22,6 +22,7 @@ from greval.runs.merging import merge_runs
 from greval.runs.store import Store
 from greval.runs.store.disk import FILE
 from greval.runs.store.filters import ResultFilter
+from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 
 POLITE = {"reason": "It thanks.", "value": "Polite"}
@@ -117,8 +118,8 @@ def test_any_call_is_read_as_it_was_stored(tmp_path_factory, calls, answer):
     outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
     result = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="schema", outcome=outcome)
     case = Case(id="q1", question="?", answer=answer).model_dump_json(exclude_defaults=True)
-    with Store.create(folder) as store:
-        store.append("k", result, content="c", case=case, calls=made)
+    with StoreWriter.create(folder) as writer:
+        writer.append("k", result, content="c", case=case, calls=made)
     with Store.open(folder) as store:
         numbers = store.call_reader.find(store.call_reader.rows().__next__().values[0]) if made else []
         read = [store.call_reader.read_call(number) for number in numbers]

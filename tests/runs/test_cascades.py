@@ -23,6 +23,7 @@ from greval import (
 from greval.analysis.summary import build_report
 from greval.cli.app import app
 from greval.runs.judge_session import JudgeSession
+from greval.runs.merging import read_rows
 from greval.runs.store import Store
 from greval.runs.worker import is_unneeded
 from greval.testing import ScriptedJudge
@@ -103,10 +104,10 @@ def test_a_second_command_asks_and_stores_nothing(tmp_path):
     judge = ScriptedJudge(answer)
     evaluate(SIX, [CASCADE], judge, out=tmp_path)
     with Store.open(tmp_path) as store:
-        before = len([*store.rows()])
+        before = len([*read_rows(store)])
     run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
     with Store.open(tmp_path) as store:
-        assert len([*store.rows()]) == before
+        assert len([*read_rows(store)]) == before
     assert (run.progress.kept, len(judge.calls), forecast(SIX, [CASCADE], judge, out=tmp_path).calls) == (18, 3, 0)
 
 

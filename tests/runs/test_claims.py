@@ -23,6 +23,7 @@ from greval.report.html.case_view import CaseViewBuilder
 from greval.runs.forecast import forecast
 from greval.runs.run_reader import add_texts, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import read_judged_items
 
@@ -134,7 +135,9 @@ def test_readers_show_the_texts_of_claims(tmp_path):
     judge_all(tmp_path, [CASE])
     with Store.open(tmp_path) as store:
         worst = {found.metric: found.cases[0] for found in read_worst_cases(store, 1)}
-        exported = [json.loads(line) for line in add_texts(store, store.lines("claim_support"))]
+        exported = [
+            json.loads(line) for line in add_texts(store, store.lines(ResultFilter(metrics=("claim_support",))))
+        ]
         items = [*read_judged_items(store, load_metric("claim_support"))]
         (found,) = read_case_results(store)
         view = CaseViewBuilder(read_metrics(store)).build_view(found)

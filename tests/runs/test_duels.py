@@ -21,7 +21,7 @@ from greval.runs.duels import find_pair_remarks, list_case_keys, list_pairs, spl
 from greval.runs.evaluation import evaluate
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
-from greval.runs.store.pages import PageReader
+from greval.runs.store.pages import list_methods
 from greval.testing import ScriptedJudge
 
 CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
@@ -134,8 +134,8 @@ def test_a_pair_is_not_a_method_of_the_run(run):
     """The methods of a run are those that answered, also after a duel and if one is spelt like a pair."""
     evaluate(cases(methods=["x vs y"]), [COMPUTED_METRICS["latency"]], out=run.folder)
     duel(run, [CLEAR], ScriptedJudge(TIE))
-    with PageReader.open(run.folder) as pages:
-        assert pages.methods() == (*sorted(METHODS), "x vs y")
+    with Store.open(run.folder) as store:
+        assert list_methods(store) == (*sorted(METHODS), "x vs y")
 
 
 def test_the_mean_is_the_win_rate(run):

@@ -15,6 +15,7 @@ from greval.analysis.summary import build_report
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning, DefinitionError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
+from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 
 
@@ -81,7 +82,7 @@ def test_what_changed_is_judged_anew_and_the_old_rows_stay(tmp_path, change):
     assert len(judge.calls) == 2
     assert len([*run.results()]) == 2
     with Store.open(tmp_path) as store:
-        assert store._db.execute("SELECT count(*) FROM results").fetchone() == (4,)
+        assert store._connection.execute("SELECT count(*) FROM results").fetchone() == (4,)
 
 
 def test_a_part_that_the_metric_does_not_see_changes_nothing(tmp_path):
@@ -241,7 +242,7 @@ def test_computed_metrics_need_no_judge_and_fail_alone(tmp_path):
 
 def test_a_folder_in_use_stops_the_run_with_one_clear_error(tmp_path):
     """Two runs on one folder: the second is refused, not mixed in."""
-    with Store.create(tmp_path), pytest.raises(StoreError, match="another run"):
+    with StoreWriter.create(tmp_path), pytest.raises(StoreError, match="another run"):
         evaluate(cases(1), [TONE], ScriptedJudge(by_metric), out=tmp_path)
 
 
@@ -250,7 +251,7 @@ def test_a_lost_folder_ends_the_run_with_an_error_of_ours(tmp_path):
 
     def pull(progress):
         with Store.open(tmp_path) as other:
-            other._db.execute("DROP TABLE results")
+            other._connection.execute("DROP TABLE results")
 
     with pytest.raises(StoreError):
         evaluate(cases(30), [TONE], ScriptedJudge(by_metric), out=tmp_path, on_progress=pull)

@@ -21,7 +21,7 @@ from greval.report.console import render
 from greval.runs.evaluation import evaluate
 from greval.runs.forecast import forecast
 from greval.runs.judges import choose_judges
-from greval.runs.manifest import format_judges
+from greval.runs.manifest import format_judges, read_usage
 from greval.runs.merging import merge_runs
 from greval.runs.runnable import compile_metric
 from greval.runs.store import Store
@@ -129,7 +129,7 @@ def test_the_cost_is_that_of_what_was_judged(judges, tmp_path):
         evaluate(cases, [metric("plain")], judge, prices=PRICES, out=tmp_path / name)
         with Store.open(tmp_path / name) as store:
             (part,) = build_report(store).spending
-            return part.usage.calls, part.cost, store.usage()
+            return part.usage.calls, part.cost, read_usage(store)
 
     _, cheap, _ = spend(CASES, small, "small")
     alone = spend(CASES, large, "large")
@@ -145,11 +145,11 @@ def test_the_cost_is_that_of_what_was_judged(judges, tmp_path):
     assert cheap == pytest.approx(alone[1] / 10, rel=0.1)
     merge_runs(tmp_path / "merged", [tmp_path / "small"])
     with Store.open(tmp_path / "small") as store, Store.open(tmp_path / "merged") as merged:
-        assert merged.usage() == store.usage() == usage
+        assert read_usage(merged) == read_usage(store) == usage
         assert build_report(merged).spending == build_report(store).spending
     merge_runs(tmp_path / "merged", [tmp_path / "small"])
     with Store.open(tmp_path / "merged") as merged:
-        assert merged.usage() == usage
+        assert read_usage(merged) == usage
 
 
 def test_the_cost_of_failed_calls_stays_when_they_are_repeated(tmp_path):

@@ -42,6 +42,9 @@ from greval.testing import ScriptedJudge
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 
+from greval.runs.run_summary import count_others
+from greval.runs.store.plans import count_planned
+
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
@@ -207,7 +210,7 @@ def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
     for count in (10, 4):
         evaluate_on_ray(written(tmp_path, count), words, judge, out=tmp_path / "run", shards=2)
     with Store.open(tmp_path / "run") as store:
-        assert (store.count(), store.count_others(), sum(store.count_planned().values())) == (4, 6, 4)
+        assert (store.count(), count_others(store), sum(count_planned(store.plans()).values())) == (4, 6, 4)
     with Store.open(tmp_path / "run", all_rows=True) as store:
         assert store.count() == 10
 

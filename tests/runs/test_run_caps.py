@@ -22,6 +22,7 @@ from greval.report.forecast import render
 from greval.runs import merge_runs
 from greval.runs.manifest import SPENDING, read_spending, sum_spending
 from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 
 PRICES = Prices(
@@ -93,8 +94,8 @@ def test_rows_without_a_note_count(tmp_path):
     judge = ScriptedJudge(by_metric)
     for name, given_cases in (("a", cases(4)), ("b", cases(8)[4:])):
         evaluate(given_cases, [TONE], judge, out=tmp_path / name, prices=PRICES)
-    with Store.create(tmp_path / "a") as store:
-        store.put_fact(SPENDING, None)
+    with StoreWriter.create(tmp_path / "a") as writer:
+        writer.put_fact(SPENDING, None)
     assert spent(tmp_path / "a").calls == 4
     assert spent(tmp_path / "a").cost == pytest.approx(4 * A_CALL)
     merge_runs(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])

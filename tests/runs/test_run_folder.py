@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from greval import Store
 from greval.datasets.file_identity import CaseSource
 from greval.runs import run_folder
+from greval.runs.store.writer import StoreWriter
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 choose_folder = partial(run_folder.choose_folder, report=print)
@@ -19,8 +19,8 @@ SECOND = CaseSource(label="b/cases.jsonl", digest="2")
 
 def begin(folder, source):
     """Begin a run on a source of cases."""
-    with Store.create(folder) as store:
-        store.plans.begin(source, "", {})
+    with StoreWriter.create(folder) as writer:
+        writer.plans.begin(source, "", {})
 
 
 def test_a_new_file_gets_a_folder_of_its_name(capsys):

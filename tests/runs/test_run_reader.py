@@ -25,6 +25,7 @@ from greval.runs.run_reader import (
     read_metrics,
 )
 from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 
 CASES = [
@@ -85,18 +86,18 @@ def test_a_computed_metric_is_nothing_for_people_to_judge(run):
 
 def test_the_scale_of_the_run_has_precedence_over_the_predefined_one(tmp_path):
     """A run may hold another metric of the name of a predefined one."""
-    with Store.create(tmp_path / "run") as store:
-        assert read_known_scales(store) == {name: metric.scale for name, metric in predefined().items()}
-        store.put_fact("metrics", [{**FALLING.model_dump(mode="json"), "name": "correctness"}])
-        assert isinstance(read_known_scales(store)["correctness"], ValueScale)
-        assert read_known_scales(store)["correctness"] == FALLING.scale
+    with StoreWriter.create(tmp_path / "run") as writer:
+        assert read_known_scales(writer.reader) == {name: metric.scale for name, metric in predefined().items()}
+        writer.put_fact("metrics", [{**FALLING.model_dump(mode="json"), "name": "correctness"}])
+        assert isinstance(read_known_scales(writer.reader)["correctness"], ValueScale)
+        assert read_known_scales(writer.reader)["correctness"] == FALLING.scale
 
 
 def test_directions_are_of_the_first_run_that_holds_a_metric(run, tmp_path):
     """The order of the runs decides, and predefined metrics fill the gaps."""
-    with Store.open(run) as store, Store.create(tmp_path / "other") as other:
+    with Store.open(run) as store, StoreWriter.create(tmp_path / "other") as other:
         other.put_fact("metrics", [FALLING.model_dump(mode="json")])
-        first, second = read_metrics(store), read_metrics(other)
+        first, second = read_metrics(store), read_metrics(other.reader)
     assert find_directions(first, second)["latency"] == ScaleDirection("lower", 0.0, None, computed=True, unit="s")
     assert find_directions(second, first)["latency"] == ScaleDirection("lower", 1, 3, computed=False)
     assert [*find_directions(first)][:2] == ["correctness", "latency"]
@@ -166,9 +167,9 @@ def test_versions_are_told_apart_by_what_a_metric_builds_on(tmp_path):
 
 def test_a_result_without_a_stored_case_has_no_texts(tmp_path):
     """The texts are missing, and nothing is made up."""
-    with Store.create(tmp_path) as store:
+    with StoreWriter.create(tmp_path) as writer:
         outcome = {"status": "skipped", "reason": "no answer"}
         row = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome)
-        store.append("k", row)
-        (line,) = add_texts(store, store.lines())
+        writer.append("k", row)
+        (line,) = add_texts(writer.reader, writer.reader.lines())
     assert json.loads(line)["texts"] == {"question": None, "answer": None, "expected_answer": None, "items": None}

@@ -21,6 +21,7 @@ from greval.records.scale import NumberRange
 from greval.report.console import render
 from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.stats.mean_interval import mean_interval
 from greval.testing import ScriptedJudge
 
@@ -165,8 +166,8 @@ def test_whatever_the_shares_their_interval_lies_between_0_and_1(tmp_path_factor
         categories={"A": "", "B": ""},
         notes={"l": {"means": "l", "each": {"x": ["y"]}}, "s": {"share": "l", "where": {"x": "y"}}},
     )
-    with Store.create(tmp_path_factory.mktemp("run")) as store:
-        store.put_fact("metrics", [metric.model_dump(mode="json")])
+    with StoreWriter.create(tmp_path_factory.mktemp("run")) as writer:
+        writer.put_fact("metrics", [metric.model_dump(mode="json")])
         for n, row in enumerate(given_shares):
             told = [{"count": 0, "of": 1, **({} if share is None else {"share": share})} for share in row]
             judgements = tuple(
@@ -180,8 +181,8 @@ def test_whatever_the_shares_their_interval_lies_between_0_and_1(tmp_path_factor
                 tier="schema",
                 outcome=Scored(judgements=judgements),
             )
-            store.append(str(n), result)
-        (found,) = summarise_shares(store)
+            writer.append(str(n), result)
+        (found,) = summarise_shares(writer.reader)
     known = [share for row in given_shares for share in row if share is not None]
     assert (found.counted, found.empty) == (len(known), sum(map(len, given_shares)) - len(known))
     if known:

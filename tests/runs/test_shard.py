@@ -14,6 +14,7 @@ from greval import Store, evaluate
 from greval.errors import DataError
 from greval.runs.merging import merge_runs
 from greval.runs.shard import Shard
+from greval.runs.store.plans import count_planned
 from greval.testing import ScriptedJudge
 
 
@@ -61,7 +62,7 @@ def test_the_shards_of_a_run_are_the_run(tmp_path):
         assert {(name, method) for name, _ in rows for method in "ab"} == {*rows}
         with Store.open(folders[-1]) as store:
             assert sorted((case.id, case.method) for case in store.cases()) == sorted(rows)
-            assert store.count_planned() == {"tone": len(rows)}
+            assert count_planned(store.plans()) == {"tone": len(rows)}
         seen += rows
         calls += len(judge.calls)
     assert sorted(seen) == sorted((case.id, case.method) for case in given_cases)

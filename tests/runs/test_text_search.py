@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval import Case, Store
+from greval import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.store.writer import StoreWriter
 from greval.runs.text_search import build_text_index, search_text_index, search_texts
 
 WORDS = st.lists(st.text(min_size=1, max_size=4).filter(str.split), min_size=1, max_size=3)
@@ -23,12 +24,12 @@ def result(sample, outcome):
 def found(query, cases=(), results=()):
     """Write a run and give the ids that a search finds in it, which a search in its text index finds too."""
     folder = Path(tempfile.mkdtemp())
-    with Store.create(folder) as store:
-        store.keep_cases(cases)
+    with StoreWriter.create(folder) as writer:
+        writer.keep_cases(cases)
         for number, one in enumerate(results):
-            store.append(f"{number:032x}", one)
-        ids = search_texts(store, query)
-        build_text_index(store, folder / "index", "now")
+            writer.append(f"{number:032x}", one)
+        ids = search_texts(writer.reader, query)
+        build_text_index(writer.reader, folder / "index", "now")
     assert search_text_index(folder / "index", "now", query) == ids
     return ids.sample_ids
 
@@ -96,11 +97,11 @@ def test_an_index_of_another_state_is_not_used(tmp_path):
     """Without an index, with that of another state and with a damaged one there is no answer."""
     path = tmp_path / "index"
     assert search_text_index(path, "now", "who") is None
-    with Store.create(tmp_path / "run") as store:
-        store.keep_cases([Case(id="q1", question="Who?")])
-        build_text_index(store, path, "before")
+    with StoreWriter.create(tmp_path / "run") as writer:
+        writer.keep_cases([Case(id="q1", question="Who?")])
+        build_text_index(writer.reader, path, "before")
         assert search_text_index(path, "now", "who") is None
-        build_text_index(store, path, "now")
+        build_text_index(writer.reader, path, "now")
     assert search_text_index(path, "now", "who").sample_ids == ("q1",)
     assert search_text_index(path, "now", "when").sample_ids == ()
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["index"]

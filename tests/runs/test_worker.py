@@ -27,6 +27,7 @@ from greval.judging.model.reply_cache import ReplyCache
 from greval.records.result import Failed, Failure, Result, Skipped, Usage
 from greval.runs.runnable import compile_metrics
 from greval.runs.shard import Shard
+from greval.runs.store.plans import count_planned
 from greval.runs.worker import JudgingLoop, MemoryLog, is_retryable
 from greval.testing import ScriptedJudge
 
@@ -369,7 +370,7 @@ def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
         evaluate([case], [load_metric(name)], out=tmp_path)
     with Store.open(tmp_path) as store:
         assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
-        assert store.count_planned() == {"latency": 1, "llm_calls": 1}
+        assert count_planned(store.plans()) == {"latency": 1, "llm_calls": 1}
 
 
 YES = {"reason": "It fits.", "value": 1}

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.run_reader import read_lines
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
+from greval.runs.store.writer import StoreWriter
 from greval.runs.worst_cases import find_worst_rows
 
 CATEGORIES = {"Good": "g", "Fair": "f", "Bad": "b"}
@@ -63,10 +65,10 @@ FILTERS = st.builds(
 
 def write(folder, rows):
     """Write results into a new run."""
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [{"name": name, "scale": scale} for name, scale in SCALES.items()])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [{"name": name, "scale": scale} for name, scale in SCALES.items()])
         for number, result in enumerate(rows):
-            store.append(str(number), result)
+            writer.append(str(number), result)
 
 
 def rank(result):
@@ -89,10 +91,10 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), rows)
         with Store.open(folder) as store:
-            left = [Result.model_validate_json(line) for line in store.filter_lines(wanted)]
+            left = [Result.model_validate_json(line) for line in store.lines(wanted)]
             for found in find_worst_rows(store, count, wanted):
                 ranked = [result for result in left if result.metric == found.metric and rank(result) is not None]
-                read = [Result.model_validate_json(line) for line in store.read_lines(found.rows)]
+                read = [Result.model_validate_json(line) for line in read_lines(store, found.rows)]
                 assert read == sorted(ranked, key=rank)[:count]
                 assert found.ordered == len(ranked)
                 assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in left)
@@ -113,9 +115,9 @@ def test_a_filter_never_adds(rows, one, other):
         write(Path(folder), rows)
         with Store.open(folder) as store:
             whole = [*store.lines()]
-            first, second = [*store.filter_lines(one)], [*store.filter_lines(other)]
+            first, second = [*store.lines(one)], [*store.lines(other)]
             both = ResultFilter(*(theirs if is_open(mine) else mine for mine, theirs in zip(one, other, strict=True)))
-            together = [*store.filter_lines(both)]
+            together = [*store.lines(both)]
     assert [line for line in whole if line in first] == first
     if all(mine == theirs or is_open(mine) or is_open(theirs) for mine, theirs in zip(one, other, strict=True)):
         assert together == [line for line in first if line in second]
@@ -134,5 +136,5 @@ def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
     write(tmp_path, [Result(sample_id=str(n), outcome=outcome, **shared) for n, outcome in enumerate(outcomes)])
     with Store.open(tmp_path) as store:
         (found,) = find_worst_rows(store, 1, ResultFilter())
-        (line,) = store.read_lines(found.rows)
+        (line,) = read_lines(store, found.rows)
     assert Result.model_validate_json(line).value == worst

@@ -12,6 +12,7 @@ from greval import Case
 from greval.report.case_grid import build_case_grid
 from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.serve.state.run_figures import TEXT_INDEX
 
 WALK = {"start_nodes": ["a"], "traversed_edges": [["a", "owns <b>", "b"]], "final_nodes": ["b"]}
@@ -64,8 +65,8 @@ def test_a_search_after_the_grid_uses_an_index(shared_client, shared_runs):
     until(index.exists)
     assert get_json(shared_client, path, q="IT FITS") == before
     stamp = index.stat().st_mtime_ns
-    with Store.create(shared_runs / run) as store:
-        store.keep_cases([Case(id="late", question="It fits late?")])
+    with StoreWriter.create(shared_runs / run) as writer:
+        writer.keep_cases([Case(id="late", question="It fits late?")])
     assert get_json(shared_client, path, q="fits late")["sample_ids"] == ["late"]
     get_json(shared_client, f"/v1/runs/{run}/grid")
     until(lambda: index.stat().st_mtime_ns != stamp)

@@ -10,13 +10,14 @@ from scaled_results import SCALES
 from served_runs import serving
 from typer.testing import CliRunner
 
-from greval import Run, Skipped, Store
+from greval import Run, Skipped
 from greval.cli.app import app
 from greval.errors import DataError
 from greval.records import Usage
 from greval.records.metric import Metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.runs.progress import Progress
+from greval.runs.store.writer import StoreWriter
 from greval.stats import summarise
 from greval.stats.summary import Summary
 
@@ -60,10 +61,10 @@ def test_every_door_gives_the_same_figures(served, rows, by):
     """`Run.summary`, `summarise`, `greval report --format json` and REST agree in every field of every summary."""
     client, runs, numbers = served
     folder = runs / f"r{next(numbers)}"
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [metric.model_dump(mode="json") for metric in METRICS])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [metric.model_dump(mode="json") for metric in METRICS])
         for number, result in enumerate(rows):
-            store.append(str(number), result.model_copy(update={"sample_id": f"q{number}"}))
+            writer.append(str(number), result.model_copy(update={"sample_id": f"q{number}"}))
     run = Run(folder, Progress())
     words = ["report", str(folder), "--format", "json", *(word for name in by for word in ("--by", name))]
     printed = CliRunner().invoke(app, words)

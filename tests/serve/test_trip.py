@@ -31,6 +31,6 @@ def test_the_trips_keep_to_their_targets(traced):
 def test_the_trips_pass_the_expected_modules(traced):
     """The trace sees the worker, the judge and the log, and in the server the route and the middleware."""
     path = traced.stdout.splitlines()[0].split(" -> ")
-    assert {"greval.runs.worker", "greval.judging.prompt", "greval.runs.store.log"} <= {*path}
+    assert {"greval.runs.worker", "greval.judging.prompt", "greval.runs.store.writer"} <= {*path}
     for module in ("middleware.access", "middleware.request_body", "routes.evaluate"):
         assert f"greval.serve.{module}\n" in traced.stdout

@@ -11,7 +11,7 @@ from greval.records.annotation import Annotation
 from greval.records.case import Case, Chunk
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 
 RELEVANT = ("Relevant", "Partly", "Irrelevant")
 YES_NO = defined("right", CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
@@ -37,8 +37,8 @@ def write(
 ) -> Path:
     """Write a run of one metric: a verdict for each answer, each by a method of its own where questions repeat."""
     asked = questions or [f"q{n}" for n in range(len(verdicts))]
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [METRICS[metric].model_dump(mode="json")])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [METRICS[metric].model_dump(mode="json")])
         for n, verdict in enumerate(verdicts):
             failed = Failed(error=Failure(kind="malformed", message="no verdict"))
             number = verdict if isinstance(verdict, int | float) else None
@@ -53,7 +53,7 @@ def write(
                 tags=tags[n] if tags else {},
             )
             case = Case(id=result.sample_id, method=result.method, question="?", answer=texts[n] if texts else None)
-            store.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
+            writer.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
     return folder
 
 
@@ -63,8 +63,8 @@ def scored(verdict, number):
 
 def write_chunks(folder: Path, verdicts: Sequence[Sequence[str]]) -> Path:
     """Write a run of a metric over chunks: the verdicts of each question's chunks."""
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [GRADED.model_dump(mode="json")])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [GRADED.model_dump(mode="json")])
         for n, each in enumerate(verdicts):
             judgements = tuple(Judgement(value=value, reason="r", item=f"c{i}") for i, value in enumerate(each))
             row = Result(
@@ -77,7 +77,7 @@ def write_chunks(folder: Path, verdicts: Sequence[Sequence[str]]) -> Path:
             )
             chunks = tuple(Chunk(id=f"c{i}", text="x" * (10 + i)) for i in range(len(each)))
             case = Case(id=f"q{n}", question="?", chunks=chunks)
-            store.append(str(n), row, case=case.model_dump_json(exclude_defaults=True))
+            writer.append(str(n), row, case=case.model_dump_json(exclude_defaults=True))
     return folder
 
 

@@ -12,7 +12,7 @@ import greval
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Skipped
 from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 
 REAL = Path(greval.__file__).parents[2] / "shared" / "data"
 FAILED, SKIPPED, MISSING, UNSCORED = "failed", "skipped", "missing", "unscored"
@@ -66,8 +66,8 @@ def write(
     """Write a run: for each method and metric the figure of each question, with the questions' tags."""
     length = max(len(column) for column in figures.values())
     told = [*tags] if tags is not None else [{}] * length
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [metric.model_dump(mode="json") for metric in metrics])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [metric.model_dump(mode="json") for metric in metrics])
         for question in range(length):
             for (method, metric), column in figures.items():
                 if question < len(column) and column[question] != MISSING:
@@ -81,7 +81,7 @@ def write(
                         outcome=outcome(column[question]),
                         tags=dict(told[question]),
                     )
-                    store.append(f"{question}-{method}-{metric}", result)
+                    writer.append(f"{question}-{method}-{metric}", result)
     return folder
 
 

@@ -8,7 +8,7 @@ from compared_runs import defined, write
 from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 
 
 def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
@@ -59,8 +59,8 @@ def holds(figure, truth):
 
 def shares(folder, values):
     """Write a run of categories without scores."""
-    with Store.create(folder) as store:
-        store.put_fact("metrics", [KIND.model_dump(mode="json")])
+    with StoreWriter.create(folder) as writer:
+        writer.put_fact("metrics", [KIND.model_dump(mode="json")])
         for n, value in enumerate(values):
             outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
             row = Result(
@@ -72,5 +72,5 @@ def shares(folder, values):
                 tier="text",
                 outcome=outcome,
             )
-            store.append(f"{n}", row)
+            writer.append(f"{n}", row)
     return folder

@@ -12,6 +12,7 @@ from greval.analysis.comparison.plan import ComparisonPlan, SidePair
 from greval.errors import DataError
 from greval.runs.score_columns import FAILED, MISSING, SKIPPED, ComparisonSide
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.bootstrap import Flags
 
 MAX_REASONS = 3
@@ -140,8 +141,8 @@ def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> _SideColumns:
     values: dict[str, dict[str, str]] = {}
     ids: set[str] = set()
     with Store.open(folder) as store, store.snapshot():
-        for sample_id, method, _, tags, *_ in store.scores():
-            if method == side.method and sample_id not in ids:
+        for sample_id, tags in store.select(("sample_id", "tags"), ResultFilter(method=side.method)):
+            if sample_id not in ids:
                 ids.add(sample_id)
                 for name, value in json.loads(tags).items():
                     values.setdefault(name, {})[sample_id] = value

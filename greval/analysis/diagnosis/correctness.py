@@ -11,10 +11,11 @@ from greval.metrics.library import find_metric
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
-from greval.records.result import Failed, Outcome, Result, Scored, Skipped
+from greval.records.result import Failed, Outcome, Scored, Skipped
 from greval.records.scale import Scale, find_direction
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 
 PREFERRED_METRICS = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
 """The metrics that may decide correctness if none is named; the first that the run contains is used."""
@@ -100,7 +101,7 @@ class AnswerVerdicts:
         self._computed: ComputedMetric | None = None
         if self.metric in scales:
             bar = find_threshold(self.metric, scales[self.metric])
-            results = (Result.model_validate_json(line) for line in store.lines(self.metric))
+            results = store.results(ResultFilter(metrics=(self.metric,)))
             self._kept = {(result.sample_id, result.method): bar.classify(result.outcome) for result in results}
             return
         self._computed = _load_computed_metric(self.metric, str(store.folder), sorted(scales))

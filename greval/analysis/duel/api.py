@@ -22,6 +22,7 @@ from greval.errors import DataError
 from greval.runs.duels import find_pair_remarks
 from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.case_heads import read_case_heads
 from greval.stats.correction import Correction, correct_discrete
 from greval.stats.interval import LEVEL, check_level
 
@@ -101,7 +102,7 @@ def summarise_stored_duel(
 
 def _find_pair_remarks(store: Store) -> list[str]:
     """Return remarks on methods whose samples do not pair, if the run holds their cases and not only the pairs."""
-    return find_pair_remarks((head.sample_id, head.method) for head in store.case_heads() if head.other is None)
+    return find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(store) if head.other is None)
 
 
 def summarise_verdicts(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -29,7 +29,7 @@ from greval.runs.duels import (
     read_responses,
 )
 from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.options import EvaluateOptions
+from greval.runs.options import EvaluateOptions, select_evaluate_options
 from greval.stats.interval import LEVEL
 
 
@@ -109,8 +109,7 @@ async def duel_async(
     for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
         warnings.warn(remark, DataWarning, stacklevel=2)
     rows: Iterable[Case | RowFault] = [*faults, *pairs]
-    kept = {name: option for name, option in options.items() if name in EvaluateOptions.__annotations__}
-    given = cast("EvaluateOptions", kept)
+    given = select_evaluate_options(options)
     if (width := options.get("until_width")) is not None:
         goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
         schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)

@@ -14,6 +14,7 @@ from greval.records.scale import Value
 from greval.runs.duels import split_pair_label
 from greval.runs.run_reader import CaseFinder
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.bootstrap import Integers
 from greval.stats.paired_comparisons import LOSS, TIE, WIN
 
@@ -66,8 +67,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
     finder = CaseFinder(store)
     found: dict[tuple[str, str, str], PairVerdict] = {}
     mirrored: list[PairVerdict] = []
-    for line in store.lines(metric):
-        result = Result.model_validate_json(line)
+    for result in store.results(ResultFilter(metrics=(metric,))):
         if result.outcome.status == "skipped":
             continue
         verdict = build_verdict(result, finder.find_case(result), cluster_by)

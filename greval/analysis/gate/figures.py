@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol, get_args
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.records.case import sort_methods
 from greval.runs.run_reader import read_metrics
-from greval.runs.run_summary import is_passed
+from greval.runs.run_summary import OUTLINE_COLUMNS, is_passed
 from greval.runs.store import Store
+from greval.runs.store.plans import count_planned
 from greval.stats.measured import Measured, MeasuredValue, build_measured
 from greval.stats.summary import NO_VALUE, ResultTallies, Summary
 
@@ -165,18 +166,14 @@ class GateRunFigures:
         self._summaries: dict[tuple[GatePlace, str], Summary] = {}
         self._passes: dict[tuple[GatePlace, str], list[bool]] = {}
         judged: Counter[str] = Counter()
-        for metric, method, tags in self._read_rows():
+        for metric, method, tags in store.select(("metric", "method", "tags")):
             judged[metric] += 1
-            for place in (GatePlace(metric), *(GatePlace(metric, tag, value) for tag, value in tags.items())):
+            values = _parse_tags(tags).items()
+            for place in (GatePlace(metric), *(GatePlace(metric, tag, value) for tag, value in values)):
                 self._methods.setdefault(place, {})[method] = None
-        self._pending = {metric: count - judged[metric] for metric, count in store.count_planned().items()}
+        self._pending = {metric: count - judged[metric] for metric, count in count_planned(store.plans()).items()}
         self.places: Collection[GatePlace] = self._methods.keys()
         self.methods = sort_methods(method for found in self._methods.values() for method in found)
-
-    def _read_rows(self) -> Iterator[tuple[str, str, dict[str, str]]]:
-        """Yield metric, method and tags of each counted result."""
-        for metric, method, tags, *_ in self._store.outlines():
-            yield metric, method, _parse_tags(tags)
 
     def read(self, places: Collection[GatePlace]) -> None:
         """Read the figures of these places, in one pass over the results."""
@@ -184,7 +181,7 @@ class GateRunFigures:
         wanted: dict[str, list[GatePlace]] = {}
         for place in places:
             wanted.setdefault(place.metric, []).append(place)
-        for metric, method, tags, outline, *costs in self._store.outlines():
+        for metric, method, tags, outline, *costs in self._store.select(OUTLINE_COLUMNS):
             for place in wanted.get(metric, ()):
                 if not place.tag or _parse_tags(tags).get(place.tag) == place.value:
                     tallies[place].add(metric, method, outline, costs)

@@ -94,7 +94,7 @@ def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRun
             continue
         seen, _ = narrow_for_metric(case, metric, known)
         _, key = compute_keys(seen, metric, runnable.fingerprint, select_verdicts(metric, known))
-        if result := store.get(key, (case.id, case.method, metric.name)):
+        if result := store.index.get(key, (case.id, case.method, metric.name)):
             found[metric.name] = result
     names = (runnable.metric.name for runnable in runnables)
     return {name: found.get(name) for name in names if name not in USAGE_METRICS}

@@ -29,7 +29,7 @@ from greval.records.case import Case, Gold, Traversal
 from greval.runs.config.model import RunConfig
 from greval.runs.config.questions import convert_question
 from greval.runs.id_joins import store_input_remarks
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import METHOD
 
 ID = "id"
@@ -125,8 +125,8 @@ def open_input(config: RunConfig) -> CaseInput:
 def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
     if any(file.counter.total for file in files):
-        with Store.create(folder) as store:
-            store_input_remarks(store, filter(None, (file.find_remark() for file in files)))
+        with StoreWriter.create(folder) as writer:
+            store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
 
 
 def _get_id(case: Case) -> str:

@@ -25,8 +25,8 @@ from greval.runs.importing.outcomes import NO_VERDICT, build_verdict_outcome
 from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, read_verdict_file
 from greval.runs.manifest import refuse_probe, store_metrics
 from greval.runs.progress import Progress, ProgressCounter
-from greval.runs.store import Store
 from greval.runs.store.plans import PlannedVersion
+from greval.runs.store.writer import StoreWriter
 
 
 class ImportOptions(TypedDict, total=False):
@@ -87,8 +87,8 @@ def import_verdicts(
         raise DefinitionError("no metric is given; name one, or give a scale")
     label = _build_label(source, options.get("judge"))
     versions = {one.name: PlannedVersion(compute_fingerprint(one, {IMPORTED: label}), label) for one in metrics}
-    with Store.create(Path(out)) as store:
-        refuse_probe(store)
+    with StoreWriter.create(Path(out)) as writer:
+        refuse_probe(writer.reader)
         found = read_verdict_file(
             source,
             metrics,
@@ -102,14 +102,14 @@ def import_verdicts(
             options.get("on_unread", _ignore)(line)
         if not found.cases:
             raise build_unreadable_error(found.unread, len(found.unread))
-        store_metrics(store, [metric.model_dump(mode="json") for metric in metrics])
-        store.plans.begin(_identify(source, versions, options), "", versions, len(found.cases))
-        progress = _store_verdicts(store, found, metrics, versions)
+        store_metrics(writer, [metric.model_dump(mode="json") for metric in metrics])
+        writer.plans.begin(_identify(source, versions, options), "", versions, len(found.cases))
+        progress = _store_verdicts(writer, found, metrics, versions)
     return Run(Path(out), progress)
 
 
 def _store_verdicts(
-    store: Store, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
+    writer: StoreWriter, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
 ) -> Progress:
     """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
     counter = ProgressCounter(total=len(found.cases) * len(metrics), unread=len(found.unread))
@@ -119,12 +119,12 @@ def _store_verdicts(
         text = dump_case(one.case) if one.case else ""
         for metric in metrics:
             result = _build_result(one, metric, versions[metric.name])
-            counter.add(result, kept=_store_result(store, one, metric, result, text))
+            counter.add(result, kept=_store_result(writer, one, metric, result, text))
             text = ""
-    store.plans.end(planned, None, unread=len(found.unread))
+    writer.plans.end(planned, None, unread=len(found.unread))
     unread: JsonValue = [*found.unread[:MAX_LISTED_ROWS]]
-    store.put_fact("unread", unread)
-    store.put_fact("unread_count", len(found.unread))
+    writer.put_fact("unread", unread)
+    writer.put_fact("unread_count", len(found.unread))
     return counter.build_snapshot()
 
 
@@ -142,14 +142,14 @@ def _build_result(one: ImportedCase, metric: Metric, version: PlannedVersion) ->
     )
 
 
-def _store_result(store: Store, one: ImportedCase, metric: Metric, result: Result, text: str) -> bool:
+def _store_result(writer: StoreWriter, one: ImportedCase, metric: Metric, result: Result, text: str) -> bool:
     """Store a result unless the log holds the same one, and return whether it does."""
     place = (one.id, one.method, metric.name)
     key = _compute_key(one, metric, result.fingerprint)
-    if store.get(key, place) == result:
-        store.keep(place, text)
+    if writer.get(key, place) == result:
+        writer.keep(place, text)
         return True
-    store.append(key, result, case=text)
+    writer.append(key, result, case=text)
     return False
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from greval.runs.store.filters import NUL
+from greval.runs.store.reader import Store
 
 MAX_QUESTION_CHARACTERS = 1000
 """The number of characters of a question that are read."""
@@ -41,3 +43,9 @@ def parse_case_head(names: str, other: str | None, question: str) -> CaseHead:
     sample_id, method, second = (text or "" for text in json.loads(names))
     start = (json.loads(question)[0] or "")[:MAX_QUESTION_CHARACTERS]
     return CaseHead(sample_id, method, start, second if other == "object" else None)
+
+
+def read_case_heads(store: Store) -> Iterator[CaseHead]:
+    """Yield the head of each version of each judged case, oldest first."""
+    for texts in store.select_cases((CASE_HEAD,)):
+        yield parse_case_head(*texts)

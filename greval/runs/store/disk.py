@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -24,6 +25,8 @@ CHECKPOINT_PAGES = 16_384
 Normally the flushing thread has done it before.
 """
 COST_COLUMNS = tuple(Usage.model_fields)
+SERVED_MODELS = "served_models"
+"""The name of the metadata entry for the models that the replies name."""
 TABLES = f"""
 CREATE TABLE results (
     key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
@@ -62,6 +65,22 @@ def lock_folder(folder: Path) -> IO[str]:
     if held is None:
         raise StoreError(f"{folder}: another run writes to this folder; wait for it or choose another with -o")
     return held
+
+
+def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
+    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist.
+
+    Raises:
+        StoreError: If there is no run to read, the log cannot be opened, or another version of greval wrote it.
+    """
+    if not write and not (folder / FILE).is_file():
+        raise StoreError(f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one")
+    with translate_errors(folder), ExitStack() as opened:
+        connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+        opened.callback(connection.close)
+        prepare_tables(connection, folder, write=write)
+        opened.pop_all()
+        return connection
 
 
 def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:

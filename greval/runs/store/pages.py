@@ -1,29 +1,30 @@
-"""Paginated reading of a run, also while it is being written. A page begins after the last row of the previous one."""
+"""Pages of a run, also while it is being written. A page begins after the last row of the previous one.
+
+Rows are in the order in which they were written. A result that replaces another one while pages are read is returned
+again at the end, so no result is missed.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from greval._util.files import CloseOnExit
-from greval.errors import StoreError
 from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
-from greval.runs.store.calls import CallReader, JudgedContent
+from greval.runs.store.calls import JudgedContent
 from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
-from greval.runs.store.disk import FILE, prepare_tables, translate_errors
+from greval.runs.store.disk import translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
+from greval.runs.store.reader import Store
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
-"""Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
+"""Unlike the condition of `Store`, this one does not list all replaced rows to read a small page."""
 SELECT_CASES = f"""
 SELECT rowid, key, {CASE_HEAD} FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
@@ -66,157 +67,129 @@ class CallSlice(NamedTuple):
     next: int | None
 
 
-class PageReader(CloseOnExit):
-    """A run folder opened for paginated reading; a context manager.
+def read_result_page(
+    store: Store, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100
+) -> ResultSlice:
+    """Return a page of the newest result of each sample, method, metric and repeat as JSON texts.
 
-    Rows are in the order in which they were written. A result that replaces another one while pages are read is
-    returned again at the end, so no result is missed.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.runs.store import Store
-        >>> folder = Path(tempfile.mkdtemp()) / "run"
-        >>> with Store.create(folder) as store:
-        ...     store.keep_cases([Case(id="q1", question="Who?")])
-        >>> with PageReader.open(folder) as pages:
-        ...     pages.cases().cases[0].question
-        'Who?'
+    Args:
+        store: The run, opened for reading.
+        result_filter: The filter for results.
+        after: The row after which the page begins.
+        limit: The maximum number of results. Long results end a page earlier, to limit memory use.
     """
+    conditions, values = result_filter.build_conditions()
+    where = " AND ".join([NEWEST, "rowid > ?", *conditions])
+    query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
+    lines: list[str] = []
+    last, length = after, 0
+    with translate_errors(store.folder), closing(store.query(query, (after, *values))) as rows:
+        for at, row in rows:
+            if result_filter.needs_check(row) and not result_filter.matches(row):
+                continue
+            if len(lines) == limit or length > MAX_PAGE_CHARACTERS:
+                return ResultSlice(lines, last)
+            lines.append(row)
+            last, length = at, length + len(row)
+    return ResultSlice(lines, None)
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
-        """Use `open`."""
-        self.folder = folder
-        self._db = connection
 
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Open a run folder.
+def read_call_page(
+    store: Store, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100
+) -> CallSlice:
+    """Return a page of the stored calls of the judge for the results that meet a filter.
 
-        Raises:
-            StoreError: If it is not a run folder, or another version of greval wrote it.
-        """
-        if not (folder / FILE).is_file():
-            raise StoreError(f"{folder}: no run is there")
-        with translate_errors(folder), ExitStack() as opened:
-            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
-            opened.callback(connection.close)
-            prepare_tables(connection, folder, write=False)
-            opened.pop_all()
-        return cls(folder, connection)
+    Args:
+        store: The run, opened for reading.
+        result_filter: The filter for results, by sample, method and metrics.
+        after: The row of the result after which the page begins.
+        limit: The number of calls at which a page ends. It has all calls of its last result. Long calls end a page
+            earlier, to limit memory use.
+    """
+    reader = store.call_reader
+    conditions, values = result_filter.build_conditions()
+    where = " AND ".join([NEWEST, "rowid > ?", "content IS NOT NULL", *conditions])
+    columns = f"rowid, {reader.asked_column}, sample_id, method, metric"
+    query = f"SELECT {columns} FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
+    page: list[JudgeCall] = []
+    last, length = after, 0
+    with translate_errors(store.folder), closing(store.query(query, (after, *values))) as rows:
+        for at, *judged in rows:
+            if len(page) >= limit or length > MAX_PAGE_CHARACTERS:
+                return CallSlice(page, last)
+            calls = [*reader.read([JudgedContent(*judged)])]
+            page += calls
+            last = at
+            length += sum(len(message.text) for call in calls for message in call.messages)
+    return CallSlice(page, None)
 
-    def results(self, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100) -> ResultSlice:
-        """Return the newest result of each sample, method, metric and repeat as JSON texts.
 
-        Args:
-            result_filter: The filter for results.
-            after: The row after which the page begins.
-            limit: The maximum number of results. Long results end a page earlier, to limit memory use.
-        """
-        conditions, values = result_filter.build_conditions()
-        where = " AND ".join([NEWEST, "rowid > ?", *conditions])
-        query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
-        lines: list[str] = []
-        last, length = after, 0
-        with translate_errors(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
-            for at, row in rows:
-                if result_filter.needs_check(row) and not result_filter.matches(row):
-                    continue
-                if len(lines) == limit or length > MAX_PAGE_CHARACTERS:
-                    return ResultSlice(lines, last)
-                lines.append(row)
-                last, length = at, length + len(row)
-        return ResultSlice(lines, None)
+def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> CaseSlice:
+    """Return a page of the judged cases, each once. A case whose contents changed between two runs is returned twice.
 
-    def calls(self, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100) -> CallSlice:
-        """Return the stored calls of the judge for the results that meet a filter.
+    Args:
+        store: The run, opened for reading.
+        after: The row after which the page begins.
+        limit: The maximum number of cases.
+    """
+    rows = _fetch_all(store, SELECT_CASES, after, limit + 1)
+    first = _find_first_rows(store, [key for _, key, *_ in rows[:limit]])
+    once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
+    statuses = _read_statuses(store, [(head.sample_id, head.method) for head in once])
+    lines = [
+        CaseLine(
+            sample_id=head.sample_id,
+            method=head.method,
+            question=head.question,
+            statuses=statuses[head.sample_id, head.method],
+        )
+        for head in once
+    ]
+    return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
-        Args:
-            result_filter: The filter for results, by sample, method and metrics.
-            after: The row of the result after which the page begins.
-            limit: The number of calls at which a page ends. It has all calls of its last result. Long calls end a page
-                earlier, to limit memory use.
-        """
-        reader = CallReader(self._db)
-        conditions, values = result_filter.build_conditions()
-        where = " AND ".join([NEWEST, "rowid > ?", "content IS NOT NULL", *conditions])
-        columns = f"rowid, {reader.asked_column}, sample_id, method, metric"
-        query = f"SELECT {columns} FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
-        found: list[JudgeCall] = []
-        last, length = after, 0
-        with translate_errors(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
-            for at, *judged in rows:
-                if len(found) >= limit or length > MAX_PAGE_CHARACTERS:
-                    return CallSlice(found, last)
-                calls = [*reader.read([JudgedContent(*judged)])]
-                found += calls
-                last = at
-                length += sum(len(message.text) for call in calls for message in call.messages)
-        return CallSlice(found, None)
 
-    def cases(self, *, after: int = 0, limit: int = 100) -> CaseSlice:
-        """Return the judged cases, each once. A case whose contents changed between two runs is returned twice.
+def find_case(store: Store, sample_id: str, method: str) -> Case | None:
+    """Return a case as it was judged last, or None if the run has no such case."""
+    marked = _TEXT_ADAPTER.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
+    values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
+    with translate_errors(store.folder), closing(store.query(SELECT_CASE, values)) as rows:
+        cases = (Case.model_validate_json(row) for (row,) in rows)
+        return next((case for case in cases if (case.id, case.method) == (sample_id, method)), None)
 
-        Args:
-            after: The row after which the page begins.
-            limit: The maximum number of cases.
-        """
-        rows = self._fetch_all(SELECT_CASES, after, limit + 1)
-        first = self._find_first_rows([key for _, key, *_ in rows[:limit]])
-        once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
-        statuses = self._read_statuses([(head.sample_id, head.method) for head in once])
-        lines = [
-            CaseLine(
-                sample_id=head.sample_id,
-                method=head.method,
-                question=head.question,
-                statuses=statuses[head.sample_id, head.method],
-            )
-            for head in once
-        ]
-        return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
-    def case(self, sample_id: str, method: str) -> Case | None:
-        """Return a case as it was judged last, or None if the run has no such case."""
-        marked = _TEXT_ADAPTER.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
-        values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
-        with translate_errors(self.folder), closing(self._db.execute(SELECT_CASE, values)) as rows:
-            found = (Case.model_validate_json(row) for (row,) in rows)
-            return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
+def list_methods(store: Store) -> tuple[str, ...]:
+    """Return the methods of single responses, in the order of methods; a pair is not a method."""
+    query = f"""
+        SELECT DISTINCT method FROM results
+        WHERE {COUNTED} AND method NOT IN (SELECT method FROM cases WHERE {IS_PAIR})
+    """  # noqa: S608 - constants
+    return sort_methods(method for (method,) in _fetch_all(store, query))
 
-    def methods(self) -> tuple[str, ...]:
-        """Return the methods of single responses, in the order of methods; a pair is not a method."""
-        query = f"""
-            SELECT DISTINCT method FROM results
-            WHERE {COUNTED} AND method NOT IN (SELECT method FROM cases WHERE {IS_PAIR})
-        """  # noqa: S608 - constants
-        return sort_methods(method for (method,) in self._fetch_all(query))
 
-    def close(self) -> None:
-        """Close the log."""
-        self._db.close()
+def _find_first_rows(store: Store, keys: Sequence[int]) -> dict[int, int]:
+    """Return the first row of each of these cases. A case has several rows if it was judged several times."""
+    marks = json.dumps([*dict.fromkeys(keys)])
+    query = f"""
+        SELECT key, min(rowid) FROM cases
+        WHERE key IN (SELECT value FROM json_each(?)) AND {COUNTED_CASE} GROUP BY key
+    """  # noqa: S608 - constants
+    return dict(_fetch_all(store, query, marks))
 
-    def _find_first_rows(self, keys: Sequence[int]) -> dict[int, int]:
-        """Return the first row of each of these cases. A case has several rows if it was judged several times."""
-        marks = json.dumps([*dict.fromkeys(keys)])
-        query = f"""
-            SELECT key, min(rowid) FROM cases
-            WHERE key IN (SELECT value FROM json_each(?)) AND {COUNTED_CASE} GROUP BY key
-        """  # noqa: S608 - constants
-        return dict(self._fetch_all(query, marks))
 
-    def _read_statuses(self, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-        """Return the status of each metric of these cases; the last of several repeats counts."""
-        ids = dict.fromkeys(sample_id for sample_id, _ in cases)
-        query = f"""
-            SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
-            WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} ORDER BY rowid
-        """  # noqa: S608 - constants
-        found: dict[tuple[str, str], dict[str, str]] = {case: {} for case in cases}
-        for sample_id, method, metric, status in self._fetch_all(query, *ids):
-            if (sample_id, method) in found:
-                found[sample_id, method][metric] = status
-        return found
+def _read_statuses(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the status of each metric of these cases; the last of several repeats counts."""
+    ids = dict.fromkeys(sample_id for sample_id, _ in cases)
+    query = f"""
+        SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
+        WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} ORDER BY rowid
+    """  # noqa: S608 - constants
+    statuses: dict[tuple[str, str], dict[str, str]] = {case: {} for case in cases}
+    for sample_id, method, metric, status in _fetch_all(store, query, *ids):
+        if (sample_id, method) in statuses:
+            statuses[sample_id, method][metric] = status
+    return statuses
 
-    def _fetch_all(self, query: str, *values: object) -> list[Any]:
-        with translate_errors(self.folder):
-            return self._db.execute(query, values).fetchall()
+
+def _fetch_all(store: Store, query: str, *values: object) -> list[Any]:
+    with translate_errors(store.folder):
+        return store.query(query, values).fetchall()

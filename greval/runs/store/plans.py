@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -274,23 +275,62 @@ class PlanTable:
 
 
 class CountedPlan(NamedTuple):
-    """A counted plan, as a merge copies it. `stopped` is the reason why its command was stopped."""
+    """A counted plan, with what is known of the command that made it.
+
+    `method` is None while the methods of the cases are not known yet. `label` and `digest` are of the source of the
+    cases, `total` is their number, and `stopped` the reason why the command was stopped.
+    """
 
     id: int
     metric: str
-    method: str
+    method: str | None
     fingerprint: str
     judge: str
     planned: int | None
+    source: int
+    label: str
+    digest: str
+    total: int | None
     stopped: str | None
 
+    @property
+    def case_source(self) -> CaseSource:
+        """The source of the cases."""
+        return CaseSource(self.label, self.digest)
 
-class ImportedPlan(NamedTuple):
-    """Verdicts that were imported: their metric, the judge that was stated, and the file, empty if it is not known."""
 
-    metric: str
-    judge: str
-    file: str
+def list_judges(plans: Iterable[CountedPlan]) -> tuple[str, ...]:
+    """List the labels of the judges of counted plans."""
+    return tuple(dict.fromkeys(plan.judge for plan in plans if plan.judge))
+
+
+def list_judges_by_metric(plans: Iterable[CountedPlan]) -> dict[str, tuple[str, ...]]:
+    """List the labels of the judges of counted plans by the names of the metrics."""
+    judges: dict[str, dict[str, None]] = {}
+    for plan in plans:
+        if plan.judge:
+            judges.setdefault(plan.metric, {})[plan.judge] = None
+    return {metric: tuple(labels) for metric, labels in judges.items()}
+
+
+def list_stop_reasons(plans: Iterable[CountedPlan]) -> tuple[str, ...]:
+    """List the reasons why commands with counted plans were stopped."""
+    reasons = {plan.source: plan.stopped for plan in plans if plan.stopped is not None}
+    return tuple(dict.fromkeys(reason for _, reason in sorted(reasons.items())))
+
+
+def count_planned(plans: Iterable[CountedPlan]) -> dict[str, int]:
+    """Count the planned judgements of each metric, stored and missing ones, as far as the number is known."""
+    counts: Counter[str] = Counter()
+    parts: dict[tuple[str, int], list[CountedPlan]] = {}
+    for plan in plans:
+        parts.setdefault((plan.metric, plan.source), []).append(plan)
+    for (metric, _), of_source in parts.items():
+        planned = [plan.planned for plan in of_source if plan.planned is not None]
+        count = sum(planned) if len(planned) == len(of_source) else of_source[0].total
+        if count is not None:
+            counts[metric] += count
+    return dict(counts)
 
 
 def _parse_whole(part: str) -> str:

@@ -32,8 +32,8 @@ from greval.runs.evaluation import evaluate_async
 from greval.runs.judges import choose_judges
 from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
-from greval.runs.store import FILE
-from greval.runs.store.pages import PageReader
+from greval.runs.store import FILE, Store
+from greval.runs.store.pages import list_methods
 from greval.serve.call_limit import FairCallLimit, RequestedSlot
 from greval.serve.jobs.messages import (
     EXIT_UNWRITTEN,
@@ -170,8 +170,8 @@ class RunJob:
         if not (self._folder / FILE).is_file():
             return None
         try:
-            with PageReader.open(self._folder) as pages:
-                return pages.methods()
+            with Store.open(self._folder) as store:
+                return list_methods(store)
         except StoreError:  # an unreadable log is why the run failed, and that is reported already
             return None
 

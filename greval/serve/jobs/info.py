@@ -18,6 +18,7 @@ from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK_FILE
+from greval.runs.store.plans import list_judges, list_stop_reasons
 from greval.serve.ids import build_not_found_error, resolve_folder
 from greval.serve.jobs.queue import (
     ACTIVE,
@@ -140,7 +141,8 @@ def _read_command_line_info(folder: Path) -> RunInfo:
 def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
     """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
     with Store.open(folder) as store:
-        judges, metrics, pending = store.judges(), read_metrics(store), bool(store.stops())
+        plans, metrics = store.plans(), read_metrics(store)
+    judges, pending = list_judges(plans), bool(list_stop_reasons(plans))
     return _LogSummary(judge=", ".join(judges) or None, metrics=tuple(metrics), pending=pending)
 
 

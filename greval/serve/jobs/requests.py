@@ -176,7 +176,7 @@ def update_replayed_job(folder: Path, definitions: Mapping[str, JsonValue]) -> N
 def _count_results(folder: Path) -> dict[str, int]:
     """Count the results of a run by their status, and the failed items of scored ones."""
     with Store.open(folder) as store:
-        outlines = [json.loads(outline) for _, _, _, outline, *_ in store.outlines()]
+        outlines = [json.loads(outline) for (outline,) in store.select(("outline",))]
     statuses = Counter(status for status, *_ in outlines)
     failed = sum(of_item for status, _, failures, _ in outlines if status == "scored" for _, of_item in failures)
     return {

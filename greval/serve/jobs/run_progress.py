@@ -11,7 +11,7 @@ from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
 from greval.records.result import Usage
-from greval.runs.manifest import read_spending
+from greval.runs.manifest import read_spending, read_usage
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.trust.alignment.model_calls import read_writer_spending
@@ -29,7 +29,7 @@ def read_earlier_progress(folder: Path, known: Progress | None) -> Progress:
     if not (folder / FILE).is_file():
         return before
     with Store.open(folder) as store:
-        usage = sum(store.usage().values(), Usage())
+        usage = sum(read_usage(store).values(), Usage())
         cost = read_spending(store, Prices.load()).cost
     return before.model_copy(update={"usage": usage, "cost": cost, "in_flight": 0})
 
@@ -45,9 +45,9 @@ def read_staged_progress(folder: Path, seconds: float) -> Progress:
     found = Progress(usage=Usage(calls=writing.calls), cost=writing.cost, seconds=seconds)
     for log in folder.rglob(FILE):
         with suppress(StoreError), Store.open(log.parent) as store:  # a log that begins, or that the work reports
-            statuses = Counter(json.loads(outline)[0] for _, _, _, outline, *_ in store.outlines())
+            statuses = Counter(json.loads(outline)[0] for (outline,) in store.select(("outline",)))
             spent = RunSpending(cost=found.cost) + RunSpending(cost=read_spending(store, prices).cost)
-            usage = sum(store.usage().values(), found.usage)
+            usage = sum(read_usage(store).values(), found.usage)
             counts = {status: getattr(found, status) + count for status, count in statuses.items()}
             done = found.done + statuses.total()
             found = found.model_copy(update={**counts, "done": done, "usage": usage, "cost": spent.cost})

@@ -13,8 +13,9 @@ from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.records.result import Result
+from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
-from greval.runs.store.pages import CaseLine, PageReader
+from greval.runs.store.pages import CaseLine, find_case, read_call_page, read_case_page, read_result_page
 from greval.serve.ids import Id
 from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import ServeError, describe_errors
@@ -89,8 +90,8 @@ def list_results(  # noqa: PLR0913 - what one may ask for
         value=value,
         tags=((name, of_tag),) if tag else (),
     )
-    with _open_pages(tenant, id) as pages:
-        page = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
+    with _open_run(tenant, id) as store:
+        page = read_result_page(store, wanted, after=decode_row_cursor(cursor), limit=limit)
     return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
 
 
@@ -112,17 +113,17 @@ def list_calls(  # noqa: PLR0913 - what one may ask for
     none.
     """
     wanted = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
-    with _open_pages(tenant, id) as pages:
-        page = pages.calls(wanted, after=decode_row_cursor(cursor), limit=limit)
+    with _open_run(tenant, id) as store:
+        page = read_call_page(store, wanted, after=decode_row_cursor(cursor), limit=limit)
     return CallPage(calls=tuple(page.calls), next=encode_cursor(page.next))
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 409, 422))
 def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> CasePage:  # noqa: A002
     """List the cases of a run page by page, with the outcome of each of their metrics."""
-    with _open_pages(tenant, id) as pages:
-        found = pages.cases(after=decode_row_cursor(cursor), limit=limit)
-    return CasePage(cases=tuple(found.cases), next=encode_cursor(found.next))
+    with _open_run(tenant, id) as store:
+        page = read_case_page(store, after=decode_row_cursor(cursor), limit=limit)
+    return CasePage(cases=tuple(page.cases), next=encode_cursor(page.next))
 
 
 @router.get("/{id}/case", responses=describe_errors(404, 409, 422), response_model=CaseDetail)
@@ -134,15 +135,15 @@ def show_case(
 ) -> Response:
     """Show a case as it was judged, with all of its results."""
     case = read_case(tenant, id, sample_id, method)
-    with _open_pages(tenant, id) as pages:
-        found = pages.results(ResultFilter(sample_id=sample_id, method=method), limit=1000)
-    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
+    with _open_run(tenant, id) as store:
+        page = read_result_page(store, ResultFilter(sample_id=sample_id, method=method), limit=1000)
+    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(page.lines)}]}}')
 
 
 def read_case(tenant: Tenant, given: str, sample_id: str, method: str) -> Case:
     """Return a case of a run as it was judged last, or raise `ServeError` (404)."""
-    with _open_pages(tenant, given) as pages:
-        case = pages.case(sample_id, method)
+    with _open_run(tenant, given) as store:
+        case = find_case(store, sample_id, method)
     if case is None:
         message = f"run {given!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
         raise ServeError("case_not_found", message)
@@ -150,11 +151,11 @@ def read_case(tenant: Tenant, given: str, sample_id: str, method: str) -> Case:
 
 
 @contextmanager
-def _open_pages(tenant: Tenant, given: str) -> Iterator[PageReader]:
+def _open_run(tenant: Tenant, given: str) -> Iterator[Store]:
     """Open a run for reading; errors name the run, not a path of this machine."""
     folder = find_judged_folder(tenant, given)
-    with hide_paths_in_errors(folder), PageReader.open(folder) as pages:
-        yield pages
+    with hide_paths_in_errors(folder), Store.open(folder) as store:
+        yield store
 
 
 def _build_json_response(text: str) -> Response:

@@ -21,7 +21,7 @@ from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_pag
 from greval.report.plots import draw_intervals
 from greval.runs.run_reader import add_texts, check_metric_names, find_directions, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.exports import write_csv
+from greval.runs.store.exports import read_layout, write_csv
 from greval.runs.store.filters import ResultFilter
 from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.run_figures import compare_folders
@@ -52,10 +52,11 @@ def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFil
         path.open("w", encoding="utf-8") as file,
     ):
         check_metric_names(store, wanted.metrics)
-        lines = store.filter_lines(wanted)
+        lines = store.lines(wanted)
         lines = add_texts(store, lines) if texts else lines
         if form == "csv":
-            layout = store.layout().model_copy(update={"texts": texts, "status": wanted.status, "value": wanted.value})
+            shown = {"texts": texts, "status": wanted.status, "value": wanted.value}
+            layout = read_layout(store.fact("metrics")).model_copy(update=shown)
             write_csv(lines, file, layout, escape_formulas=True)
         else:
             file.writelines(f"{line}\n" for line in lines)

@@ -11,6 +11,7 @@ from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.confusion import Choices, compare_choices
 from greval.stats.correlation import NumberPairs, compare_numbers
 from greval.stats.cross_validation import split_folds
@@ -44,7 +45,7 @@ def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) 
     measure = _measure_difference if stored and stored.is_preference else _measure_length
     return {
         (case.id, case.method, item): length
-        for sample_id, method, line in store.placed_lines(metric)
+        for sample_id, method, line in store.select(("sample_id", "method", "row"), ResultFilter(metrics=(metric,)))
         if (wanted := items.get((sample_id, method))) and (case := finder.find_case(Result.model_validate_json(line)))
         for item in wanted
         if (length := measure(case, item)) is not None

@@ -15,7 +15,6 @@ from greval._util.spreadsheet_cells import escape_formula
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.records.result import Result
 from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
 from greval.runs.run_reader import read_known_scales, read_metric
@@ -203,7 +202,7 @@ def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annot
 def _has_verdict(store: Store, annotation: Annotation) -> bool:
     """Return whether a run holds a verdict of the value and the reason that an annotation has."""
     wanted = ResultFilter(sample_id=annotation.sample_id, metrics=(annotation.metric,))
-    results = (Result.model_validate_json(line) for line in store.filter_lines(wanted))
+    results = store.results(wanted)
     return any(
         (judgement.value, judgement.reason, judgement.item) == (annotation.value, annotation.comment, annotation.item)
         for result in results
@@ -226,8 +225,7 @@ def read_label_tags(
     with Store.open(folder) as store, store.snapshot():
         if over := read_metric(store, metric).over:
             raise DataError(f"{metric}: has a verdict for each of the {over}; a column of the cases has one a case")
-        for line in store.lines(metric):
-            result = Result.model_validate_json(line)
+        for result in store.results(ResultFilter(metrics=(metric,))):
             known |= dict.fromkeys(result.tags)
             place = {"sample_id": result.sample_id, "method": result.method, "metric": metric}
             for column in columns:

@@ -14,8 +14,9 @@ from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.records.scale_values import parse_on_scale
-from greval.runs.run_reader import CaseKey, ItemKey
+from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
 from greval.trust.annotations.judged_items import hash_contents
@@ -95,14 +96,16 @@ def match_annotations(
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
-        >>> with Store.create(Path(tempfile.mkdtemp()) / "run") as store:
-        ...     store.append("k", row)
-        ...     match_annotations(store, "tone", [said]).things[0].values
+        >>> from greval.runs.store.writer import StoreWriter
+        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
+        ...     writer.append("k", row)
+        ...     match_annotations(writer.reader, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
     given = [one for one in annotations if one.metric == metric]
     if not all(one.method for one in given):
-        given = fill_in_method(given, {method for _, method, of, *_ in store.scores() if of == metric})
+        methods = store.select(("method",), ResultFilter(metrics=(metric,)))
+        given = fill_in_method(given, {method for (method,) in methods})
     people, united = unite_annotators(given)
     submitted = [one for one in people if one.status == "submitted"]
     keys = dict.fromkeys(get_item_key(one) for one in submitted)
@@ -154,7 +157,7 @@ def _join_with_run(store: Store, metric: str, annotated: Collection[ItemKey], me
     cases = {key[:2] for key in annotated if key not in met}
     known: set[CaseKey] = set()
     judged: list[ItemKey] = []
-    for sample_id, method, line in store.placed_lines(metric) if cases else ():
+    for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))) if cases else ():
         if (sample_id, method) in cases:
             known.add((sample_id, method))
             judgements = from_json(line)["outcome"].get("judgements", ())

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from greval.records.case import Tags
-from greval.runs.run_reader import CaseKey
+from greval.runs.run_reader import LINE_COLUMNS, CaseKey
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 
 
 class CaseVerdicts(NamedTuple):
@@ -31,7 +32,7 @@ class CaseVerdicts(NamedTuple):
 
 def iterate_verdicts(store: Store, metric: str, cases: Collection[CaseKey] | None = None) -> Iterator[CaseVerdicts]:
     """Yield the verdicts of a metric on each case, in the order in which they were stored; `cases` limits them."""
-    for sample_id, method, line in store.placed_lines(metric):
+    for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))):
         if cases is not None and (sample_id, method) not in cases:  # most rows have no annotation and need no parsing
             continue
         row = from_json(line)  # it was validated when it was written

@@ -12,6 +12,7 @@ from greval.errors import DataError
 from greval.records.scale import find_direction
 from greval.runs.score_columns import JudgedColumns, read_judged_columns
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
@@ -139,7 +140,8 @@ def _compute_estimate(
         people = fill_in_method(people, found.methods)
         contents = hash_judged_contents(store, metric, people)
         is_whole = all(get_item_key(one) in found.places for one in people)
-        cases = [] if is_whole else [(row[0], row[1], None) for row in store.scores() if row[2] == metric]
+        places = store.select(("sample_id", "method"), ResultFilter(metrics=(metric,)))
+        cases = [] if is_whole else [(sample_id, method, None) for sample_id, method in places]
     labels = build_labels(people, found, contents, cases)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
         near = labels.join.near

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 from greval._util.arguments import resolve_run_folder
 from greval._util.spreadsheet_cells import escape_formula
 from greval.errors import DataError, MissingExtraError
-from greval.records.result import Result
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseFinder, CaseTexts, read_metric, read_metrics, read_texts
@@ -137,7 +136,7 @@ def _find_metric(store: Store, name: str | None) -> StoredMetric:
 
 def _iterate_rows(store: Store, stored: StoredMetric, wanted: ResultFilter) -> Iterator[SheetRow]:
     """Yield the row of each judged item, in an order that does not depend on the data."""
-    results = [Result.model_validate_json(line) for line in store.filter_lines(wanted)]
+    results = [*store.results(wanted)]
     seen = {} if stored.judged is None else {one.place: one for one in read_judged_items(store, stored.judged)}
     finder = CaseFinder(store)
     texts = {(one.sample_id, one.method): read_texts(finder.find_case(one), stored.over) for one in results}

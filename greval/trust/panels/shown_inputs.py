@@ -10,8 +10,9 @@ from typing import NamedTuple
 from greval.records.metric_input import hash_json, select_metric_input
 from greval.records.result import Result
 from greval.records.stored_metric import StoredMetric
-from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey
+from greval.runs.run_reader import LINE_COLUMNS, CaseFinder, CaseKey, ItemKey, read_case_places
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 
 StoredRun = tuple[Path, StoredMetric]
 """The folder of a run, and the definition of the panel's metric in it."""
@@ -57,7 +58,7 @@ def find_differing_cases(runs: Sequence[StoredRun], items: Iterable[ItemKey]) ->
 def _list_stored_cases(folder: Path) -> Iterator[tuple[CaseKey, int]]:
     """Yield each stored version of a case with its key; equal cases have equal keys."""
     with Store.open(folder) as store, store.snapshot():
-        for (_, sample_id, method), (key, _) in zip(store.case_places(), store.case_versions(), strict=True):
+        for (_, sample_id, method), (key,) in zip(read_case_places(store), store.select_cases(("key",)), strict=True):
             yield (sample_id, method), key
 
 
@@ -70,7 +71,7 @@ def _hash_shown(folder: Path, metric: StoredMetric, cases: Collection[CaseKey]) 
     definition = metric.judged or metric.describe()
     with Store.open(folder) as store, store.snapshot():
         finder = CaseFinder(store, cases)
-        for sample_id, method, line in store.placed_lines(metric.name):
+        for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric.name,))):
             if (sample_id, method) not in cases:
                 continue
             case = finder.find_case(Result.model_validate_json(line))

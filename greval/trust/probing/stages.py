@@ -17,7 +17,7 @@ from greval.records.metric import Metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import is_probe, sum_spending
-from greval.runs.options import CallOptions, EvaluateOptions, OnProgress, get_prices
+from greval.runs.options import CallOptions, EvaluateOptions, OnProgress, get_prices, select_evaluate_options
 from greval.runs.store import FILE, Store
 from greval.trust.probing.plan import VerdictKey
 
@@ -108,20 +108,9 @@ class ProbeStages:
 
     def _build_options(self, stage: str, total: int, part: str) -> EvaluateOptions:
         """Build the options of the next run. Its caps are what the other stages left."""
-        given = self.options
-        options: EvaluateOptions = {
-            "total": total,
-            "part": part,
-            "probe": True,
-            "concurrency": given.get("concurrency"),
-            "gate": given.get("gate"),
-            "meter": given.get("meter"),
-            "prices": given.get("prices"),
-            "retry_failed": given.get("retry_failed", True),
-            "on_progress": given.get("on_progress"),
-            "on_result": given.get("on_result"),
-        }
-        calls, cost = given.get("max_calls"), given.get("max_cost")
+        # repeats are stages of a probe
+        options = select_evaluate_options(self.options, total=total, part=part, probe=True, repeats=1)
+        calls, cost = self.options.get("max_calls"), self.options.get("max_cost")
         if calls is not None or cost is not None:
             others = self._sum_spending(without=stage)
             options["max_calls"] = None if calls is None else max(calls - others.calls, 0)

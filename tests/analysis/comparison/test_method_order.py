@@ -18,7 +18,7 @@ from greval.report.case_grid import build_case_grid
 from greval.report.finding_plots import plot_comparison
 from greval.report.html.comparison_page import build_comparison_page
 from greval.runs.store import Store
-from greval.runs.store.pages import PageReader
+from greval.runs.store.pages import list_methods
 
 METHODS = ["basic", "local", "walk"]
 PAIRS = [("local", "basic"), ("walk", "basic"), ("walk", "local")]
@@ -45,8 +45,8 @@ def test_every_entry_point_has_one_order(tmp_path, order):
     assert sorted(captions, key=page.index) == captions
     (axis,) = plot_comparison(comparisons["SDK"])
     assert [point.label for point in axis.points] == [f"{method} less {baseline}" for method, baseline in PAIRS]
-    with Store.open(run) as store, PageReader.open(run) as pages:
-        assert [*pages.methods()] == [*build_case_grid(store).methods] == METHODS
+    with Store.open(run) as store:
+        assert [*list_methods(store)] == [*build_case_grid(store).methods] == METHODS
         assert [one.group for one in build_report(store).summaries] == METHODS
         (check,) = check_gate(store, ["right < 0"])
     assert [text.partition(":")[0] for text in check.told] == METHODS

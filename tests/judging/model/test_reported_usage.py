@@ -16,7 +16,7 @@ from greval.judging.model.reported_usage import ReportedUsage, estimate_unreport
 from greval.judging.model.reported_usage import read_reported_usage as read
 from greval.records.result import Usage
 from greval.report.console import describe_estimates
-from greval.runs.manifest import read_spending
+from greval.runs.manifest import read_spending, read_usage
 from greval.runs.store import Store
 
 PRICE = Price(input=2, cached_input=0.5, output=10)
@@ -273,7 +273,7 @@ def test_a_cap_counts_an_estimate(fault_server, tmp_path, usage):
     assert 0 < judged.progress.cost <= 0.01
     with Store.open(tmp_path) as store:
         assert read_spending(store).estimated == fault_server.calls
-        assert {usage.output_tokens for usage in store.usage().values()} == {None}
+        assert {usage.output_tokens for usage in read_usage(store).values()} == {None}
         told = [*describe_estimates(build_report(store))]
     unreported = f"the tokens of {fault_server.calls} calls, which are missing from this figure"
     assert told == [f"cost: the provider did not report {unreported}"]
@@ -284,4 +284,4 @@ def test_a_stated_cost_is_counted(fault_server, tmp_path):
     judged = run(fault_server, tmp_path, {**WITH_THOUGHTS, "cost": 0.04}, max_cost=0.1)
     assert (judged.stopped, fault_server.calls) == (True, 2)
     with Store.open(tmp_path) as store:
-        assert [usage.cost for usage in store.usage().values()] == [pytest.approx(0.08)]
+        assert [usage.cost for usage in read_usage(store).values()] == [pytest.approx(0.08)]

@@ -28,6 +28,9 @@ from greval.errors import DataError, DefinitionError, StoreError
 from greval.metrics import build_scale_metric
 from greval.records.scale import OffScaleError
 from greval.records.scale_values import is_missing_value, parse_on_scale
+from greval.runs.merging import read_rows
+from greval.runs.run_summary import count_others
+from greval.runs.store.plans import list_judges
 from greval.testing import ScriptedJudge
 
 QUALITY = build_scale_metric("quality", "0..3")
@@ -128,7 +131,7 @@ def test_importing_again_changes_nothing(tmp_path):
     run = import_verdicts(path, [QUALITY], out=tmp_path / "run")
     assert (run.progress.done, run.progress.kept) == (3, 3)
     with Store.open(run.folder) as store:
-        assert len([*store.rows()]) == 3
+        assert len([*read_rows(store)]) == 3
     path.write_text("id,value\nq1,3\nq2,0\n")
     run = import_verdicts(path, [QUALITY], out=tmp_path / "run")
     assert (run.progress.done, run.progress.kept) == (2, 1)
@@ -141,9 +144,9 @@ def test_another_judge_replaces_the_verdicts_of_a_folder(tmp_path):
     import_verdicts(rows_of(3, "walk", lambda n: 0), [CORRECTNESS], out=first.folder, judge="b")
     import_verdicts(rows_of(2, "flat", lambda n: 1), [CORRECTNESS], out=first.folder, judge="b")
     with Store.open(first.folder) as store:
-        assert store.judges() == ("imported:b",)
+        assert list_judges(store.plans()) == ("imported:b",)
         assert sorted((one.method, one.value) for one in store.results()) == [("flat", 1)] * 2 + [("walk", 0)] * 3
-        assert store.count_others() == 1
+        assert count_others(store) == 1
 
 
 def test_one_file_may_hold_several_metrics_in_columns_or_rows(tmp_path):

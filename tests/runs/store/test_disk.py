@@ -14,6 +14,7 @@ from tone_metrics import TONE, by_metric, cases
 from greval import Store, evaluate
 from greval.errors import StoreError
 from greval.records import Usage
+from greval.runs.manifest import read_usage
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
@@ -29,7 +30,8 @@ from greval.testing import ScriptedJudge
 
 KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_COST}
 WRITER = (
-    "import sys; from greval import Store; run = Store.create(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    "import sys; from greval.runs.store.writer import StoreWriter; run = StoreWriter.create(sys.argv[1]); "
+    "print('held', flush=True); sys.stdin.read()"
 )
 
 
@@ -105,7 +107,7 @@ class TestTables:
         assert ([*map(len, tables)], len(judge.calls)) == ([1, 1], 4)
         assert [call.usage.input_tokens for call in run.calls()] == [100] * 4
         with Store.open(tmp_path) as store:
-            assert [*store.usage().values()] == [Usage(calls=4, input_tokens=400, output_tokens=80)]
+            assert [*read_usage(store).values()] == [Usage(calls=4, input_tokens=400, output_tokens=80)]
 
     @given(st.integers(1, 2**31 - 1).filter(lambda version: version not in KNOWN_VERSIONS))
     def test_tables_of_another_version_are_refused(self, tmp_path_factory, version):

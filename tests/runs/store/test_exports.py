@@ -81,8 +81,8 @@ def tables(folder):
     with Store.open(folder) as store:
         frame = store.frame()
         text = io.StringIO(newline="")
-        write_csv(store.lines(), text, store.layout())
-        write_parquet(store.lines(), folder / "out.parquet", store.layout())
+        write_csv(store.lines(), text, read_layout(store.fact("metrics")))
+        write_parquet(store.lines(), folder / "out.parquet", read_layout(store.fact("metrics")))
     text.seek(0)
     return {"frame": frame, "csv": pd.read_csv(text), "parquet": pd.read_parquet(folder / "out.parquet")}
 

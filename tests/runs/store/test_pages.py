@@ -5,17 +5,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.errors import StoreError
 from greval.records.case import Case, sort_methods
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module
 from greval.runs.store.filters import ResultFilter
-from greval.runs.store.pages import PageReader
+from greval.runs.store.pages import find_case, list_methods, read_case_page, read_result_page
+from greval.runs.store.writer import StoreWriter
 
 NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {
@@ -29,7 +28,7 @@ ROWS = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["tone", "right"]), st.s
 def folder_of(rows, reason="r"):
     """Write rows, of which later ones take the place of earlier ones of their names."""
     folder = Path(tempfile.mkdtemp()) / "run"
-    with Store.create(folder) as store:
+    with StoreWriter.create(folder) as writer:
         for n, (sample_id, method, metric, status) in enumerate(rows):
             result = Result(
                 sample_id=sample_id,
@@ -42,15 +41,15 @@ def folder_of(rows, reason="r"):
                 tags={"kind": method, 'a"b': sample_id},
             )
             case = Case(id=sample_id, method=method, question=f"What of {sample_id}?", answer=method)
-            store.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
+            writer.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
     return folder
 
 
-def read(pages, limit, **wanted):
+def read(store, limit, **wanted):
     """Read all pages."""
     lines, after = [], 0
     while after is not None:
-        page = pages.results(ResultFilter(**wanted), after=after, limit=limit)
+        page = read_result_page(store, ResultFilter(**wanted), after=after, limit=limit)
         assert len(page.lines) <= limit
         lines, after = [*lines, *page.lines], page.next
     return lines
@@ -60,9 +59,9 @@ def read(pages, limit, **wanted):
 def test_pages_hold_what_the_log_holds(rows, limit):
     """Pages of any size hold the newest row of each of its names once, in the log's order."""
     folder = folder_of(rows)
-    with Store.open(folder) as store, PageReader.open(folder) as pages:
-        assert read(pages, limit) == [*store.lines()]
-        assert pages.methods() == sort_methods(method for _, method, _, _ in rows)
+    with Store.open(folder) as store:
+        assert read(store, limit) == [*store.lines()]
+        assert list_methods(store) == sort_methods(method for _, method, _, _ in rows)
 
 
 @given(ROWS, NAMES, st.sampled_from([*OUTCOMES]), st.sampled_from(["Yes", "No", "Perhaps"]))
@@ -77,46 +76,40 @@ def test_filters_give_what_fits(rows, name, status, value):
         "value": (value, lambda one: value in {judgement.value for judgement in one.judgements}),
         "tags": ((('a"b', name),), lambda one: one.tags['a"b'] == name),
     }
-    with Store.open(folder) as store, PageReader.open(folder) as pages:
+    with Store.open(folder) as store:
         results = [*store.results()]
         for chosen in (*([one] for one in fits), [*fits]):
             expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
-            found = read(pages, 3, **{name: fits[name][0] for name in chosen})
+            found = read(store, 3, **{name: fits[name][0] for name in chosen})
             assert [Result.model_validate_json(line) for line in found] == expected
-            assert [*store.filter_lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
+            assert [*store.lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
 
 
 @given(ROWS, st.integers(1, 5))
 def test_each_case_comes_once(rows, limit):
     """Pages of cases hold each case once with how its metrics ended, also where it was judged several times."""
     folder = folder_of(rows)
-    with Store.open(folder) as store, PageReader.open(folder) as pages:
+    with Store.open(folder) as store:
         statuses = {}
         for one in store.results():
             statuses.setdefault((one.sample_id, one.method), {})[one.metric] = one.outcome.status
         found, after = [], 0
         while after is not None:
-            page = pages.cases(after=after, limit=limit)
+            page = read_case_page(store, after=after, limit=limit)
             found, after = [*found, *page.cases], page.next
         assert {(one.sample_id, one.method): one.statuses for one in found} == statuses
         assert len(found) == len(statuses)
         assert all(one.question == f"What of {one.sample_id}?" for one in found)
         for sample_id, method in statuses:
-            case = pages.case(sample_id, method)
+            case = find_case(store, sample_id, method)
             assert (case.id, case.method, case.answer) == (sample_id, method, method)
-        assert pages.case("nobody", "") is None
+        assert find_case(store, "nobody", "") is None
 
 
 def test_a_page_of_long_rows_is_short():
     """Rows that together would fill the memory are spread over more pages, and none is lost."""
     long = "x" * (module.MAX_PAGE_CHARACTERS // 4)
     folder = folder_of([(f"q{n}", "", "tone", "skipped") for n in range(11)], reason=long)
-    with PageReader.open(folder) as pages:
-        assert len(pages.results(limit=100).lines) == 4
-        assert len(read(pages, 100)) == 11
-
-
-def test_a_folder_that_is_no_run(tmp_path):
-    """A folder without a log is told."""
-    with pytest.raises(StoreError, match="no run is there"):
-        PageReader.open(tmp_path)
+    with Store.open(folder) as store:
+        assert len(read_result_page(store, limit=100).lines) == 4
+        assert len(read(store, 100)) == 11

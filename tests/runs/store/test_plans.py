@@ -20,7 +20,7 @@ from greval.analysis.summary import build_report
 from greval.records.metric import CategoricalMetric
 from greval.runs.batch import collect, read_status, submit
 from greval.runs.merging import merge_runs
-from greval.runs.store.pages import PageReader
+from greval.runs.store.pages import find_case, read_case_page, read_result_page
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -152,10 +152,9 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
     with Store.open("runs/x") as store:
         assert [*store.frame()["sample_id"]] == ["q1", "q2"]
         assert [case.id for case in store.cases()] == ["q1", "q2"]
-    with PageReader.open(Path("runs/x")) as pages:
-        assert [one.sample_id for one in pages.cases().cases] == ["q1", "q2"]
-        assert len(pages.results().lines) == 2
-        assert pages.case("q3", "") is None
+        assert [one.sample_id for one in read_case_page(store).cases] == ["q1", "q2"]
+        assert len(read_result_page(store).lines) == 2
+        assert find_case(store, "q3", "") is None
 
 
 def test_two_files_of_one_name_have_two_default_folders(greval, judge):

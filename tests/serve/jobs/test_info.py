@@ -12,7 +12,7 @@ from served_runs import YES, all_results, rows, serving, slow, started, uploaded
 
 import greval
 from greval.runs.progress import Progress
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.serve.jobs.info import POLL_SECONDS, RunWatch, stream_events
 from greval.serve.jobs.queue import JobSpec, JobState, RunInfo, RunRequest, write_job_spec, write_job_state
 from greval.serve.problems import ServeError
@@ -103,7 +103,7 @@ def test_runs_of_the_command_line_are_there_too(client, runs):
     assert len(all_results(client, "mine")) == 2
     assert client.get("/v1/runs/mine/report").json()["summaries"][0]["scored"] == 2
     assert {client.post(f"/v1/runs/mine/{action}").status_code for action in ("cancel", "resume")} == {409}
-    with Store.create(runs / "cut"):
+    with StoreWriter.create(runs / "cut"):
         assert client.get("/v1/runs/cut").json()["status"] == "running"
         assert client.delete("/v1/runs/cut").status_code == 409
     assert client.delete("/v1/runs/cut").status_code == 204

@@ -8,6 +8,7 @@ from served_runs import all_results, ended, get_json, rows, serving, slow, start
 
 from greval import load_metric
 from greval.runs.evaluation import evaluate
+from greval.runs.run_summary import count_others
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -62,7 +63,7 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
     assert ended(client, run)["status"] == "finished"
     assert (read_scores(client, run), len(judge.calls)) == ({0.75}, calls)
     with Store.open(tmp_path / "runs" / run) as store:
-        assert store.count_others() == 0
+        assert count_others(store) == 0
 
 
 @pytest.mark.nightly

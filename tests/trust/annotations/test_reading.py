@@ -13,7 +13,7 @@ from greval.errors import DataError
 from greval.records.metric_input import hash_json
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
-from greval.runs.store.exports import build_frame, write_csv
+from greval.runs.store.exports import read_layout, write_csv
 from greval.trust.annotations.reading import STATUS_UNKNOWN, read_annotations
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
@@ -162,7 +162,7 @@ def export(run, columns, *, texts=True):
     file = io.StringIO()
     with Store.open(run) as store:
         lines = [*store.lines()]
-        write_csv(add_texts(store, lines), file, store.layout().model_copy(update={"texts": texts}))
+        write_csv(add_texts(store, lines), file, read_layout(store.fact("metrics")).model_copy(update={"texts": texts}))
     rows = [*csv.reader(io.StringIO(file.getvalue()))]
     return [
         [*rows[0], *columns],
@@ -217,7 +217,7 @@ def test_labels_are_what_people_added_to_results(run, tmp_path, delimiter, mark,
 def test_a_frame_of_results_with_a_column_of_labels(run, tmp_path):
     """The frame of a run, saved by pandas with its index, is read in the same way, and so are JSON lines."""
     with Store.open(run) as store:
-        frame = build_frame(store.lines(), store.layout())
+        frame = store.frame()
         rows = [{**json.loads(line), "label": human(n)} for n, line in enumerate(store.lines())]
     frame["label"] = [1.0, 0.0, None, 1.0]
     frame.to_csv(tmp_path / "ana.csv")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greval.errors import StoreError
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.trust.argilla.ledger import lock_run
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
@@ -16,7 +16,7 @@ NOWHERE = {"url": "http://127.0.0.1:9", "key": "k"}
 def test_one_push_or_pull_at_a_time(tmp_path):
     """While one is under way another of the same run is refused, before any server is spoken with."""
     run = tmp_path / "run"
-    with Store.create(run):
+    with StoreWriter.create(run):
         pass
     with lock_run(run):
         for call in (

@@ -17,7 +17,7 @@ from greval import ComputedMetric, Judgement, ValueScale, evaluate, load_metric
 from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import keep_annotations, read_annotations
@@ -229,9 +229,9 @@ def test_what_is_no_panel_is_refused(tmp_path):
             panel(folders, "graded")
     with pytest.raises(DataError, match="no metric 'gradd' is there; did you mean graded"):
         panel([one, two], "gradd")
-    with Store.create(two) as store:
+    with StoreWriter.create(two) as writer:
         other = METRICS["right"].model_dump(mode="json") | {"name": "graded"}
-        store.put_fact("metrics", [other])
+        writer.put_fact("metrics", [other])
     with pytest.raises(DataError, match="has another scale than in"):
         panel([one, two], "graded")
     with pytest.raises(DataError, match="a number between 0 and 1"):

@@ -17,6 +17,7 @@ from greval import evaluate
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.runs.store import Store
+from greval.runs.store.plans import count_planned
 from greval.trust.probing.api import probe
 from greval.trust.probing.stages import ProbeStages
 
@@ -47,7 +48,7 @@ def test_the_run_can_be_read(tmp_path):
     probe_world(RIGHT, None, tmp_path, mutants=1)
     with Store.open(tmp_path / "run") as store:
         rows = [*store.results()]
-        assert store.count_planned() == {"right": len(rows)}
+        assert count_planned(store.plans()) == {"right": len(rows)}
     assert Counter(row.tags["probe"] for row in rows) == {
         **dict.fromkeys(("unchanged", "other", "contradicted", "padded", "empty", "injected"), 3)
     }

@@ -13,7 +13,7 @@ from greval import Case, CategoricalMetric, evaluate
 from greval.errors import ArgillaError, DataError
 from greval.records.annotation import Annotation
 from greval.records.metric import build_metric
-from greval.runs.store import Store
+from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.argilla.form import JUDGE_FIELD
@@ -290,5 +290,5 @@ async def test_asynchronous_code_calls_them_in_threads(owner, tmp_path):
 def test_a_run_that_is_written_can_be_pushed(owner, tmp_path):
     """Pushing reads: it waits for no run and holds up none."""
     run = judged(tmp_path / "run", TONE, 2)
-    with Store.create(run):
+    with StoreWriter.create(run):
         assert push_to_argilla(run, "tone", dataset="d", workspace=owner.workspace).added == 2

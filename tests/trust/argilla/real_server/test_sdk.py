@@ -26,6 +26,7 @@ from greval.cli.argilla import app as command  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
+from greval.runs.store.filters import ResultFilter  # noqa: E402
 from greval.testing import ScriptedJudge  # noqa: E402  # noqa: E402
 from greval.trust import keep_annotations  # noqa: E402  # noqa: E402
 from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
@@ -98,7 +99,7 @@ def verdicts(run, metric):
 
 def read_values(store, metric):
     """Yield the keys and values of a metric's results."""
-    for line in store.lines(metric):
+    for line in store.lines(ResultFilter(metrics=(metric,))):
         result = Result.model_validate_json(line)
         yield (result.sample_id, result.method), result.judgements[0].value
 

@@ -26,10 +26,11 @@ from greval.judging.model.call_record import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval.runs.merging import read_rows
 from greval.runs.store import FILE, Store
 from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
-from greval.runs.store.log import MAX_GROUP_ROWS
 from greval.runs.store.plans import PlannedVersion
+from greval.runs.store.writer import MAX_GROUP_ROWS, StoreWriter
 
 
 def row(sample="q1", value=1, **more):
@@ -40,12 +41,12 @@ def row(sample="q1", value=1, **more):
 def test_rows_read_back_as_they_were_written(tmp_path):
     """A result is read back equal, by key and in order."""
     rows = [row("q1"), row("q2", outcome=Skipped(reason="no answer")), row("q3", tags={"język": "polski"})]
-    with Store.create(tmp_path / "run") as store:
+    with StoreWriter.create(tmp_path / "run") as writer:
         for number, result in enumerate(rows):
-            store.append(f"k{number}", result)
-        assert store.get("k2", ("q3", "", "m")) == rows[2]
-        assert store.get("k1", ("q3", "", "m")) is None
-        assert store.get("k2", ("nobody", "", "m")) is None
+            writer.append(f"k{number}", result)
+        assert writer.get("k2", ("q3", "", "m")) == rows[2]
+        assert writer.get("k1", ("q3", "", "m")) is None
+        assert writer.get("k2", ("nobody", "", "m")) is None
     with Store.open(tmp_path / "run") as store:
         assert [*store.results()] == rows
         assert [json.loads(line)["sample_id"] for line in store.lines()] == ["q1", "q2", "q3"]
@@ -54,71 +55,58 @@ def test_rows_read_back_as_they_were_written(tmp_path):
 def test_the_newest_row_counts_and_the_older_one_stays(tmp_path):
     """A second row of the same sample, method, metric and repeat takes its place; the log keeps both."""
     failed = row(outcome=Failed(error=Failure(kind="timeout", message="late")))
-    with Store.create(tmp_path) as store:
-        store.append("old", failed)
-        store.append("new", row(value=0))
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("old", failed)
+        writer.append("new", row(value=0))
     with Store.open(tmp_path) as store:
         assert [result.judgements[0].value for result in store.results()] == [0]
-        assert store.get("old", ("q1", "", "m")) is None
-        assert next(store.rows()).result == failed
+        assert store.index.get("old", ("q1", "", "m")) is None
+        assert next(read_rows(store)).result == failed
 
 
 def test_methods_and_repeats_are_rows_of_their_own(tmp_path):
     """Two methods on one sample, and two repeats, do not take each other's place."""
-    with Store.create(tmp_path) as store:
+    with StoreWriter.create(tmp_path) as writer:
         for number, result in enumerate([row(method="a"), row(method="b"), row(method="b", repeat=1)]):
-            store.append(str(number), result)
-        assert len([*store.results()]) == 3
+            writer.append(str(number), result)
+        assert len([*writer.reader.results()]) == 3
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path):
     """A second writer is told who is in the way and what to do; a reader is let in."""
-    with Store.create(tmp_path) as store:
-        store.append("k", row())
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("k", row())
         with pytest.raises(StoreError, match="another run writes to this folder"):
-            Store.create(tmp_path)
+            StoreWriter.create(tmp_path)
         with Store.open(tmp_path) as reader:
             assert len([*reader.results()]) == 1
-    Store.create(tmp_path).close()
-
-
-def test_no_run_is_told_with_the_command_that_makes_one(tmp_path):
-    """Opening a folder that is no run says how to make one."""
-    with pytest.raises(StoreError, match="greval evaluate"):
-        Store.open(tmp_path)
+    StoreWriter.create(tmp_path).close()
 
 
 def test_a_file_in_the_way_is_told(tmp_path):
     """A run folder that is a file is refused with its name."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="file: cannot be used as a run folder"):
-        Store.create(tmp_path / "file")
-
-
-def test_a_file_that_is_no_database_is_told(tmp_path):
-    """A file of another kind under the log's name is an error of ours, not SQLite's traceback."""
-    (tmp_path / FILE).write_text("no database" * 1000)
-    with pytest.raises(StoreError, match="is it a run folder"):
-        Store.open(tmp_path)
+        StoreWriter.create(tmp_path / "file")
 
 
 def test_cases_are_kept_once(tmp_path):
     """What was judged is kept beside the results, once for each content."""
     case = Case(id="q1", question="Who?", chunks=["Ada."])
-    with Store.create(tmp_path) as store:
-        store.append("a", row(), case=case.model_dump_json())
-        store.append("b", row("q2"), case=case.model_dump_json())
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("a", row(), case=case.model_dump_json())
+        writer.append("b", row("q2"), case=case.model_dump_json())
     with Store.open(tmp_path) as store:
         assert [*store.cases()] == [case]
 
 
 def test_facts_are_replaced(tmp_path):
     """A fact about the run is the newest one told; what was not told is None."""
-    with Store.create(tmp_path) as store:
-        store.put_fact("planned", {"m": 1})
-        store.put_fact("planned", {"m": 2})
-        assert store.fact("planned") == {"m": 2}
-        assert store.fact("nothing") is None
+    with StoreWriter.create(tmp_path) as writer:
+        writer.put_fact("planned", {"m": 1})
+        writer.put_fact("planned", {"m": 2})
+        assert writer.reader.fact("planned") == {"m": 2}
+        assert writer.reader.fact("nothing") is None
 
 
 def test_the_frame_has_a_row_for_each_judgement_failure_and_skip(tmp_path):
@@ -127,10 +115,10 @@ def test_the_frame_has_a_row_for_each_judgement_failure_and_skip(tmp_path):
         judgements=(Judgement(value="Yes", reason="r", item="c1", number=1.0),),
         failures=(Failure(kind="missing_item", message="none", item="c2"),),
     )
-    with Store.create(tmp_path) as store:
-        store.append("1", row(outcome=part))
-        store.append("2", row("q2", outcome=Skipped(reason="no answer")))
-        frame = store.frame()
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("1", row(outcome=part))
+        writer.append("2", row("q2", outcome=Skipped(reason="no answer")))
+        frame = writer.reader.frame()
     assert [*frame.columns] == [*COLUMNS]
     assert [*frame["status"]] == ["scored", "failed", "skipped"]
     assert frame["value"].isna().tolist() == [False, True, True]
@@ -179,12 +167,12 @@ WRITER = """
     import sys
     from pathlib import Path
     from greval.records.result import Judgement, Result, Scored
-    from greval.runs.store import Store
-    store = Store.create(Path(sys.argv[1]))
+    from greval.runs.store.writer import StoreWriter
+    writer = StoreWriter.create(Path(sys.argv[1]))
     for number in range(100000):
         outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
-        store.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                         tier="schema", outcome=outcome))
+        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
+                                          tier="schema", outcome=outcome))
         print(number, flush=True)
 """
 
@@ -201,53 +189,41 @@ def test_kill_9_loses_no_row_that_was_written(tmp_path):
     told = max([told, *(int(line) for line in writer.stdout if line.strip().isdigit())])
     writer.wait()
     writer.stdout.close()
-    with Store.create(tmp_path) as store:
-        assert len([*store.results()]) >= told + 1
-        assert store.get(str(told), (str(told), "", "m")) is not None
+    with StoreWriter.create(tmp_path) as writer:
+        assert len([*writer.reader.results()]) >= told + 1
+        assert writer.get(str(told), (str(told), "", "m")) is not None
 
 
 def test_the_same_content_is_found_whoever_was_judged(tmp_path):
     """The newest finished result of a content is given, before and after the folder is opened again."""
     failed = row("q3", outcome=Failed(error=Failure(kind="timeout", message="late")))
-    with Store.create(tmp_path) as store:
-        store.append("a", row("q1"), content="c")
-        store.append("b", row("q2"), content="c")
-        store.append("d", failed, content="c")
-        store.append("e", failed, content="f")
-        store.append("g", row("q4"))
-        assert store.same("c") == row("q2")
-    for way in (Store.open, Store.create):
-        with way(tmp_path) as store:
-            assert store.same("c") == row("q2")
-            assert [store.same("f"), store.same("nobody"), store.same("")] == [None, None, None]
-            assert store.get("e", ("q3", "", "m")) == failed
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("a", row("q1"), content="c")
+        writer.append("b", row("q2"), content="c")
+        writer.append("d", failed, content="c")
+        writer.append("e", failed, content="f")
+        writer.append("g", row("q4"))
+        assert writer.same("c") == row("q2")
+    with Store.open(tmp_path) as store, StoreWriter.create(tmp_path) as writer:
+        for index in (store.index, writer):
+            assert index.same("c") == row("q2")
+            assert [index.same("f"), index.same("nobody"), index.same("")] == [None, None, None]
+            assert index.get("e", ("q3", "", "m")) == failed
 
 
 def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
     """A resumed run's row replaces that of the run before it."""
     for value in range(3):
-        with Store.create(tmp_path) as store:
-            store.append(f"k{value}", row(value=value))
-            assert [result.judgements[0].value for result in store.results()] == [value]
-
-
-def test_a_run_is_read_as_it_was_at_one_moment(tmp_path):
-    """What is written while a report reads is not in it."""
-    with Store.create(tmp_path) as store:
-        store.append("a", row("q1"))
-        with Store.open(tmp_path) as reader:
-            with reader.snapshot():
-                assert len([*reader.results()]) == 1
-                store.append("b", row("q2"))
-                assert len([*reader.results()]) == 1
-            assert len([*reader.results()]) == 2
+        with StoreWriter.create(tmp_path) as writer:
+            writer.append(f"k{value}", row(value=value))
+            assert [result.judgements[0].value for result in writer.reader.results()] == [value]
 
 
 def test_tables_of_another_version_are_told(tmp_path):
     """A folder with another layout is neither read nor changed, and the message says what to do."""
     with closing(sqlite3.connect(tmp_path / FILE)) as other:
         other.executescript("CREATE TABLE results (key TEXT); INSERT INTO results VALUES ('old')")
-    for way in (Store.open, Store.create):
+    for way in (Store.open, StoreWriter.create):
         with pytest.raises(StoreError, match=r"another version of greval .* choose another folder with -o"):
             way(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as other:
@@ -257,24 +233,23 @@ def test_tables_of_another_version_are_told(tmp_path):
 def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_path):
     """Flushing beside appends breaks neither, and is harmless after the end."""
     done = threading.Event()
-    with Store.create(tmp_path) as store, ThreadPoolExecutor(1) as beside:
+    with StoreWriter.create(tmp_path) as writer, ThreadPoolExecutor(1) as beside:
 
         def flush():
             flushes = 0
             while not done.is_set() or not flushes:
-                store.flush()
+                writer.flush()
                 flushes += 1
             return flushes
 
         flushing = beside.submit(flush)
         for number in range(500):
-            store.append(str(number), row(str(number)))
+            writer.append(str(number), row(str(number)))
         done.set()
         assert flushing.result() > 0
-    store.flush()
+    writer.flush()
     with Store.open(tmp_path) as store:
         assert len([*store.results()]) == 500
-        store.flush()
 
 
 FILLER = """
@@ -282,14 +257,14 @@ FILLER = """
     from pathlib import Path
     from greval.errors import StoreError
     from greval.records.result import Result, Skipped
-    from greval.runs.store import Store
+    from greval.runs.store.writer import StoreWriter
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 
     def append(number):
-        store.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                         tier="schema", outcome=Skipped(reason="x" * 2000)))
+        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
+                                          tier="schema", outcome=Skipped(reason="x" * 2000)))
 
-    store = Store.create(Path(sys.argv[1]))
+    writer = StoreWriter.create(Path(sys.argv[1]))
     try:
         for number in range(10_000):
             append(number)
@@ -298,7 +273,7 @@ FILLER = """
     print(number)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     append(number)
-    store.close()
+    writer.close()
 """
 
 
@@ -308,9 +283,9 @@ def test_a_limit_on_the_file_is_told_and_the_same_log_goes_on_when_it_is_lifted(
     told, written = subprocess.run(filler, capture_output=True, text=True, check=True).stdout.splitlines()
     assert "free some space and run the same command again (what was written before stays)" in told
     assert int(written) > 10
-    with Store.create(tmp_path) as store:
-        assert [result.sample_id for result in store.results()] == [str(n) for n in range(int(written) + 1)]
-        assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with StoreWriter.create(tmp_path) as writer:
+        assert [result.sample_id for result in writer.reader.results()] == [str(n) for n in range(int(written) + 1)]
+        assert writer._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def list_written(folder):
@@ -322,24 +297,24 @@ def list_written(folder):
 @pytest.mark.parametrize("end", ["commit", "judged result", "calls", "entry"])
 def test_computed_results_are_written_together_and_no_later_than_the_next_other_write(tmp_path, end):
     """Recomputable results wait for a commit or for any other write, which they never delay."""
-    with Store.create(tmp_path) as store:
-        store.append("judged", row("judged"))
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("judged", row("judged"))
         for number in range(3):
-            store.append(str(number), row(str(number)), recomputable=True)
+            writer.append(str(number), row(str(number)), recomputable=True)
         assert list_written(tmp_path) == ["judged"]
-        assert store.find_newest(("2", "", "m")) == row("2")
+        assert writer.reader.index.get(None, ("2", "", "m")) == row("2")
         match end:
             case "commit":
-                store.commit()
+                writer.commit()
             case "judged result":
-                store.append("last", row("last"))
+                writer.append("last", row("last"))
             case "calls":
-                store.append_calls("0", "f", ("3", ""), ())
+                writer.append_calls("0", "f", ("3", ""), ())
             case "entry":
-                store.put_fact("judge", "local")
+                writer.put_fact("judge", "local")
         others = ["last"] if end == "judged result" else []
         assert list_written(tmp_path) == ["judged", "0", "1", "2", *others]
-        store.append("3", row("3"), recomputable=True)
+        writer.append("3", row("3"), recomputable=True)
     assert list_written(tmp_path) == ["judged", "0", "1", "2", *others, "3"]
 
 
@@ -347,68 +322,68 @@ def test_computed_results_are_written_together_and_no_later_than_the_next_other_
 def test_computed_results_are_written_by_number(tmp_path, count):
     """A full group is written with its last result, and each row has the number that the store refers to."""
     case = '{"question":"Who?"}'
-    with Store.create(tmp_path) as store:
+    with StoreWriter.create(tmp_path) as writer:
         for number in range(count):
             name = str(number)
-            store.append(name, row(name), case=case if number % 3 else "", recomputable=True)
+            writer.append(name, row(name), case=case if number % 3 else "", recomputable=True)
         assert list_written(tmp_path) == [str(number) for number in range(count // MAX_GROUP_ROWS * MAX_GROUP_ROWS)]
         for name in ("0", str(count // 2), str(count - 1)):
-            assert store.find_newest((name, "", "m")) == row(name)
-        assert store._db.execute("SELECT count(*) FROM cases").fetchone() == (count - -(-count // 3),)
+            assert writer.reader.index.get(None, (name, "", "m")) == row(name)
+        assert writer._connection.execute("SELECT count(*) FROM cases").fetchone() == (count - -(-count // 3),)
 
 
 def test_a_computed_result_that_made_calls_is_written_at_once(tmp_path):
     """Calls are paid for, so that they and their result do not wait."""
     form = CallForm({}, label="j", tier="schema", identity={}, judge={}, messages=(), answer_schema={})
     call = CallRecord(form, (("user", "Judge."),), Reply("{}", Usage(calls=1)))
-    with Store.create(tmp_path) as store:
-        store.append("0", row("0"), recomputable=True)
-        store.append("1", row("1"), content="c", calls=[call], recomputable=True)
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("0", row("0"), recomputable=True)
+        writer.append("1", row("1"), content="c", calls=[call], recomputable=True)
         assert list_written(tmp_path) == ["0", "1"]
 
 
 def test_a_result_that_replaces_one_of_its_group_names_its_row(tmp_path):
     """The newest row of a place counts also if both are written together."""
-    with Store.create(tmp_path) as store:
-        store.append("judged", row("judged"))
-        store.append("0", row("0"), recomputable=True)
-        store.append("1", row("0", outcome=Skipped(reason="Another.")), recomputable=True)
-        assert [one.outcome for one in store.results()][1:] == [Skipped(reason="Another.")]
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("judged", row("judged"))
+        writer.append("0", row("0"), recomputable=True)
+        writer.append("1", row("0", outcome=Skipped(reason="Another.")), recomputable=True)
+        assert [one.outcome for one in writer.reader.results()][1:] == [Skipped(reason="Another.")]
 
 
 def test_after_a_lost_group_nothing_is_written(tmp_path):
     """If computed results could not be written, the store takes no more: they would be missing among the others."""
-    with Store.create(tmp_path) as store:
-        store.append("judged", row("judged"))
-        store.append("0", row("0"), recomputable=True)
-        store._connection.execute("PRAGMA query_only = ON")
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("judged", row("judged"))
+        writer.append("0", row("0"), recomputable=True)
+        writer._connection.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="readonly"):
-            store.commit()
-        store._connection.execute("PRAGMA query_only = OFF")
+            writer.commit()
+        writer._connection.execute("PRAGMA query_only = OFF")
         for recomputable in (False, True):
             with pytest.raises(StoreError, match="computed results were not stored; run the same command again"):
-                store.append("1", row("1"), recomputable=recomputable)
+                writer.append("1", row("1"), recomputable=recomputable)
     assert list_written(tmp_path) == ["judged"]
 
 
 def test_a_write_that_fails_loses_the_group_before_it_and_says_so(tmp_path):
     """A group is stored with the write after it as a whole or not at all."""
-    with Store.create(tmp_path) as store:
-        store.append("0", row("0"), recomputable=True)
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("0", row("0"), recomputable=True)
         with pytest.raises(UnicodeEncodeError, match="surrogate"):
-            store.append("1", row("1"), case="\ud800")
+            writer.append("1", row("1"), case="\ud800")
         with pytest.raises(StoreError, match="run the same command again"):
-            store.append("2", row("2"))
+            writer.append("2", row("2"))
     assert list_written(tmp_path) == []
 
 
 def test_a_result_that_cannot_be_stored_leaves_its_group(tmp_path):
     """The other results are written."""
-    with Store.create(tmp_path) as store:
-        store.append("0", row("0"), recomputable=True)
+    with StoreWriter.create(tmp_path) as writer:
+        writer.append("0", row("0"), recomputable=True)
         with pytest.raises(ValueError, match="surrogate"):
-            store.append("1", row("\ud800"), recomputable=True)
-        store.append("2", row("2"), recomputable=True)
+            writer.append("1", row("\ud800"), recomputable=True)
+        writer.append("2", row("2"), recomputable=True)
     assert list_written(tmp_path) == ["0", "2"]
 
 
@@ -436,12 +411,12 @@ def small_disk(folder):
 )
 def test_a_plan_that_cannot_be_written_is_told_with_the_folder(tmp_path, write):
     """What is wrong with the disk is told by our error from each write of a plan, as from each write of a result."""
-    with Store.create(tmp_path / "run") as store:
-        store.plans.begin(CaseSource(label="cases"), "", {"tone": PlannedVersion("f", "j")})
-        store._db.execute("PRAGMA query_only = ON")
+    with StoreWriter.create(tmp_path / "run") as writer:
+        writer.plans.begin(CaseSource(label="cases"), "", {"tone": PlannedVersion("f", "j")})
+        writer._connection.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match=r"run/results\.sqlite"):
-            write(store.plans)
-        store._db.execute("PRAGMA query_only = OFF")
+            write(writer.plans)
+        writer._connection.execute("PRAGMA query_only = OFF")
 
 
 def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path):
@@ -450,28 +425,16 @@ def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path
         filler = disk / "filler"
         filler.write_bytes(b"x" * 700_000)
         written = 0
-        store = Store.create(disk / "run")
+        writer = StoreWriter.create(disk / "run")
         with pytest.raises(StoreError, match="free some space"):  # noqa: PT012 - it fills up somewhere in the loop
             for written in range(100000):
-                store.append(str(written), row(str(written), outcome=Skipped(reason="x" * 2000)))
-        store._db.close()
-        store._lock.close()
+                writer.append(str(written), row(str(written), outcome=Skipped(reason="x" * 2000)))
+        writer._connection.close()
+        writer._lock.close()
         with Store.open(disk / "run") as again:
             assert len([*again.results()]) == written
         filler.unlink()
-        with Store.create(disk / "run") as again:
+        with StoreWriter.create(disk / "run") as again:
             again.append(str(written), row(str(written)))
-            assert len([*again.results()]) == written + 1
-            assert again._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_a_run_that_never_began_says_so(tmp_path):
-    """A log without tables, as a full disk leaves it, is told from one of another version; a new run takes it."""
-    sqlite3.connect(tmp_path / FILE).close()
-    (tmp_path / FILE).touch()
-    with pytest.raises(StoreError, match="was never started"):
-        Store.open(tmp_path)
-    with Store.create(tmp_path) as store:
-        store.append("k", row())
-    with Store.open(tmp_path) as store:
-        assert [*store.results()] == [row()]
+            assert len([*again.reader.results()]) == written + 1
+            assert again._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
