@@ -66,7 +66,7 @@ def load_metrics(
         >>> [metric.name for metric in load_metrics() if metric.over == "triples"]
         ['triple_evaluation']
     """
-    return load_asked_metrics(predefined() if specs is None else specs, *folders, root=root).metrics
+    return load_asked_metrics([*predefined()] if specs is None else specs, *folders, root=root).metrics
 
 
 class AskedMetrics(NamedTuple):

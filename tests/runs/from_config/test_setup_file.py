@@ -44,6 +44,7 @@ def check_and_write(folder, **parts):
 
 def test_another_index_of_the_same_folder_is_refused(tmp_path):
     """Responses of one content of an index are never taken for those of another; other groups do not count."""
+    pytest.importorskip("greval.reference")
     mark_reference(tmp_path / "one")
     mark_reference(tmp_path / "two")
     check_and_write(tmp_path)
@@ -56,6 +57,7 @@ def test_another_index_of_the_same_folder_is_refused(tmp_path):
 
 def test_another_system_is_refused(tmp_path):
     """The same name over an index of another system is another method."""
+    pytest.importorskip("greval.reference")
     put_documents(tmp_path / "one")
     mark_graphrag(tmp_path / "two")
     check_and_write(tmp_path)
@@ -81,6 +83,7 @@ def test_settings_of_an_earlier_version_still_count(tmp_path):
 
 def test_another_answering_model_is_refused(tmp_path):
     """Answers of one model are never taken for those of another, also if only its temperature differs."""
+    pytest.importorskip("greval.reference")
     mark_reference(tmp_path / "one")
     check_and_write(tmp_path, answering=Judge("openai:small"))
     check_and_write(tmp_path, answering=Judge("openai:small", timeout=5))
