@@ -249,7 +249,7 @@ def test_the_list_of_runs_comes_in_pages(client):
 
 
 BODIES = {
-    "push": {"metric": "correctness", "dataset": "a"},
+    "push": {"metrics": ["correctness"], "dataset": "a"},
     "pull": {"dataset": "a"},
     "labels": {"metric": "correctness", "annotator": "ben"},
 }
