@@ -15,7 +15,7 @@ RUN, DATA = "RUN", "DATA"
 KINDS = {"/v1/runs/{id}": "run", "/v1/datasets/{id}": "dataset", "/v1/metrics/{name}": "metric", "/metrics/": "metric"}
 """The start of a path by what it is about."""
 BODIES = {
-    "push": {"metric": "correctness", "dataset": "a"},
+    "push": {"metrics": ["correctness"], "dataset": "a"},
     "pull": {"dataset": "a"},
     "labels": {"metric": "correctness", "annotator": "ben"},
     "replay": {},

@@ -14,7 +14,7 @@ def test_people_are_asked_over_rest(owner, tmp_path, monkeypatch):
     judged(tmp_path / "runs" / "mine", TONE, COUNT)
     named = {"dataset": "d", "workspace": owner.workspace}
     with serving(tmp_path / "runs") as client:
-        pushing = {"metric": "tone", "min_submitted": 1, **named}
+        pushing = {"metrics": ["tone"], "min_submitted": 1, **named}
         for added in (COUNT, 0):
             answer = client.post("/v1/runs/mine/argilla/push", json=pushing)
             assert (answer.status_code, answer.json()["added"]) == (200, added), answer.text
@@ -36,7 +36,7 @@ def test_people_are_asked_over_rest(owner, tmp_path, monkeypatch):
 def test_a_tenant_gets_a_workspace(owner, tmp_path):
     """The first push of a key creates the workspace of its name; an admin's account cannot, and that is said."""
     judged(tmp_path / "runs" / "ana" / "mine", TONE, COUNT)
-    pushing = {"metric": "tone", "dataset": "d"}
+    pushing = {"metrics": ["tone"], "dataset": "d"}
     with two_tenants(tmp_path) as (client, ana, _):
         for added in (COUNT, 0):
             answer = client.post("/v1/runs/mine/argilla/push", json=pushing, headers=ana)
@@ -54,5 +54,5 @@ def test_an_account_that_may_not_create_workspaces(owner, tmp_path, monkeypatch)
     judged(tmp_path / "runs" / "ben" / "mine", TONE, COUNT)
     monkeypatch.setenv("ARGILLA_API_KEY", owner.person("admin")["api_key"])
     with two_tenants(tmp_path) as (client, _, ben):
-        answer = client.post("/v1/runs/mine/argilla/push", json={"metric": "tone", "dataset": "d"}, headers=ben)
+        answer = client.post("/v1/runs/mine/argilla/push", json={"metrics": ["tone"], "dataset": "d"}, headers=ben)
     assert (answer.status_code, answer.json()["code"]) == (404, "argilla_workspace_not_found")
