@@ -14,8 +14,8 @@ PLAIN = frozenset(
     WORD.findall("""
     answer capabilities check checks collect collected context create data definition depth draft evaluate
     evaluation events extra fault fill finding forecast format from gate generate keep limits load merge
-    missing on open parse prices progress pull push read reader reason report row scripted selection set
-    settings source stopped summarise summary to unavailable write
+    mean measured missing on open parse prices progress pull push read reader reason report row scripted set
+    settings source stopped summarise summary to unavailable unread write
     """)
 )
 """Plain English words of public names."""

@@ -112,7 +112,7 @@ def test_a_dry_run_asks_nothing(scene):
     out = scene("--dry-run").stdout
     before = scene.server.calls
     assert "tone: 44 labelled items of 44 questions; at most:" in out
-    assert "nothing was asked" in out
+    assert "no model was called" in out
     told = AlignmentForecast.model_validate(json.loads(scene("--dry-run", "--format", "json").stdout))
     assert scene.server.calls == before
     assert f"{told.calls} calls of openai:test to judge, {told.written} calls to write" in out

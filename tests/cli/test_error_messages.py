@@ -214,7 +214,7 @@ def test_a_narrow_terminal_loses_no_figure(greval_says, run, monkeypatch, width)
     assert "0.00 [0.00, 0.56] n=3" in out
     assert "3 of 3" in out
     assert "mean [95 % interval]" in out
-    assert "values are left out at this width" in out or "0: 3" in out
+    assert "values are omitted at this width" in out or "0: 3" in out
 
 
 def test_texts_are_shown_as_they_are(greval_says, judge):
@@ -294,7 +294,7 @@ def test_eval_dry_run(greval_says, fault_server):
     root = make_folder(Path("gt"), config, rows=[ROWS[0], ROWS[2]])
     code, out, _ = greval_says("eval", "--root", root, "--dry-run")
     assert code == 0
-    assert "for 2 questions: tog 2, bare 2" in out
+    assert "responses to ask for: tog 2, bare 2" in out
     assert "responses not collected yet: 4" in out
     counts = {line.split()[0]: line.split()[1:5] for line in out.splitlines() if line.startswith("correctness")}
     assert counts == {"correctness": ["4", "0", "0", "4"]}
@@ -302,7 +302,7 @@ def test_eval_dry_run(greval_says, fault_server):
     assert greval_says("eval", "--root", root, "-q")[0] == 0
     asked = fault_server.calls
     out = greval_says("eval", "--root", root, "--dry-run")[1]
-    assert "for 2 questions: tog 0, bare 0" in out
+    assert "responses to ask for: tog 0, bare 0" in out
     assert "not there yet" not in out
     assert re.search(r"^all +0 +1\d +\d+ +0 ", out, re.MULTILINE)
     assert "tog 2, bare 2" in greval_says("eval", "--root", root, "--dry-run", "--no-resume")[1]

@@ -52,7 +52,10 @@ def said(*words, width=160, code=0):
 def test_the_table_shows_all_estimates_side_by_side(run):
     """The judge's figure, the labels' and both together stand below each other, for each method and the difference."""
     text = said(run, "-m", "right", "--annotations", run.parent / "people.csv", "--baseline", "local").stdout
-    assert "right: what people would say of 600 judged things, from labels of 120, drawn by whole questions" in text
+    assert (
+        "right: what people would say of 600 judged items, estimated from labels of 120, drawn by whole questions"
+        in text
+    )
     lines = text.splitlines()
     for name, count in (("judge alone", 3), ("labels alone", 3), ("both (PPI++)", 3), ("Rogan-Gladen", 3)):
         assert sum(name in line and "[" in line for line in lines) == count
@@ -91,14 +94,14 @@ def test_labels_that_someone_chose_are_told(run, tmp_path):
     text = said(run, "-m", "right", "--annotations", tmp_path / "bare.csv", width=100).stdout
     assert text.count("NO ESTIMATE: items were sampled from several strata") == 1
     assert text.count("items were sampled from several strata") == 1
-    assert all(len(line) <= 100 for line in text[text.index("method ") : text.index("Each interval")].splitlines())
+    assert all(len(line) <= 100 for line in text[text.index("method ") : text.index("Intervals: ")].splitlines())
 
 
 @pytest.mark.parametrize("width", [80, *at_night(100, 160)])
 def test_no_figure_is_cut(run, width):
     """At usual widths every figure stands whole with its interval."""
     text = said(run, "-m", "right", "--annotations", run.parent / "people.csv", "--by", "kind", width=width).stdout
-    table = text[text.index("method, by kind") : text.index("Each interval")].splitlines()
+    table = text[text.index("method, by kind") : text.index("Intervals: ")].splitlines()
     assert all(len(line) <= width for line in table)
     assert "…" not in text
     assert sum("[" in line and "]" in line for line in table[1:]) == 4 * 6

@@ -123,7 +123,7 @@ def test_a_cap_stops_in_order(words, fault_server):
     done = told(words("right.yaml", "--max-calls", "12", "--concurrency", "1"), code=3)
     assert fault_server.calls == 12
     assert "stopped: the cap of 12 calls is reached (--max-calls)" in done.stderr
-    assert "not judged yet; run the same command again to go on" in done.stdout
+    assert "not judged yet; run the same command again to continue" in done.stdout
     told(words())
     assert fault_server.calls == 40
 

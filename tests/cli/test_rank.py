@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from greval import compare, evaluate, load_metric, read_cases, read_gold, with_gold
+from greval import compare, evaluate, load_metric, read_cases
+from greval.datasets.gold import join_gold, read_gold
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 FORMS = [("qrels.test", 1, "expected_binary.csv"), ("qrels.rel_level", 2, "expected_graded_l2.csv")]
@@ -70,7 +71,7 @@ def test_the_comparison_is_that_of_compare(greval_says):
     cases = [
         case.model_copy(update={"method": name})
         for name in ("bm25", "dense")
-        for case in with_gold(read_cases(f"{name}.run"), [row for _, row in read_gold("test.qrels")])
+        for case in join_gold(read_cases(f"{name}.run"), [row for _, row in read_gold("test.qrels")])
     ]
     run = evaluate(cases, [load_metric("mrr"), load_metric("hit_rate@3")], out="runs/first")
     wanted = json.loads(compare(run, baseline="bm25").model_dump_json())

@@ -170,7 +170,7 @@ def test_a_label_sheet_is_filled_and_measured(run, greval_says, tmp_path):
     code, out, _ = greval_says("agreement", run.folder, sheet, "-m", "chunk_use")
     assert code == 0
     assert "labels: label of ana.csv" in out
-    assert "1 annotator on 4 things" in out
+    assert "1 annotator on 4 items" in out
 
 
 def test_the_report_of_the_worst(run, greval_says):

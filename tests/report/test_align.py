@@ -97,5 +97,5 @@ def test_every_part_of_a_report_finds_its_place():
     assert re.search(r"Spearman +9 +0\.50 +-", out)
     for part in ("chosen, 2 failed", "dropped: nothing was changed", "judge j, writer w;", "cost $0.2500", "[90%]"):
         assert part in out
-    assert "excluded from the gain: 1 thing" in out
+    assert "excluded from the gain: 1 item" in out
     assert out.index("nothing helped: it is not sure") < out.index("2 left out")

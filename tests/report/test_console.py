@@ -156,7 +156,7 @@ def test_an_unfinished_run_says_how_much_is_left(tmp_path):
     with StoreWriter.create(tmp_path) as writer:
         writer._connection.execute("UPDATE plans SET planned = 5")
         text = printed(build_report(writer.reader))
-    assert "tone: 4 not judged yet; run the same command again to go on" in text
+    assert "tone: 4 not judged yet; run the same command again to continue" in text
 
 
 def test_a_mean_stands_with_its_interval_and_its_number(tmp_path):

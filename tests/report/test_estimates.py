@@ -71,7 +71,7 @@ def test_a_refusal_is_said_once():
 
 def test_the_legend_counts_annotations_without_use():
     """Only counts above 0 are named, in words."""
-    assert [line for line in format_estimate_legend(build()) if "no label" in line] == [
+    assert [line for line in format_estimate_legend(build()) if "without a label" in line] == [
         "Annotations without a label: 2 tied."
     ]
 

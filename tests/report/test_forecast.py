@@ -54,4 +54,4 @@ def test_a_cap_of_cost_is_compared_with_the_cost(cap, outcome):
 
 def test_unread_rows_are_counted():
     """Rows that are no cases are not part of the forecast."""
-    assert "would not be judged: 3" in print_page(render, build(unread=3))
+    assert "will not be judged: 3" in print_page(render, build(unread=3))

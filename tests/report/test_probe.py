@@ -33,7 +33,7 @@ def test_mutants_of_one_question_have_an_interval_of_their_own():
     clustered = CHECK | {"rate": RATE | {"clustered": {"low": 0.2, "high": 0.98, "method": "t"}}}
     page = print_page(render, build(checks=[clustered]))
     assert find_row(page, "emptied")[3] == "[0.20, 0.98]"
-    assert "by question: " in page
+    assert '"by question" resamples whole questions' in page
 
 
 def test_survivors_of_each_variant_come_first():

@@ -45,7 +45,7 @@ def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
     assert "Student's t, as fewer than 8 are too few to draw from (ndcg@10 (few)); " in told
     assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). MDD: " in told
     of_clusters = " ".join(format_comparison_legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
-    assert "alone, by bootstrap, over whole clusters of film. MDD: " in of_clusters
+    assert "uncorrected, by bootstrap, over whole clusters of film. MDD: " in of_clusters
 
 
 def test_means_weighted_by_probability_have_the_means_of_the_values(tmp_path):

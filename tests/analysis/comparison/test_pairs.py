@@ -58,4 +58,4 @@ def test_a_scale_without_an_end_has_no_bounds(tmp_path):
     figures = {("a", "latency"): [1.5] * 15 + [SKIPPED] * 5, ("b", "latency"): [1.0] * 20}
     comparison = compare(write(tmp_path, figures), baseline="b")
     assert only(comparison, "latency").bounds is None
-    assert "the scale has no upper end" in comparison.warnings[0]
+    assert "the scale has no upper bound" in comparison.warnings[0]

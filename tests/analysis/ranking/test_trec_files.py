@@ -7,7 +7,8 @@ import gzip
 
 import pytest
 
-from greval import evaluate, load_metric, read_cases, read_gold, with_gold
+from greval import evaluate, load_metric, read_cases
+from greval.datasets.gold import join_gold, read_gold
 from greval.errors import DataError
 from greval.ranking import measure_rankings, read_qrels, read_rankings, trec_eval
 
@@ -105,7 +106,7 @@ def test_figures_are_those_of_cases(tmp_path):
     qrels, run = tmp_path / "own.qrels", tmp_path / "own.run"
     qrels.write_text("q1 0 d1 3\nq1 0 d2 1\nq1 0 d3 0\nq2 0 d1 3\nq2 0 d2 3\n", encoding="utf-8")
     run.write_text("q1 Q0 d2 1 9 mine\nq1 Q0 d1 2 8 mine\nq2 Q0 d2 1 9 mine\n", encoding="utf-8")
-    cases = with_gold(read_cases(run), [case for _, case in read_gold(qrels)])
+    cases = join_gold(read_cases(run), [case for _, case in read_gold(qrels)])
     results = evaluate(cases, [load_metric("ndcg@10")], out=tmp_path / "run").results()
     ranked = measure_rankings(read_qrels(qrels), read_rankings(run), ["ndcg@10"])["ndcg@10"].by_question()
     assert {result.sample_id: result.judgements[0].number for result in results} == pytest.approx(ranked, abs=1e-12)

@@ -115,7 +115,7 @@ def test_verdicts_on_old_answers_are_not_counted_for_new_ones(greval, judge, sto
     assert (
         (there == 5) == bool(report["stopped"]) == ("stopped: " in greval.table) == ("not judged yet" in greval.table)
     )
-    assert done == 80 or f"{80 - done} rows of other cases, answers, judges or definitions: not counted" in greval.table
+    assert done == 80 or f"{80 - done} rows of other cases, answers, judges or definitions: excluded" in greval.table
     assert report["others"] == 80 - done
     everything = greval.report("runs/v", "--all")
     assert sum(one["scored"] for one in everything["summaries"]) == there + report["others"]

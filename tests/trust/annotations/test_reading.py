@@ -321,15 +321,15 @@ def build_record(sample_id, answers, *, metric="right", text="?", **metadata):
     return flat, nested
 
 
-ANSWERS = {"judgement": [("Yes", "u1", "submitted"), ("No", "u2", "draft")], "comment": [("So.", "u1", "submitted")]}
+ANSWERS = {"right": [("Yes", "u1", "submitted"), ("No", "u2", "draft")], "right_comment": [("So.", "u1", "submitted")]}
 RECORDS = [
     build_record("q0", ANSWERS),
     build_record(
-        "q1", {"judgement": [(None, "u1", "discarded"), ("no", "u2", "submitted")], "other": [(1, "u1", "submitted")]}
+        "q1", {"right": [(None, "u1", "discarded"), ("no", "u2", "submitted")], "other": [(1, "u1", "submitted")]}
     ),
     build_record("q2", {}, item=None),
-    build_record("q3", {"judgement": [("Maybe", "u1", "submitted")]}),
-    build_record("q4", {"judgement": [("Yes", "u1", "submitted")]}, text="edited"),
+    build_record("q3", {"right": [("Maybe", "u1", "submitted")]}),
+    build_record("q4", {"right": [("Yes", "u1", "submitted")]}, text="edited"),
 ]
 
 

@@ -13,16 +13,16 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 import greval.argilla as door
 from greval import (
-    COMPUTED_METRICS,
     CategoricalMetric,
     evaluate,
-    keep_annotations,
     pull_from_argilla,
     push_to_argilla,
     read_annotations,
 )
 from greval.errors import ArgillaArgumentError, ArgillaError, DataError, DefinitionError, MissingExtraError
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
+from greval.trust import keep_annotations
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.argilla.form import build_parts, format_guidelines, name_questions
 

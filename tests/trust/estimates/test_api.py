@@ -54,7 +54,7 @@ def test_too_few_whole_questions_have_no_interval_but_the_reason(world, count):
             told = f"no interval from {count} whole questions: it needs {needed}"
             assert (figure.reason or "").startswith("" if count >= needed else told)
             assert bool(figure.reason) == (count < needed)
-    assert not any("rough" in line for line in found.warnings)
+    assert not any("approximate" in line for line in found.warnings)
 
 
 def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_path):
@@ -62,7 +62,7 @@ def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_pa
     things = [world.label("walk", n) for n in world.rng.choice(400, 12, replace=False)]
     found = estimate(world.run, "right", annotations=things, drawn_by="items")
     assert found.rows[1].prediction_powered.interval
-    assert any("only 12 sampled items" in line and "rough" in line for line in found.warnings)
+    assert any("only 12 sampled items" in line and "approximate" in line for line in found.warnings)
     small = write(tmp_path, {("walk", "depth"): [(1, 2), (3, 5), (2, 2)]})
     every = [said(f"q{n}", 4, metric="depth", item=f"c{item}") for n in range(3) for item in range(2)]
     row = estimate(small, "depth", every, drawn_by="questions").rows[0]
