@@ -63,8 +63,8 @@ def test_the_table_shows_all_estimates_side_by_side(run):
     assert "60 of 300 labelled" in text
     assert "sensitivity 0.8" in text
     assert "labels, plain" not in text
-    assert "Each interval is of 95%" in text
-    assert "of the judged things of this run" in text
+    assert "Intervals: 95%" in text
+    assert "of the judged items of this run" in text
 
 
 def test_a_figure_without_interval_says_what_it_needs(run, tmp_path):
