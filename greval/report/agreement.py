@@ -205,7 +205,7 @@ def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
         return f"the judge is no better than a baseline ({', '.join(worse)})."
     if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
         overlap = f"the intervals overlap on {format_count(items, 'item')}"
-        return f"the judge cannot be told from a baseline ({', '.join(level)}): {overlap}."
+        return f"the judge is not clearly better than a baseline ({', '.join(level)}): {overlap}."
     better = [name for name, standing in verdict.baselines.items() if standing == "better"]
     if len(better) == len(verdict.baselines) > 1:
         return "the judge is better than both baselines; the intervals do not overlap."

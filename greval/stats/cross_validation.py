@@ -61,7 +61,7 @@ def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]
 def split_folds(clusters: Integers) -> list[Flags]:
     """Return the mask of the observations that each fold holds out; those of a cluster are held out together.
 
-    There are ten folds, or one for each cluster if there are fewer; of a single cluster there are none.
+    There are ten folds, or one for each cluster if there are fewer. A single cluster gives no fold.
 
     Example:
         >>> [held_out.tolist() for held_out in split_folds(np.array([5, 5, 6]))]

@@ -48,9 +48,9 @@ class Store(CloseOnExit):
 
     Example:
         >>> import tempfile
-        >>> from greval import COMPUTED_METRICS, evaluate
+        >>> from greval import evaluate, load_metric
         >>> run = evaluate([{"id": "q1", "question": "Who?", "usage": {"latency": 2}}],
-        ...                [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
+        ...                [load_metric("latency")], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:
         ...     [(result.sample_id, result.judgements[0].value) for result in store.results()]
         [('q1', 2.0)]

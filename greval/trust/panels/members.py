@@ -48,8 +48,8 @@ class PanelSettings(NamedTuple):
 class _GroupVerdicts(NamedTuple):
     """The verdicts on a group of items, a row for each item and a column for each judge, in the order of the judges.
 
-    A category is given by its index on the scale. `panel` has the combined verdicts and `people` the values of people,
-    NaN if there is none.
+    A category is given by its index on the scale. `panel` has the combined verdicts and `people` the values of people;
+    a missing value is NaN.
     """
 
     verdicts: Floats
