@@ -229,7 +229,7 @@ def _parse_settings(raw: Json) -> DatasetSettings | None:
 def _describe_difference(
     raw: Json, stored: DatasetSettings | None, wanted: DatasetSettings, min_submitted: int | None
 ) -> str | None:
-    """Describe the first setting in which a dataset differs from what was requested, or None if all are as requested."""
+    """Describe the first setting in which a dataset differs from what was requested, or None if none does."""
     number = (raw.get("distribution") or {}).get("min_submitted")
     if min_submitted is not None and min_submitted != number:
         return f"with min_submitted {number} (asked for: {min_submitted})"
