@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12
 """Means that differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
+MIN_RATIO_LEVEL = 1e-6
+"""Below this level the ratio of a normal quantile to Student's is its limit, to six digits."""
 
 
 class ClusterSums(NamedTuple):
@@ -150,10 +152,12 @@ def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: fl
     from scipy.special import ndtri
 
     low, high = ends
-    centre = student_interval(found, level=level)
+    # near a level of 0 both quantiles are rounded to 0, and below this level their ratio is its limit
+    ratio_level = max(level, MIN_RATIO_LEVEL)
+    centre = student_interval(found, level=ratio_level)
     half = (centre.high - centre.low) / 2
     spread = (found.mean - low) * (high - found.mean)
-    effective = spread * (float(-ndtri(0.5 - level / 2)) / half) ** 2
+    effective = spread * (float(-ndtri(0.5 - ratio_level / 2)) / half) ** 2
     interval = wilson_interval(found.mean, effective, low=low, high=high, level=level)
     return interval.model_copy(update={"method": "wilson, effective n"})
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from greval.stats.interval import wilson_interval
-from greval.stats.mean_interval import student_interval, sum_by_cluster
+from greval.stats.mean_interval import effective_wilson, student_interval, sum_by_cluster
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -31,9 +31,14 @@ def test_no_mean_of_a_scale_lies_beyond_its_ends():
 
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True), st.integers(2, 30))
 @example(np.nextafter(1.0, 0.0).item(), 2)
+@example(5e-324, 4)
 def test_every_level_has_ends(level, n):
     """Intervals of levels next to 1 are wide, and those of levels next to 0 narrow, but none is undefined."""
     numbers = sum_by_cluster(np.arange(n, dtype=float), None)
-    for interval in (wilson_interval(0.5, n, level=level), student_interval(numbers, level=level)):
+    for interval in (
+        wilson_interval(0.5, n, level=level),
+        student_interval(numbers, level=level),
+        effective_wilson(numbers, (0.0, float(n)), level=level),
+    ):
         assert np.isfinite([interval.low, interval.high]).all()
         assert interval.low <= interval.high

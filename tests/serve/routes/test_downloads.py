@@ -17,7 +17,7 @@ from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import PageContent, build_report_page
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
-from greval.runs.store.exports import write_csv
+from greval.runs.store.exports import read_layout, write_csv
 from greval.runs.store.filters import ResultFilter
 
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
@@ -79,10 +79,11 @@ def test_labels_go_out_and_in_again(shared_client):
 def test_results_are_those_of_the_library(shared_client, shared_runs, run, query, selection):
     """Both files hold what `greval results` writes, with the filters of the list of results; nothing else is left."""
     with Store.open(shared_runs / run) as store:
-        rows = [*store.filter_lines(selection)]
+        rows = [*store.lines(selection)]
         with_texts = [*add_texts(store, store.lines())]
         table = io.StringIO()
-        layout = store.layout().model_copy(update={"status": selection.status, "value": selection.value})
+        stored = read_layout(store.fact("metrics"))
+        layout = stored.model_copy(update={"status": selection.status, "value": selection.value})
         write_csv(rows, table, layout)
     for form, kind, text in (
         ("jsonl", "application/jsonl", "".join(f"{row}\n" for row in rows)),
