@@ -39,8 +39,8 @@ class Bounds(Record):
 
     def __str__(self) -> str:
         """Return the bounds in words."""
-        named = {"at least": self.at_least, "at most": self.at_most, "equal to": self.equals}
-        parts = [f"{words} {bound!r}" for words, bound in named.items() if bound is not None]
+        limits = {"at least": self.at_least, "at most": self.at_most, "equal to": self.equals}
+        parts = [f"{words} {bound!r}" for words, bound in limits.items() if bound is not None]
         return ", ".join([*parts, f"one of {format_names(map(repr, self.one_of))}"] if self.one_of else parts)
 
     @property
@@ -78,16 +78,16 @@ class Bounds(Record):
         return (
             (self.at_least is None or _compare(scale, value, number, self.at_least, 1))
             and (self.at_most is None or _compare(scale, value, number, self.at_most, -1))
-            and (allowed is None or any(_is_equal(value, number, one) for one in allowed))
+            and (allowed is None or any(_is_equal(value, number, expected) for expected in allowed))
         )
 
     def _find_faults(self, scale: Scale) -> Iterator[str]:
         ends = {"at_least": self.at_least, "at_most": self.at_most}
         values = {"equals": () if self.equals is None else (self.equals,), "one_of": self.one_of or ()}
-        given = {name: end for name, end in ends.items() if end is not None}
-        if not given and not any(values.values()):
+        limits = {name: end for name, end in ends.items() if end is not None}
+        if not limits and not any(values.values()):
             yield "no bound is given; give at_least, at_most, equals or one_of"
-        for name, end in given.items():
+        for name, end in limits.items():
             fault = _find_category_fault(scale, end) if isinstance(end, str) else _find_number_fault(scale, end)
             if not fault and isinstance(scale, CategoricalScale) and isinstance(end, str) and not scale.ordered:
                 fault = "is of a scale without an order; use one_of"
@@ -138,9 +138,12 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
             shown=tuple(worst),
         )
     scale = metric.scale
-    missed = tuple(one for one in judgements if not bounds.hold(scale, one.value, scale.number(one.value)))
+    missed = tuple(
+        judgement for judgement in judgements if not bounds.hold(scale, judgement.value, scale.number(judgement.value))
+    )
     count = f"{len(missed)} of {len(judgements)} {metric.over or 'items'}"
-    value = f"{format_names(map(repr, dict.fromkeys(one.value for one in missed)))} for {count}" if missed else "as is"
+    values = format_names(map(repr, dict.fromkeys(judgement.value for judgement in missed)))
+    value = f"{values} for {count}" if missed else "as is"
     return BoundCheck(holds=not missed, value=value, shown=missed)
 
 
@@ -188,15 +191,15 @@ def _compare(scale: Scale, value: Value, number: float | None, end: float | str,
     """Return whether a value is at an end or beyond it, in the direction of better or higher values (1 or -1)."""
     if isinstance(end, str):
         names: Collection[str] = scale.names if isinstance(scale, CategoricalScale) else ()
-        places = {name: place for place, name in enumerate(names)}
-        return direction * (places[end] - places[str(value)]) >= 0
+        positions = {name: position for position, name in enumerate(names)}
+        return direction * (positions[end] - positions[str(value)]) >= 0
     return number is not None and (direction * (number - end) >= 0 or isclose(number, end, rel_tol=ROUNDING))
 
 
-def _is_equal(value: Value, number: float | None, other: Value) -> bool:
-    if isinstance(value, str) or isinstance(other, str):
-        return value == other
-    return number is not None and isclose(number, other, rel_tol=ROUNDING)
+def _is_equal(value: Value, number: float | None, expected: Value) -> bool:
+    if isinstance(value, str) or isinstance(expected, str):
+        return value == expected
+    return number is not None and isclose(number, expected, rel_tol=ROUNDING)
 
 
 def _find_category_fault(scale: Scale, value: object) -> str:
@@ -211,7 +214,8 @@ def _find_number_fault(scale: Scale, number: float) -> str:
     categories = scale.categories if isinstance(scale, CategoricalScale) else ()
     if lacking := [category.name for category in categories if category.score is None]:
         return f"is a number, but these categories have no score: {format_names(lacking)}; name a category"
-    found = find_number_range(scale)
-    if found is None or found.contains(number, number):
+    number_range = find_number_range(scale)
+    if number_range is None or number_range.contains(number, number):
         return ""
-    return f"is outside of its scale, {found.low:g} to {'any' if found.high is None else format(found.high, 'g')}"
+    high = "any" if number_range.high is None else format(number_range.high, "g")
+    return f"is outside of its scale, {number_range.low:g} to {high}"

@@ -66,7 +66,7 @@ def read_origin(store: Store) -> RunOrigin:
     return RunOrigin(
         files=tuple(sources),
         judge={key: value for key, value in judge.items() if value is not None} if isinstance(judge, dict) else {},
-        judges=judges if any(one != judge for one in judges.values()) else {},
+        judges=judges if any(judge_settings != judge for judge_settings in judges.values()) else {},
         versions=tuple(
             JudgedVersion(
                 metric=plan.metric,

@@ -93,8 +93,8 @@ def build_figures(scores: ScoreColumns, metric: str, side: ComparisonSide) -> Si
 
 def pair_sides(scores: ScoreColumns, method: SideFigures, baseline: SideFigures, group: int | None) -> QuestionPairs:
     """Pair two sides over one group of questions; over all questions if no group is given."""
-    known = (method.states != MISSING) | (baseline.states != MISSING)
-    within = known if group is None else known & (scores.get_groups() == group)
+    has_row = (method.states != MISSING) | (baseline.states != MISSING)
+    within = has_row if group is None else has_row & (scores.get_groups() == group)
     clusters = scores.get_clusters()
-    own = None if clusters is None else clusters[within]
-    return QuestionPairs(method.select(within), baseline.select(within), own, np.flatnonzero(within))
+    cluster_codes = None if clusters is None else clusters[within]
+    return QuestionPairs(method.select(within), baseline.select(within), cluster_codes, np.flatnonzero(within))

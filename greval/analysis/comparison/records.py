@@ -201,5 +201,8 @@ class Comparison(NotebookDisplay, Record):
     def name_first(self, most: int) -> Comparison:
         """Return the comparison with at most `most` won and `most` lost questions named for each contrast."""
         names = ("won_questions", "lost_questions")
-        cut = (one.model_copy(update={name: getattr(one, name)[:most] for name in names}) for one in self.contrasts)
+        cut = (
+            contrast.model_copy(update={name: getattr(contrast, name)[:most] for name in names})
+            for contrast in self.contrasts
+        )
         return self.model_copy(update={"contrasts": tuple(cut)})

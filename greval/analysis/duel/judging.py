@@ -109,7 +109,7 @@ async def duel_async(
     for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
         warnings.warn(remark, DataWarning, stacklevel=2)
     rows: Iterable[Case | RowFault] = [*faults, *pairs]
-    given = select_evaluate_options(options)
+    evaluate_options = select_evaluate_options(options)
     if (width := options.get("until_width")) is not None:
         goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
         schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
@@ -121,5 +121,5 @@ async def duel_async(
             if on_result:
                 on_result(result)
 
-        given["on_result"] = add_result
-    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)
+        evaluate_options["on_result"] = add_result
+    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **evaluate_options)

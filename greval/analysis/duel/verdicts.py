@@ -65,7 +65,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
         cluster_by: The tag whose value names the cluster of a question; None if each question is its own.
     """
     finder = CaseFinder(store)
-    found: dict[tuple[str, str, str], PairVerdict] = {}
+    verdicts: dict[tuple[str, str, str], PairVerdict] = {}
     mirrored: list[PairVerdict] = []
     for result in store.results(ResultFilter(metrics=(metric,))):
         if result.outcome.status == "skipped":
@@ -74,11 +74,11 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
         if verdict.first > verdict.second:
             mirrored.append(mirror_verdict(verdict))
         else:
-            found[verdict.pair] = verdict
+            verdicts[verdict.pair] = verdict
     for verdict in mirrored:
-        if verdict.pair not in found or found[verdict.pair].outcome is None:
-            found[verdict.pair] = verdict
-    return [*found.values()]
+        if verdict.pair not in verdicts or verdicts[verdict.pair].outcome is None:
+            verdicts[verdict.pair] = verdict
+    return [*verdicts.values()]
 
 
 def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
@@ -102,21 +102,21 @@ def build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> 
     """Build the verdict of a result on a pair, whose case may be unknown."""
     first, second = split_pair_label(case, result.method)
     tag = result.tags.get(cluster_by, "") if cluster_by else ""
-    found = PairVerdict(
+    verdict = PairVerdict(
         result.sample_id, ("tag", tag) if tag else ("id", result.sample_id), first, second, result.judge, None
     )
     if not result.judgements:
-        return found
+        return verdict
     judgement = result.judgements[0]
     orders = tuple(read_outcome(order.value) for order in judgement.orders)
-    shown = tuple(
+    shown_outcomes = tuple(
         outcome if order.shown_first == "A" else WIN - outcome
         for order, outcome in zip(judgement.orders, orders, strict=True)
     )
-    return found._replace(
+    return verdict._replace(
         outcome=_decide_outcome(judgement, orders),
         orders=orders,
-        shown=shown,
+        shown=shown_outcomes,
         length_ratio=None if case is None else compute_length_ratio(case),
     )
 
@@ -145,12 +145,12 @@ def compute_length_ratio(case: Case) -> float | None:
 
     None if one of them is empty or not recorded.
     """
-    own = len((case.answer or "").strip())
-    other = len(((case.other_response and case.other_response.answer) or "").strip())
-    return log(own / other) if own and other else None
+    length = len((case.answer or "").strip())
+    other_length = len(((case.other_response and case.other_response.answer) or "").strip())
+    return log(length / other_length) if length and other_length else None
 
 
 def encode_clusters(verdicts: Sequence[PairVerdict]) -> Integers:
     """Return the number of the cluster of each verdict, from 0."""
-    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(one.cluster for one in verdicts))}
-    return np.asarray([codes[one.cluster] for one in verdicts], dtype=np.int64)
+    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(verdict.cluster for verdict in verdicts))}
+    return np.asarray([codes[verdict.cluster] for verdict in verdicts], dtype=np.int64)

@@ -116,8 +116,8 @@ def _compute_hit_rate(inputs: MeasureInput) -> tuple[Floats, Flags]:
 
 
 def _compute_perfect_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    due = inputs.count_judged(inputs.qrels.essential)
-    return (inputs.count_hits(inputs.qrels.essential) == due).astype(np.float64), due > 0
+    essential = inputs.count_judged(inputs.qrels.essential)
+    return (inputs.count_hits(inputs.qrels.essential) == essential).astype(np.float64), essential > 0
 
 
 def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
@@ -136,10 +136,10 @@ def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
     return _divide(inputs.sum_by_question(marked, sofar / ranks), inputs.count_judged(inputs.qrels.relevant))
 
 
-def _divide(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
+def _divide(part: npt.NDArray[np.generic], total: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
     """Divide element by element; return the quotients, and a mask of those whose divisor is above 0."""
-    defined: Flags = np.asarray(whole, np.float64) > 0
-    return np.divide(part, whole, out=np.zeros(len(defined)), where=defined), defined
+    defined: Flags = np.asarray(total, np.float64) > 0
+    return np.divide(part, total, out=np.zeros(len(defined)), where=defined), defined
 
 
 FORMULAS: dict[str, Callable[[MeasureInput], tuple[Floats, Flags]]] = {
@@ -180,9 +180,11 @@ def _parse_name(name: str) -> re.Match[str]:
 
 
 def _describe_unknown_measure(name: str) -> str:
-    base, mark, rest = name.partition("@")
-    near = find_similar(base.split("-")[0], FORMULAS)
-    hint = f"; is it {near}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
+    base, mark, cut = name.partition("@")
+    similar = find_similar(base.split("-")[0], FORMULAS)
+    hint = (
+        f"; is it {similar}{mark and '@'}{re.sub('[^0-9]', '', cut).lstrip('0') or (mark and '10')}?" if similar else ""
+    )
     return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"
 
 
@@ -230,8 +232,8 @@ class MeasureResult:
     def __str__(self) -> str:
         mean = "no value" if self.mean is None else f"{self.mean:.4f}"
         counts = f"{self.measured_count:,} of {format_count(self.asked, 'question')} measured, {self.skipped:,} skipped"
-        left_out = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
-        missing = f", {self.missing:,} missing from the run{left_out or ', left out'}" if self.missing else ""
+        zero_note = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
+        missing = f", {self.missing:,} missing from the run{zero_note or ', left out'}" if self.missing else ""
         return f"{self.measure} {mean} ({counts}{missing})"
 
 
