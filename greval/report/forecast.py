@@ -66,9 +66,9 @@ def _format_caps(forecast: Forecast) -> Iterator[str]:
         calls = format_count(spent.calls, "call")
         yield f"spent by earlier commands on this run: {calls}{cost}; --max-calls and --max-cost count it"
     if forecast.max_calls is not None:
-        left = max(forecast.max_calls - spent.calls, 0)
-        outcome = OUTCOMES[forecast.calls <= left]
-        yield f"--max-calls {forecast.max_calls}: {outcome}; it leaves {format_count(left, 'call')}"
+        calls_left = max(forecast.max_calls - spent.calls, 0)
+        outcome = OUTCOMES[forecast.calls <= calls_left]
+        yield f"--max-calls {forecast.max_calls}: {outcome}; it leaves {format_count(calls_left, 'call')}"
     if forecast.max_cost is not None:
         left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
         fits = (forecast.cost or 0.0) <= left_cost

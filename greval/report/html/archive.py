@@ -77,12 +77,12 @@ class DetailBlocks:
 
     def add(self, details: str) -> tuple[int, int]:
         """Add the details of a case and return the number of its block and its place in it."""
-        place = len(self.blocks), len(self._open)
+        position = len(self.blocks), len(self._open)
         self._open.append(details)
         self._characters += len(details)
         if self._characters >= BLOCK_CHARACTERS:
             self.finish()
-        return place
+        return position
 
     def finish(self) -> None:
         """Compress the last block."""
@@ -143,8 +143,8 @@ class CaseArchive:
         packed = self.texts.build_blocks(self._limits.case_bytes - self._details.size)
         notes = []
         if self._left_out:
-            left = format_count(self._left_out, noun)
-            notes.append(f"{left} without details, so that the file stays small; the run has them.")
+            without_details = format_count(self._left_out, noun)
+            notes.append(f"{without_details} without details, so that the file stays small; the run has them.")
         if packed.limit is not None:
             cut = f"cut to {packed.limit:,} characters" if packed.limit else "left out"
             notes.append(f"Texts of chunks are {cut}, so that the file stays small; the run has them.")

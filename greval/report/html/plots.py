@@ -69,11 +69,11 @@ def plot_interval(
 
 def find_axis(numbers: Sequence[float], scale: Scale | None) -> tuple[float, float]:
     """Return the ends of the axis that figures share: those of the scale, or else those of the figures."""
-    found = find_direction(scale) if scale else None
-    if found and found.ends:
-        return found.ends
+    direction = find_direction(scale) if scale else None
+    if direction and direction.ends:
+        return direction.ends
     usable = [number for number in numbers if isfinite(number)]
-    low = min([*usable, *([] if found is None or found.low is None else [found.low])], default=0.0)
+    low = min([*usable, *([] if direction is None or direction.low is None else [direction.low])], default=0.0)
     high = max(usable, default=1.0)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
@@ -118,12 +118,12 @@ def _plot_columns(distribution: Mapping[str, int], scale: Scale | None) -> Distr
     step, most = (high - low) / COLUMNS, max(bins.values())
     columns = tuple(
         Segment(
-            at=round(100 * place / COLUMNS, 2),
-            size=round(100 * bins[place] / most, 2),
-            tone=find_tone(scale, str(low + (place + 0.5) * step)),
+            at=round(100 * index / COLUMNS, 2),
+            size=round(100 * bins[index] / most, 2),
+            tone=find_tone(scale, str(low + (index + 0.5) * step)),
             label="",
-            text=f"{format_figure(low + place * step)} to {format_figure(low + (place + 1) * step)}: {bins[place]:,}",
+            text=f"{format_figure(low + index * step)} to {format_figure(low + (index + 1) * step)}: {bins[index]:,}",
         )
-        for place in sorted(bins)
+        for index in sorted(bins)
     )
     return DistributionPlot(columns, (format_figure(low), format_figure(high)))
