@@ -42,7 +42,7 @@ GROUP_FIGURES = {
     "numeric": ("mae", "bias", "pearson", "spearman"),
 }
 MAX_CATEGORIES = 12
-"""A larger confusion matrix does not fit a terminal; the JSON form has it."""
+"""The number of categories up to which a confusion matrix is printed."""
 
 
 def render(agreement: Agreement, console: Console) -> None:
@@ -100,6 +100,7 @@ def _build_figures_tables(group: AgreementGroup, level: float, console: Console)
         isinstance(measured, MeasuredValue) and measured.clustered for measured in group.judge.figures.values()
     )
     floors = [baseline for baseline in group.baselines if baseline.figures]
+    # Figures of an enriched sample hold for that sample; the weighted ones estimate those of all items.
     head = "on this sample" if group.enriched else "judge and people"
     compared = {"people among themselves": group.people.figures} if group.people.figures else {}
     compared |= {f"baseline: {floor.name}": floor.figures for floor in floors}
@@ -128,6 +129,7 @@ def build_agreement_tables(agreement: Agreement, console: Console | None = None)
     match overall.judge:
         case CategoricalAgreement() as judge:
             yield from _build_classes_tables(judge, console)
+            # A larger matrix does not fit a terminal; the JSON form has it.
             if len(judge.classes) <= MAX_CATEGORIES:
                 yield _build_confusion_table(judge)
         case NumericAgreement(people=people, judge=numbers):
@@ -206,7 +208,8 @@ def _list_sentences(agreement: Agreement) -> Iterator[str]:
 
 
 def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
-    """Describe how the judge stands against the baselines: the worst news, or that it is better than all known."""
+    """Describe how the judge stands against the baselines."""
+    # The worst news is told alone: being better than one baseline does not make up for another.
     if worse := [name for name, standing in verdict.baselines.items() if standing == "not better"]:
         return f"the judge is no better than a baseline ({', '.join(worse)})."
     if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
@@ -253,7 +256,7 @@ def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
 
 
 def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
-    """Describe a bias that is more than chance; no number of items removes it."""
+    """Describe a bias that is more than chance."""
     bias = verdict.bias
     if not isinstance(bias, MeasuredValue) or bias.interval is None or bias.interval.low <= 0 <= bias.interval.high:
         return
@@ -261,6 +264,7 @@ def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
     if bias.value < 0:
         side, low, high = "below", -high, -low
     size = f"{format_number(abs(bias.value))} [{format_number(low)}, {format_number(high)}]"
+    # Noise averages out over many items, a bias does not.
     yield f"Its means are {size} of the scale's width {side} people's: greval estimate corrects them."
 
 

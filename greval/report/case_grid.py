@@ -140,6 +140,7 @@ class _Cells:
     def add(self, sample_id: str, outline: str) -> None:
         """Add a result by its outline."""
         entry = self._entries.get(sample_id)
+        # A second result of a sample moves it to the entry of both outlines together; entries never change.
         key = (outline,) if entry is None else (*self.outlines[entry], outline)
         number = self._entries[sample_id] = self._numbers.setdefault(key, len(self.outlines))
         if number == len(self.outlines):
@@ -162,12 +163,15 @@ class _GridBuilder:
         self._read(store)
 
     def _read(self, store: Store) -> None:
+        # Rows share few combinations of tags, so that most of them need no parsing.
         parse_tags = lru_cache(maxsize=4096)(json.loads)
+        # Cases come first, so that those without a result yet are in the grid too.
         for head in read_case_heads(store):
             self._questions[head.sample_id] = head.question
         columns = ("sample_id", "method", "metric", "tags", "outline")
         for sample_id, method, metric, tags, outline in store.select(columns):
             if sample_id not in self._questions:
+                # Results without a stored case still have a row.
                 self._questions[sample_id] = ""
             if tags != NO_TAGS and sample_id not in self._tags:
                 self._tags[sample_id] = parse_tags(tags)

@@ -144,6 +144,7 @@ def _check_summary(report: Report, summary: Summary) -> Check:
         text = f"no case has a value: {summary.failed} failed, {summary.skipped} skipped"
         return Check(name, METRICS, "skipped", text)
     counts = f"{summary.scored} of {summary.planned} scored, {summary.skipped} skipped, {summary.failed} failed"
+    # A figure alone never fails: what is too low is for the conditions of the gate to say.
     return Check(name, METRICS, "passed", f"{format_mean(summary)}; {counts}; {format_distribution(report, summary)}")
 
 
@@ -194,12 +195,14 @@ def format_workflow_command(level: str, title: str, text: str) -> str:
         >>> format_workflow_command("error", "a: b", "50% lost\n::error::c")
         '::error title=a%3A b::50%25 lost%0A::error::c'
     """
+    # The title is a property, which ends at a comma or a colon.
     title = _escape(title).replace(":", "%3A").replace(",", "%2C")
     return f"::{level} title={title}::{_escape(text)}"
 
 
 def _escape(text: str) -> str:
-    """Escape the data of a command, as GitHub's own toolkit does."""
+    """Escape the data of a command."""
+    # As in GitHub's own toolkit. The percent sign comes first, or it would escape the other escapes.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -228,6 +231,7 @@ def format_junit(check_list: CheckList) -> str:
     if check_list.warnings:
         SubElement(suite, "system-err").text = _clean("\n".join(check_list.warnings))
     indent(root)
+    # Other characters become references, so that the encoding of a terminal or a pipe cannot spoil the file.
     text: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
     return text.decode("ascii")
 
@@ -251,15 +255,13 @@ def _clean(text: str) -> str:
 
 
 def format_markdown(check_list: CheckList) -> str:
-    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings.
-
-    Every text from the data is code, so that it is shown verbatim: it is no markup, no link, and mentions no user.
-    """
+    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings."""
     return "\n".join(_yield_lines(check_list))
 
 
 def _yield_lines(check_list: CheckList) -> Iterator[str]:
     yield f"### greval: {check_list.describe()}"
+    # Every text from the data is code, so that it formats nothing, links nowhere and mentions no user.
     yield from ("", format_code(check_list.title))
     if conditions := check_list.list_conditions():
         cells = (
@@ -290,6 +292,7 @@ def format_code(text: str) -> str:
     line = " ".join(text.split())
     if not line:
         return ""
+    # A backtick ends a code span, and a pipe ends a cell of a table even within one.
     if not NO_CODE_SPAN.search(line):
         return f"`{line}`"
     return f"<code>{CODE_ENTITIES.sub(lambda match: f'&#{ord(match[0])};', line)}</code>"

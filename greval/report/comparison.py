@@ -119,6 +119,7 @@ def describe_findings(comparison: Comparison) -> Iterator[str]:
         if not contrast.group:
             findings = pairs.setdefault(_name_pair(contrast), {})
             findings.setdefault(FINDINGS[contrast.verdict], []).append(contrast.metric)
+    # One sentence, because those of all pairs would be the same.
     if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
         (metrics,) = next(iter(pairs.values())).values()
         names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
@@ -226,6 +227,7 @@ def format_verdict(contrast: Contrast) -> str:
 
 def create_writer(contrast: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
     """Return a function that formats figures with the decimals that the size of a comparison's means needs."""
+    # A small difference of large means has their decimals, so that it lines up with them.
     size = max(abs(contrast.method_mean or 0.0), abs(contrast.baseline_mean or 0.0))
     return partial(format_number, digits=3, size=size, sign=sign)
 
@@ -275,7 +277,8 @@ def _build_tables(comparison: Comparison, rows: list[Contrast], console: Console
     table = build_table(columns, cells)
     if measure_width(console, table) <= console.width:
         return iter([table])
-    order = [0, 1, *range(MEANS[-1] + 1, len(columns)), *MEANS]  # both means last: the difference says the most
+    # Both means last: the difference says the most.
+    order = [0, 1, *range(MEANS[-1] + 1, len(columns)), *MEANS]
     return split_table(console, [columns[n] for n in order], [[row[n] for n in order] for row in cells])
 
 
@@ -286,6 +289,7 @@ def _format_row(contrast: Contrast, writers: Iterable[Callable[[Contrast], str]]
 def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dict[str, Callable[[Contrast], str]]:
     """Return the columns before the verdict, and how their cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
+    # Against an earlier run both sides have the same method, so that its name would not tell them apart.
     baseline, method = ("before", "now") if comparison.against else name_columns(pair)
     columns: dict[str, Callable[[Contrast], str]] = {
         first: lambda contrast: f"  {contrast.group}" if contrast.group else contrast.metric,
@@ -303,6 +307,7 @@ def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dic
 def name_columns(pair: Contrast) -> tuple[str, str]:
     """Return the headings of both sides: their names, or "baseline" and "method" if these are long or taken."""
     names = pair.baseline, pair.method
+    # A method called `p` would be mistaken for the column, and a long name widens the table.
     fit = all(len(name) <= MAX_HEADING and name not in TAKEN_HEADINGS for name in names)
     return names if fit else ("baseline", "method")
 

@@ -158,12 +158,14 @@ def _fit_summaries_table(report: Report, console: Console) -> Table:
     """Build the table with the columns that fit the console.
 
     The columns of `MOMENTS` are left out first, if a cell would be folded to make room. Then the counts share one
-    column: lines below the table name what was skipped, failed or not judged. The values are left out last.
+    column. The values are left out last.
     """
     wide = _build_summaries_table(report, wide=True)
+    # Without a limit of its own, rich measures the table as already folded into the console.
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
     if needed <= console.width:
         return wide
+    # The counts can share a column: lines below the table name what was skipped, failed or not judged.
     narrow = (_build_narrow_table(report, values=values) for values in (True, False))
     return fit_table(console, _build_summaries_table(report, wide=False), *narrow)
 
@@ -177,6 +179,7 @@ def _build_narrow_table(report: Report, *, values: bool) -> Table:
     )
     rows = []
     for summary in report.summaries:
+        # The method and tags of a pending case are not known yet, so that no group can count it.
         pending = 0 if report.by else report.pending.get(summary.metric, 0)
         name = [summary.metric, *([summary.group] if report.by else [])]
         cells = [*name, f"{summary.scored} of {summary.planned + pending}", format_mean(summary)]
@@ -281,6 +284,7 @@ def format_distribution(report: Report, summary: Summary) -> str:
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     unlisted = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
+    # Real numbers hardly repeat, so that their counts would say nothing.
     many = len(unlisted) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution)
     if many and summary.counted and not listed:
         numbers = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
@@ -294,6 +298,7 @@ def format_mean(summary: Summary | ShareSummary) -> str:
     if summary.mean is None:
         return "-"
     is_open = isinstance(summary, Summary) and summary.p95 is not None
+    # Latencies and counts span orders of magnitude; means on a scale line up with two decimals.
     write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     mean = MeasuredValue(value=summary.mean, n=summary.counted, interval=summary.interval)
     return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}{format_plain_mean(summary)}"
@@ -406,6 +411,7 @@ def describe_imports(imported: Iterable[ImportSource]) -> Iterator[str]:
     for (file, judge), metrics in metrics_by_source.items():
         name = Path(file).name
         source = f" from {name}" if name else ""
+        # An import without a stated judge is recorded under the name of its file.
         stated = f"judge as stated: {judge}" if judge and judge != name else "no judge was stated"
         yield f"{', '.join(metrics)}: imported{source}, {stated}; greval judged none of these"
 

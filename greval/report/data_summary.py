@@ -94,7 +94,8 @@ def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
     fields = list_recorded_fields(case)
     for name in fields:
         field, _, part = name.partition(".")
-        if name == "chunks.doc_id" and "chunks" not in fields:  # a ranking without texts
+        # A ranking without texts: its documents are all that there is to show.
+        if name == "chunks.doc_id" and "chunks" not in fields:
             yield name, _format_value([chunk.doc_id or chunk.id for chunk in case.chunks or ()])
         elif field in get_args(Over) and not part:
             items = list_items(field, case)

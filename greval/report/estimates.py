@@ -139,6 +139,7 @@ def format_remark(row: EstimateRow, key: str, refused: str | None = None) -> str
     """Format the remarks on a figure."""
     figure: EstimateFigure = getattr(row, key)
     remarks: list[str] = []
+    # What is wrong with all figures is above the table, and a short reason is in the cell itself.
     if figure.reason and figure.reason not in {refused, format_estimate(figure)} and key != "plain":
         remarks.append(figure.reason)
     if key == "judge":

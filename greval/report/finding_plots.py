@@ -44,10 +44,7 @@ def plot_summaries(summaries: Sequence[Summary], directions: Mapping[str, ScaleD
 
 
 def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
-    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0.
-
-    Metrics of one unit are drawn to one scale.
-    """
+    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0."""
     by_metric: dict[str, list[Contrast]] = {}
     for contrast in comparison.contrasts:
         by_metric.setdefault(contrast.metric, []).append(contrast)
@@ -66,6 +63,7 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
         axis = next((axis for axis in comparison.axes if metric in axis.metrics), None)
         unit = f" in {axis.unit}" if axis and axis.unit else ""
         title = f"{metric}: difference{unit}{pair} ({contrasts[0].better} is better)"
+        # Metrics of one unit share an axis, so that equal differences are equally long.
         yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
 
 

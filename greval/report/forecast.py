@@ -30,7 +30,8 @@ def render(forecast: Forecast, console: Console) -> None:
 
 def _format_cells(part: MetricForecast) -> tuple[str, ...]:
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
-    cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
+    # No calls cost nothing, even if the judge has no known price.
+    cost = part.cost if part.calls else 0.0
     return (*(f"{number:,}" for number in numbers), format_cost(cost))
 
 

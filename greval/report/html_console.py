@@ -37,6 +37,7 @@ class HtmlConsole(Console):
     """
 
     def __init__(self) -> None:
+        # No emoji: `:smile:` in a name is text.
         super().__init__(file=io.StringIO(), width=WIDTH, emoji=False)
         self._parts: list[str] = []
 
@@ -73,6 +74,7 @@ def _format_table(table: Table) -> str:
     aligned = [ALIGN_RIGHT if column.justify == "right" else ALIGN_LEFT for column in table.columns]
     head = [read_markup(column.header) for column in table.columns] if table.show_header else []
     rows = zip(*(column.cells for column in table.columns), strict=True)
+    # Neither classes nor scripts: the sanitisers of notebook viewers remove them.
     lines = [
         *([f"<thead>{_format_row('th', head, aligned)}</thead>"] if head else []),
         *("<tbody>", *(_format_row("td", map(read_markup, row), aligned) for row in rows), "</tbody>"),

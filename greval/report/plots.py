@@ -90,6 +90,7 @@ def _draw_axis(axes: Axes, plot: PlotAxis, *, hidden_count: int) -> None:
     if plot.reference is not None:
         axes.axvline(plot.reference, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     axes.set_yticks(range(len(plot.points)), [_format_label(point.label) for point in plot.points])
+    # From high to low, so that the first point is at the top.
     axes.set_ylim(len(plot.points) - 0.4, -0.6)
     _limit_axis(axes, plot.limits)
     axes.grid(axis="x", color=COLOURS["muted"], alpha=0.25, linewidth=0.6)
@@ -101,6 +102,7 @@ def _draw_axis(axes: Axes, plot: PlotAxis, *, hidden_count: int) -> None:
 def _draw_point(axes: Axes, row: int, point: PlotPoint) -> None:
     colour = COLOURS[point.tone]
     if point.low is not None and point.high is not None:
+        # A round cap would make the interval longer than it is.
         axes.plot((point.low, point.high), (row, row), color=colour, linewidth=2, solid_capstyle="butt")
     if point.value is not None:
         axes.plot(point.value, row, "o", color=colour, markersize=5)
@@ -111,9 +113,10 @@ def _draw_point(axes: Axes, row: int, point: PlotPoint) -> None:
 
 
 def _limit_axis(axes: Axes, limits: tuple[float | None, float | None]) -> None:
-    """Extend the axis to the ends of the scale, with a margin so that points at an end are drawn whole."""
+    """Extend the axis to the ends of the scale."""
     low, high = axes.get_xlim()
     low, high = (limits[0] if limits[0] is not None else low), (limits[1] if limits[1] is not None else high)
+    # Points at an end are drawn whole.
     margin = (high - low) * 0.02
     axes.set_xlim(low - margin, high + margin)
 

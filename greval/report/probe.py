@@ -132,6 +132,7 @@ def _order_by_variety(survivors: Sequence[SurvivingMutant]) -> list[SurvivingMut
     first: list[SurvivingMutant] = []
     further: list[SurvivingMutant] = []
     for survivor in survivors:
+        # A check with many survivors must not fill the few rows that are shown.
         kind = survivor.check, survivor.variant
         (further if kind in kinds else first).append(survivor)
         kinds.add(kind)

@@ -81,6 +81,7 @@ def format_csv(report: RankingReport) -> str:
     """Format the measures as CSV: a row for each run and measure, or for each question of each run."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
+    # A spreadsheet runs a name that begins with `=` as a formula.
     writer.writerows(map(escape_formula, row) for row in _iterate_csv_rows(report))
     return stream.getvalue()
 
@@ -147,6 +148,7 @@ def _format_run(run: MeasuredRun) -> list[Cell]:
 
 def _format_questions(report: RankingReport) -> Iterable[list[Cell]]:
     """Yield the rows of questions: the runs of one question follow each other."""
+    # Each run lists all judged questions in one order, also those without a ranking.
     for several in zip(*(run.questions for run in report.runs), strict=True):
         for run, question in zip(report.runs, several, strict=True):
             yield [

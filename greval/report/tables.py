@@ -70,6 +70,7 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
             escape(spec.name),
             justify="left" if spec.left else "right",
             no_wrap=not spec.wrap,
+            # rich cuts what does not fit unless it is told to fold it.
             overflow="fold",
             min_width=spec.min_width,
             ratio=spec.ratio,
@@ -99,6 +100,7 @@ def split_table(
     """
     listed = [tuple(row) for row in rows]
     table = build_table(columns, listed)
+    # rich measures within the width of the console unless it is given another one.
     wide = console.options.update(width=UNLIMITED_WIDTH, max_width=UNLIMITED_WIDTH)
     if Measurement.get(console, wide, table).maximum <= console.width:
         yield table
@@ -106,10 +108,12 @@ def split_table(
     indices = [*range(keys)]
     for index in range(keys, len(columns)):
         wider = _select_columns(columns, listed, [*indices, index])
+        # A part has one column besides the keys at least, however narrow the console is. The last one has no gap.
         if len(indices) > keys and measure_width(console, wider) - COLUMN_GAP > console.width:
             yield _select_columns(columns, _drop_empty_rows(listed, indices[keys:]), indices)
             indices = [*range(keys)]
         indices.append(index)
+    # A part leaves out rows that have nothing in it; a table that is whole keeps them.
     parted = len(indices) < len(columns)
     yield _select_columns(columns, _drop_empty_rows(listed, indices[keys:]) if parted else listed, indices)
 
@@ -184,7 +188,8 @@ def fit_table(console: Console, *tables: Table) -> Table:
 
 
 def print_line(console: Console, line: str, style: str = "") -> None:
-    """Print a line verbatim, without markup. A terminal gets it folded between words, a file in one piece."""
+    """Print a line verbatim, without markup; a terminal gets it folded between words."""
+    # A file gets the line in one piece, so that it can be searched.
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
@@ -265,6 +270,7 @@ def format_number(value: float | None, *, digits: int = 2, size: float | None = 
         return "-"
     size = abs(value if size is None else size)
     digits = min(digits, next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), digits))
+    # Adding zero makes 0.0 of -0.0.
     return f"{round(value, digits) + 0.0:{'+' if sign else ''},.{digits}f}"
 
 
@@ -305,7 +311,7 @@ def format_cost(cost: float | None) -> str:
 
 
 def shorten_name(text: str, most: int = MAX_NAME) -> str:
-    """Shorten a long name by leaving out its middle, because its ends distinguish it from similar names.
+    """Shorten a long name by leaving out its middle.
 
     Example:
         >>> shorten_name("chunk-0123456789", most=11)
@@ -315,5 +321,6 @@ def shorten_name(text: str, most: int = MAX_NAME) -> str:
     """
     if len(text) <= most:
         return text
+    # Both ends stay, because they distinguish an id from similar ones.
     half = (most - len(ELLIPSIS)) // 2
     return f"{text[:half]}{ELLIPSIS}{text[-half:]}"

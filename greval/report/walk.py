@@ -98,7 +98,8 @@ class _Tree:
                 yield f"{node.name}  [expected, not reached]"
 
     def _format_below(self, root: str) -> Iterator[str]:
-        """Yield the lines below a node; a list of what is to be shown, because a walk may be deeper than the stack."""
+        """Yield the lines below a node."""
+        # A list in place of recursion, because a walk may be deeper than the stack; reversed, as its end comes first.
         waiting = [("", edge, index == 0) for index, edge in enumerate(reversed(self._edges[root]))]
         while waiting:
             indent, edge, is_last = waiting.pop()
@@ -187,13 +188,14 @@ def draw_walk_svg(
         for text, edge in zip(texts, graph.edges, strict=True)
     ]
     layout = compute_layout(graph, node_widths, edge_widths)
+    # Ids must differ from those of other drawings on the page, and be the same for equal arguments.
     name = f"walk-{sha256(repr((heading, graph, *([prefix] if prefix else []))).encode()).hexdigest()[:12]}"
     drawing = _SvgDrawing(graph, layout, texts, name)
     return drawing.draw(heading)
 
 
 class _SvgDrawing:
-    """The parts of a drawing as SVG. Styles are attributes, because a style sheet would apply to a whole page."""
+    """The parts of a drawing as SVG."""
 
     def __init__(self, graph: WalkGraph, layout: Layout, texts: list[str], name: str) -> None:
         self._graph = graph
@@ -230,6 +232,7 @@ class _SvgDrawing:
                     "height": _number(height),
                     "role": "img",
                     "aria-labelledby": f"{self._name}-title {self._name}-desc",
+                    # Styles are attributes, because a style sheet would apply to a whole page.
                     "font-family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
                 },
                 _write("title", {"id": f"{self._name}-title"}, escape(heading)),
@@ -250,7 +253,8 @@ class _SvgDrawing:
         return f"{'; '.join(parts)}."
 
     def _order_edges(self) -> list[int]:
-        """Order the edges so that gold is drawn on top."""
+        """Return the numbers of the edges in the order of drawing."""
+        # SVG draws in this order: gold comes last, on top of the others.
         return sorted(range(len(self._graph.edges)), key=lambda number: bool(self._graph.edges[number].gold))
 
     def _draw_arrow(self, kind: str) -> str:
@@ -283,6 +287,7 @@ class _SvgDrawing:
             path = f"M{_point(begin)}H{_number(begin[0] + run)}C{_point((begin[0] + run + bend, begin[1]))} "
             path += f"{_point((stop - bend, end[1]))} {_point((stop, end[1]))}H{_number(end[0])}"
             text_at = (stop + 6, end[1] - 4)
+        # Lines are drawn away from the start nodes, so that an edge which leads back has its arrow at its start.
         arrow = "marker-start" if upper else "marker-end"
         line = {
             "d": path,
@@ -398,6 +403,7 @@ def _count_columns(text: str) -> int:
 def _shorten_to_width(text: str, most: int) -> str:
     """Shorten a text by leaving out its middle, to a width in columns."""
     length = min(len(text), most)
+    # Wide characters need two columns, so that the number of characters that fit is found by trying.
     while _count_columns(shorter := shorten_name(text, length)) > most and length > most // 2:
         length -= 1
     return shorter
@@ -420,4 +426,5 @@ def _point(point: tuple[float, float]) -> str:
 
 def _number(value: float) -> str:
     """Write a coordinate with one decimal, or none if it is whole; never as -0."""
+    # Adding zero makes 0.0 of -0.0.
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

@@ -1,7 +1,6 @@
 """What a drawing of a traversal shows: its nodes and edges with their activation, and which of them the gold expects.
 
-An expected edge counts as walked if a walked edge joins the same nodes in either direction. Its label is compared only
-if some walked edge has that label, because a graph may name its relations otherwise than the gold.
+An expected edge counts as walked if a walked edge joins the same nodes in either direction.
 """
 
 from __future__ import annotations
@@ -73,7 +72,8 @@ def build_walk_graph(traversal: Traversal, gold: Gold | None, activation: Mappin
     activation; edges without activation in the order in which they were walked.
     """
     walk = read_walk(Case(question="?", traversal=traversal, gold=gold))
-    if isinstance(walk, Skipped):  # only without a traversal
+    # Only without a traversal.
+    if isinstance(walk, Skipped):
         raise TypeError(walk.reason)
     edges = _list_edges(walk, activation or {})
     return _select(WalkGraph(_list_nodes(walk, edges), edges, *(0, 0), *_count_expected(walk, edges)))
@@ -116,6 +116,7 @@ def _find_walked(walk: GraphWalk, expected: Edge, walked: Iterable[Edge]) -> lis
     keys = [*walked]
     ends = {walk.normalise_node(expected[0]), walk.normalise_node(expected[2])}
     label = normalise_name(expected[1])
+    # A label is compared only if a walked edge has it: a graph may name its relations otherwise than the gold.
     label = label if label in {walked_label for _, walked_label, _ in keys} else ""
     return [key for key in keys if {key[0], key[2]} == ends and (not label or key[1] in ("", label))]
 
@@ -165,6 +166,7 @@ def _compute_all_depths(edges: tuple[WalkEdge, ...], starts: list[str], keys: li
                 depths[neighbour] + steps for neighbour, steps in distances.items() if neighbour in depths
             ]
             depth = min(neighbour_depths) if neighbour_depths else int(bool(starts))
+            # From there on only edges between nodes without a depth count: the others keep that of the walk.
             reached = compute_depths([edge for edge in joined if depths.keys().isdisjoint((edge[0], edge[2]))], [key])
             depths.update({neighbour: depth + steps for neighbour, steps in reached.items() if neighbour not in depths})
     return depths
@@ -178,6 +180,7 @@ def _select(graph: WalkGraph) -> WalkGraph:
         ranked = [edge for edge in ranked if edge.source in selected and edge.target in selected]
     else:
         selected = {*graph.nodes}
+    # Gold is drawn even beyond the limit: what was missed is what the drawing is for.
     limit = max(MAX_EDGES, sum(bool(edge.gold) for edge in ranked))
     edges = {*ranked[:limit]}
     return replace(
@@ -197,6 +200,7 @@ def _select_nodes(graph: WalkGraph, ranked: Iterable[WalkEdge]) -> set[str]:
         if node.is_start or node.gold:
             selected.update(_list_ancestors(key, parents))
     for edge in ranked:
+        # A node is drawn with all that leads to it, or it would hang in the air.
         more = {*_list_ancestors(edge.source, parents), *_list_ancestors(edge.target, parents)} - selected
         if len(selected) + len(more) <= MAX_NODES:
             selected |= more
@@ -211,6 +215,7 @@ def _select_nodes(graph: WalkGraph, ranked: Iterable[WalkEdge]) -> set[str]:
 def _find_parents(graph: WalkGraph) -> dict[str, str]:
     """Return for each node the neighbour nearer to a start node by which it was first reached."""
     parents: dict[str, str] = {}
+    # Walked edges first: a node hangs on an expected edge only if no walked one leads to it.
     for edge in sorted(graph.edges, key=lambda edge: edge.gold == "missed"):
         for key, neighbour in ((edge.target, edge.source), (edge.source, edge.target)):
             if graph.nodes[neighbour].depth < graph.nodes[key].depth:

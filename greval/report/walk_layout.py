@@ -89,6 +89,7 @@ def _order_columns(graph: WalkGraph) -> list[list[str]]:
         columns[node.depth].append(key)
     neighbours = _list_neighbours(graph.edges)
     for turn in range(PASSES):
+        # In turn from the right and from the left, so that neither side decides alone.
         numbers = range(len(columns)) if turn % 2 else range(len(columns) - 1, -1, -1)
         for number in numbers:
             positions = {
@@ -104,6 +105,7 @@ def _order_columns(graph: WalkGraph) -> list[list[str]]:
                     for member, node_positions in zip(column, neighbour_positions, strict=True)
                 ]
             )
+            # Ties keep their order, so that nothing in a drawing depends on chance.
             columns[number] = [column[position] for position in np.argsort(means, kind="stable")]
     return columns
 
@@ -125,6 +127,7 @@ def _list_sides(graph: WalkGraph) -> dict[str, tuple[list[tuple[int, int]], list
     for number, edge in enumerate(graph.edges):
         depths = graph.nodes[edge.source].depth, graph.nodes[edge.target].depth
         for end, key in enumerate((edge.source, edge.target)):
+            # False is the left side, True the right one.
             sides[key][depths[end] <= depths[1 - end]].append((number, end))
     return sides
 

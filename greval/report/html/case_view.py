@@ -152,6 +152,7 @@ class CaseViewBuilder:
             over = self._find_over(result)
             for verdict in self._list_views(result, case):
                 key = (over or "", verdict.item or "")
+                # Verdicts on items that the stored case does not have would be lost: they stand with those of the case.
                 by_item.setdefault(key, []).append(verdict) if key in item_keys else case_verdicts.append(verdict)
         view = CaseView(
             sample_id=case_results.sample_id,
@@ -213,6 +214,7 @@ class CaseViewBuilder:
             methods = _name_responses(case, result.method)
             yield view._replace(
                 orders=tuple(_build_order(order, scale, methods) for order in orders),
+                # Outcomes, not values: on a graded scale 1 and 2 are one winner, of whom one order is surer.
                 is_flipped=len({read_outcome(order.value) for order in orders}) > 1,
             )
 
@@ -226,6 +228,7 @@ class CaseViewBuilder:
                 id=chunk.id,
                 labels=tuple(_label_chunk(chunk)),
                 gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
+                # Many cases share a chunk, so that a page holds its text once, by number.
                 text=TextPart("", self._keep_text(text)) if self._keep_text else TextPart(cut_text(text)),
                 triple=None,
                 verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
@@ -235,6 +238,7 @@ class CaseViewBuilder:
         """Draw the walk; its texts are escaped by `draw_walk_svg`."""
         if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
             return None
+        # The number is in the ids of the drawing, which must be unique on the page.
         self._drawings += 1
         if self._drawings > MAX_DRAWINGS:
             return None

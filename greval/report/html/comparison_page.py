@@ -201,6 +201,7 @@ def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, Stor
     for folder in dict.fromkeys(filter(None, (comparison.folder, comparison.against))):
         with Store.open(Path(folder)) as store:
             origin: RunOrigin = read_origin(store)
+            # The newer run is read first, and its definition of a metric counts.
             metrics = {**read_metrics(store), **metrics}
         runs.append(RunSection(folder, tuple(list_run_facts(origin, page)), build_versions_table(origin)))
     return metrics, runs
@@ -262,11 +263,13 @@ def _rank_questions(comparison: Comparison) -> dict[ChangedKey, dict[str, tuple[
 
 def _build_cell(won: bool, position: int) -> JsonValue:  # noqa: FBT001 - of a pair
     """Return the text, the rank, the lower the worse for the method, and the tone of a question."""
+    # The larger the difference, the farther from 0, so that one sort puts the worst losses first and wins last.
     return ["won" if won else "lost", 1 / (position + 1) if won else -1 / (position + 1), WON if won else LOST]
 
 
 def _name_pair(comparison: Comparison, key: ChangedKey) -> str:
-    """Name a pair of methods without the folders of the runs, which the texts of a page replace but no block does."""
+    """Name a pair of methods without the folders of the runs."""
+    # A server replaces folders in the text of a page, which does not reach into compressed blocks.
     return key.method if comparison.against else f"{key.method} against {key.baseline}"
 
 
@@ -298,6 +301,7 @@ class _ChangedViewBuilder:
         if case is None:
             return SideView(label, method, None, ())
         results = tuple(result for result in case.results if result.metric in self._compared)
+        # A side that was judged by none of the compared metrics is shown with all its verdicts.
         view = self._views.build_view(case._replace(results=results or case.results))
         return SideView(label, method, view, tuple(_list_item_values(results, self._metrics)))
 

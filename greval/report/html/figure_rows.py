@@ -96,6 +96,7 @@ def _build_rows(report: Report, summaries: Sequence[Summary], scale: Scale | Non
 
 def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tuple[float, float]) -> FigureRow:
     plain = format_plain_mean(summary)
+    # The text of the terminal is taken apart, so that the page cannot print another figure.
     mean, _, interval_and_count = format_mean(summary).removesuffix(plain).partition(" ")
     interval, _, number = interval_and_count.rpartition(" ")
     lost = [f"{times:,} {name}" for name, times in (("failed", summary.failed), ("skipped", summary.skipped)) if times]

@@ -109,6 +109,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
     import greval
 
     page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)
+    # One state of the log for all sections, even while the run goes on.
     with store.snapshot():
         scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         origin = read_origin(store)
@@ -209,6 +210,7 @@ def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[
     lists = []
     for worst in read_worst_cases(store, most, metrics) if most else ():
         scale = scales[worst.metric]
+        # The worst of a metric may have the best value: such a case is nothing to look at.
         cases = [case for case in worst.cases if not _is_flawless(case, scale)]
         entries = []
         for case in cases:
@@ -282,6 +284,7 @@ def list_agreements(store: Store) -> Iterator[FindingSection]:
 def _build_agreement(store: Store, metric: str) -> FindingSection:
     try:
         measured_agreement = agreement(store.folder, metric)
+    # A page is worth having without its agreement; the section says what is missing.
     except (DataError, MissingExtraError) as error:
         return FindingSection(metric, (), (), (f"no agreement: {error}",))
     return FindingSection(

@@ -54,7 +54,9 @@ def create_environment() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("greval.report.html", FOLDER),
+        # Strings that are escaped by hand are safe until one is forgotten.
         autoescape=True,
+        # A misspelt name raises an error in place of a gap in the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -120,11 +122,13 @@ def _build_policy(style: str, script: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
+            # Hashes instead of `'unsafe-inline'`: no style or script that a text might smuggle in has one of them.
             f"style-src '{_hash_asset(style)}'",
             f"script-src '{_hash_asset(script)}'",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
+            # The script makes markup of the fragments, which the same templates have escaped, and of nothing else.
             f"trusted-types {FRAGMENT_POLICY}",
         )
     )
@@ -135,15 +139,13 @@ def _hash_asset(text: str) -> str:
 
 
 def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what made a run and a page, as names and texts; `command` is the last command on the run.
-
-    The options of a command may name addresses and paths too.
-    """
+    """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
     yield from (("cases", f"{file.name} (sha256 {file.digest})" if file.digest else file.name) for file in origin.files)
     for metric, settings in origin.judges.items() or [("", origin.judge)]:
         judge = f"judge of {metric}" if metric else "judge"
         visible = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
         yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in visible.items())
+    # The options of a command may name addresses and paths too.
     if command and page.with_addresses:
         yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
     yield "greval", f"{page.version}, Python {platform.python_version()}"

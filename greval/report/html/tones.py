@@ -58,6 +58,7 @@ def format_values(scale: Scale | None, values: Sequence[str], numbers: Sequence[
         return format_value(scale, values[0])
     if numbers:
         return f"{format_figure(fmean(numbers))} n={len(values)}"
+    # In the order of their first occurrence, so that a tie is not decided by the order of a set.
     most = max(dict.fromkeys(values), key=values.count)
     return f"{most} {values.count(most)} of {len(values)}"
 
@@ -71,6 +72,7 @@ def _compute_share(scale: Scale, value: str) -> float | None:
     """Return how far a value is from the worst to the best one, 0 to 1."""
     if isinstance(scale, CategoricalScale):
         return _compute_category_share(scale, value)
+    # Without a highest value there is no worst one, and no place between the two.
     if isinstance(scale, MeasureScale) and scale.high is None:
         return None
     try:
