@@ -1,7 +1,7 @@
 """Bounds on the value of one result, as an assertion in a test gives them, and whether a result is within them.
 
 With repeats, the votes decide: each repeat is within the bounds or not, and the majority counts. A single flip of the
-judge therefore changes nothing, and a tie is not decided by chance.
+judge therefore changes nothing.
 """
 
 from __future__ import annotations
@@ -116,8 +116,7 @@ class BoundCheck(Record):
 def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """Compare a result with bounds.
 
-    A single judgement is compared by its value, not by a number between values that weighs them by their
-    probabilities, or by the majority of its votes if it was repeated. If a metric judges
+    A single judgement is compared by its value, or by the majority of its votes if it was repeated. If a metric judges
     several items, numbers are compared with their mean, and categories and single values with those of each item.
 
     Raises:
@@ -126,11 +125,13 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """
     bounds.check(metric)
     judgements = _get_judgements(result)
+    # By its level, not by a number between levels that weighs them by their probabilities.
     if len(judgements) == 1 and judgements[0].item is None:
         return _check_one(judgements[0], metric, bounds)
     if bounds.compares_numbers:
         numbers = [judgement.number for judgement in judgements if judgement.number is not None]
         mean = fmean(numbers)
+        # A message shows the first few, so that the items which pull the mean down come first.
         worst = sorted(judgements, key=lambda judgement: judgement.number or 0.0)
         return BoundCheck(
             holds=bounds.hold(metric.scale, mean, mean),
@@ -173,6 +174,7 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
         return BoundCheck(holds=holds, value=repr(judgement.value), shown=(judgement,))
     within = sum(count for text, count in judgement.votes.items() if _holds_vote(bounds, scale, text))
     total = sum(judgement.votes.values())
+    # A tie is not decided by chance.
     if 2 * within == total:
         counts = f"{within} of {total} repeats are {bounds}: {judgement.votes}"
         message = f"{metric.name} failed: no_majority: {counts}; take an odd number of repeats"
@@ -183,6 +185,7 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
 
 def _holds_vote(bounds: Bounds, scale: Scale, text: str) -> bool:
     """Return whether a vote, whose value is stored as text, is within the bounds."""
+    # Votes are keys of JSON, where numbers are texts.
     value: Value = text if isinstance(scale, CategoricalScale) else float(text)
     return bounds.hold(scale, value, scale.number(value))
 
@@ -192,6 +195,7 @@ def _compare(scale: Scale, value: Value, number: float | None, end: float | str,
     if isinstance(end, str):
         names: Collection[str] = scale.names if isinstance(scale, CategoricalScale) else ()
         positions = {name: position for position, name in enumerate(names)}
+        # Categories are listed best first: the better one has the lower position.
         return direction * (positions[end] - positions[str(value)]) >= 0
     return number is not None and (direction * (number - end) >= 0 or isclose(number, end, rel_tol=ROUNDING))
 

@@ -131,6 +131,7 @@ class _DataCounts:
     """Counts of what the rows so far hold."""
 
     def __init__(self, metrics: Sequence[Metric] | None) -> None:
+        # The metrics that fit depend on the fields only, and cases have few combinations of them.
         self._find = cache(partial(find_fitting_metrics, metrics=metrics))
         self._tags = frozenset(need for metric in metrics or () for need in metric.inputs if need.startswith(TAG))
         self.cases = self.fault_count = 0
@@ -185,6 +186,7 @@ def _list_fields(counts: Mapping[str, int], reading: CaseReader) -> Iterator[Fie
     for name, field in reading.columns.items():
         columns.setdefault(field, []).append(name)
     for name in sorted(counts, key=lambda name: FIELD_ORDER.index(name.partition(".")[0])):
+        # Ids that were made from the positions of rows are no field of the file.
         if name != ID or ID in columns:
             sources = columns.get(name) or columns.get(name.partition(".")[0]) or []
             yield FieldCount(field=name, columns=tuple(sources), cases=counts[name])

@@ -61,7 +61,10 @@ def read_origin(store: Store) -> RunOrigin:
     judged = {plan.metric for plan in plans if plan.judge}
     judges = {name: settings for name, settings in read_judges(store).items() if name in judged}
     sources = dict.fromkeys(
-        SourceFile(name=Path(source.path).name, digest=source.digest) for source in read_sources(store) if source.path
+        # A report is shared, and folders say whose machine it was made on.
+        SourceFile(name=Path(source.path).name, digest=source.digest)
+        for source in read_sources(store)
+        if source.path
     )
     return RunOrigin(
         files=tuple(sources),

@@ -184,6 +184,7 @@ def compute_spending(
 
     def find_price(metric: str) -> Price | None:
         judge_prices = [prices.get(judge) for judge in judges.get(metric, ())]
+        # How many tokens each of several judges took is not known, so that only one price for all gives a cost.
         return judge_prices[0] if judge_prices and all(price == judge_prices[0] for price in judge_prices) else None
 
     return tuple(
@@ -217,6 +218,7 @@ def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> 
 
 def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterator[ReportVerdict]:
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
+    # Rounded up, so that each metric has a verdict if any is shown.
     share = -(-show // max(1, len(metrics)))
     judged_metrics = read_layout(store.fact("metrics")).metrics if share else {}
     for metric in metrics if share else ():
@@ -255,10 +257,12 @@ def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFig
     """
     values: dict[str, set[str]] = defaultdict(set)
     methods: set[str] = set()
+    # Distinct texts only: rows share few combinations of tags, so that few are parsed.
     for text, method in {*store.select(("tags", "method"))}:
         methods.add(method)
         for name, value in json.loads(text).items():
             values[name].add(value)
+    # A tag with one value divides nothing, and one with very many is rather an id.
     usable = sorted(name for name, tag_values in values.items() if 1 < len(tag_values) <= MAX_TAG_VALUES)
     first = (METHOD,) if len(methods) > 1 else ()
     return tuple(

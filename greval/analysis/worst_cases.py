@@ -98,6 +98,7 @@ def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: Judged
     def rank_judgement(judgement: Judgement) -> float:
         numbers = () if judgement.number is None else (judgement.number,)
         rank_value = rank((str(judgement.value),), numbers)
+        # Values without an order come last.
         return inf if rank_value is None else rank_value
 
     order = tuple(sorted(result.judgements, key=rank_judgement))

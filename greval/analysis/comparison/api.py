@@ -119,7 +119,9 @@ def compare(
 def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:
     """Compute every comparison, then correct all of their tests as one family."""
     tests = sum(bool(pairs.has_both.any()) for _, pairs in plan.iterate_pairs())
+    # The smallest p of n sampled flips is 1 / (n + 1): with few draws no corrected p could be significant.
     resamples = min(MAX_RESAMPLES, max(RESAMPLES, DRAWS_PER_TEST * tests - 1))
+    # Pairs are computed again in each pass, so that those of one contrast at a time are in memory.
     tested = (compute_differences(pairs) for _, pairs in plan.iterate_pairs() if pairs.has_both.any())
     least = [find_least_p(pairs.clusters, pairs.higher + pairs.lower, resamples, kind=pairs.kind) for pairs in tested]
     family = _build_family(plan, least, how, level)
@@ -165,6 +167,7 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
         (len(plan.metrics), "metric"),
         (len(plan.groups), "group"),
     ]
+    # 1 - 0.95 is 0.050000000000000044.
     tests, alpha = len(least), round(1 - level, 12)
     text = f"{_format_count(tests, 'test')}: {' x '.join(_format_count(*kind) for kind in kinds)}"
     if len(plan.groups) > 1:
@@ -203,10 +206,8 @@ def _correct_contrasts(
 
 
 def _is_noise_free(plan: ComparisonPlan, contrast: Contrast) -> bool:
-    """Return whether the figures of a run against an earlier one have no noise.
-
-    Measures without an upper end, such as latency, vary between runs even if nothing has changed.
-    """
+    """Return whether the figures of a run against an earlier one have no noise."""
+    # Measures without an upper end, such as latency, vary between runs even if nothing has changed.
     against = plan.wanted.against is not None
     return (
         against
@@ -263,6 +264,7 @@ def find_axes(contrasts: Iterable[Contrast], scales: Mapping[str, ScaleDirection
         units.setdefault((scale.unit, width), {}).setdefault(contrast.metric, []).append(contrast)
     for (unit, width), metrics in units.items():
         ends = (abs(number) for rows in metrics.values() for contrast in rows for number in _list_numbers(contrast))
+        # Without the minimum share, tiny differences would look as large as the scale.
         end = _round_up(max(*ends, MIN_SHARE * (width or 0.0)) or 1.0)
         yield DifferenceAxis(unit=unit, metrics=tuple(metrics), end=end)
 
@@ -281,4 +283,5 @@ def _round_up(number: float) -> float:
     """
     power = 10.0 ** floor(log10(number))
     factor = next((nice for nice in NICE_FACTORS if nice * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
+    # The product has an error in its last digits, which labels of axes would show.
     return float(f"{factor * power:.6g}")

@@ -76,6 +76,7 @@ def _read_cases(folder: str, keys: Sequence[CaseKey]) -> Iterator[CaseResults | 
         cases = read_case_results(store, keys)
         at = next(cases, None)
         for key in keys:
+            # Cases come in the order of the keys, but those that the run no longer holds are missing among them.
             if at and (at.sample_id, at.method) == key:
                 yield at
                 at = next(cases, None)

@@ -62,10 +62,12 @@ class ContrastSettings(NamedTuple):
 def compute_differences(pairs: QuestionPairs) -> PairDifferences:
     """Return the differences of the questions for which both sides have a figure."""
     method, baseline = pairs.method.values[pairs.has_both], pairs.baseline.values[pairs.has_both]
+    # 0.3 - 0.2 and 0.2 - 0.1 are one size of difference, and a rounding error is a tie.
     differences = np.round(method - baseline, DIGITS)
     codes = None if pairs.clusters is None else pairs.clusters[pairs.has_both]
     binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
     higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
+    # McNemar's test takes questions as independent, so that clusters are tested by sign flips even if binary.
     kind: PairKind = "clusters" if codes is not None else "shares" if binary else "means"
     return PairDifferences(differences, sum_by_cluster(differences, codes), higher, lower, binary, kind)
 
@@ -120,6 +122,7 @@ def _decide_verdict(contrast: Contrast, corrected: float, alpha: float, *, facts
         return "better" if (contrast.difference > 0) == (contrast.better == "higher") else "worse"
     if not contrast.won and not contrast.lost:
         return "equal on every question"
+    # Figures without noise need no test: any difference is a change.
     if facts:
         return "changed"
     return "too few questions to tell" if contrast.detectable is None else "no difference seen"
@@ -134,6 +137,7 @@ def list_won_and_lost(
     """
     each = compute_differences(pairs).each * (1 if better == "higher" else -1)
     sizes = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
+    # Equal differences are in the order of their ids, so that the same run always names the same questions.
     changed = sorted((-abs(size), names[number], size > 0) for size, number in sizes if size)
     won, lost = (tuple(name for _, name, is_won in changed if is_won is outcome) for outcome in (True, False))
     return won, lost
@@ -154,6 +158,7 @@ def run_test(cluster_sums: ClusterSums, higher: int, lower: int, resamples: int,
 def find_least_p(cluster_sums: ClusterSums, differing: int, resamples: int, *, kind: PairKind) -> float:
     """Return the smallest p that `run_test` could give for differences of these sizes, or a lower bound of it."""
     if kind == "shares":
+        # All of the differing questions on one side.
         return mcnemar(differing, 0).p
     return min_sign_flip_p(cluster_sums.sums, resamples=resamples)
 
@@ -167,11 +172,9 @@ def _compute_effect(differences: Floats, higher: int, lower: int, *, binary: boo
 def _compute_detectable(
     cluster_sums: ClusterSums, discordant: int, rules: ContrastSettings, *, shares: bool
 ) -> float | None:
-    """Compute the smallest difference that would probably be detected, or None if no difference can be.
-
-    The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.
-    """
+    """Compute the smallest difference that would probably be detected, or None if no difference can be."""
     n = len(cluster_sums.sums)
+    # The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.
     if 2.0 ** (1 - n) > rules.alpha:
         return None
     if shares:

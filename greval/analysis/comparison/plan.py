@@ -124,6 +124,7 @@ def _read_run(
 def _check_tags(scores: ScoreColumns, request: ComparisonRequest) -> None:
     """Raise an error if no question has one of the tags."""
     for tag in (*request.by, *([request.cluster_by] if request.cluster_by else [])):
+        # In other commands `--by method` is the usual grouping, so that it is tried here.
         if tag == "method":
             raise DataError("methods are what is compared: group by a tag of the questions instead of by method")
         if tag not in scores.tags:
@@ -143,6 +144,7 @@ def _select_metrics(scores: ScoreColumns, request: ComparisonRequest, scales: It
 def _is_without_numbers(scores: ScoreColumns, metric: str) -> bool:
     """Return whether a metric was judged but none of its values reads as a number."""
     states_by_side = [column.get_states(0) for column in scores.columns[metric].values()]
+    # A metric of which every row failed has no number either, but is compared, so that the failures show.
     return any(WITHOUT_NUMBER in states for states in states_by_side) and not any(
         SCORED in states for states in states_by_side
     )
@@ -167,6 +169,7 @@ def _match_methods(scores: ScoreColumns, request: ComparisonRequest) -> tuple[Si
         ]
     else:
         pairs = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
+    # The column that names the methods may not have been read.
     if not pairs and now == [""]:
         raise DataError(
             f"{request.run}: nothing to compare: its cases name no method; judge them with --column method=NAME, the "

@@ -56,7 +56,8 @@ class DifferenceTest(Record):
     addition to the test that counts, and are not corrected.
     """
 
-    __test__ = False  # so that pytest does not collect it as a test class
+    # Else pytest collects it as a test class, by its name where it is imported.
+    __test__ = False
 
     name: TestName
     p: float

@@ -38,12 +38,13 @@ def find_pair_remarks(plan: ComparisonPlan) -> Iterator[str]:
 def join_questions(plan: ComparisonPlan, *, only_few: bool = False) -> Iterator[tuple[SidePair, IdJoin]]:
     """Yield the join of the questions of each pair of sides; those of the side with fewer are looked up.
 
-    With `only_few`, pairs of which at least half meet are left out before any id is read.
+    With `only_few`, pairs of which at least half meet are left out.
     """
     masks = {side: _mask_questions(plan, side) for match in plan.matches for side in match}
     questions = plan.scores.questions if plan.matches else ()
     for match in plan.matches:
         first, second = sorted(match, key=lambda side: int(masks[side].sum()))
+        # Decided by the masks: ids are read only of sides that hardly meet.
         if only_few and 2 * int((masks[first] & masks[second]).sum()) >= int(masks[first].sum()):
             continue
         few, many = ([questions[n] for n in masks[side].nonzero()[0].tolist()] for side in (first, second))
@@ -129,6 +130,7 @@ def find_shared_columns(plan: ComparisonPlan, match: SidePair) -> list[str]:
     columns = []
     for name in first.values.keys() & second.values.keys():
         first_values, second_values = ({*side.values[name].values()} for side in (first, second))
+        # Only a column that differs in each row can stand for an id.
         is_unique = len(first_values) == first.size and len(second_values) == second.size
         if is_unique and least and 2 * len(first_values & second_values) >= least:
             columns.append(name)

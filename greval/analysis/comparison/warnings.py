@@ -59,6 +59,7 @@ def _find_missing_figures(contrasts: Iterable[Contrast]) -> Iterator[str]:
         who = (contrast.metric, contrast.method, contrast.baseline)
         if not contrast.group:
             everywhere.add(who)
+        # What is said of all questions is not said again of each group.
         if not contrast.group or who not in everywhere:
             metrics.setdefault((contrast.group, _format_missing_figures(contrast)), []).append(contrast.metric)
     for (group, text), names in metrics.items():

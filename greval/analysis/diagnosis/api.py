@@ -89,6 +89,7 @@ def diagnose_run(
             store = opened.enter_context(Store.open(resolve_run_folder(run)))
             opened.enter_context(store.snapshot())
         verdicts = AnswerVerdicts(store, metric)
+        # The generator closes the store at its end, so that it must outlive this block.
         return _iterate_diagnoses(store, verdicts, IndexLookup(inventory) if inventory else None, opened.pop_all())
 
 
@@ -116,6 +117,7 @@ def _iterate_diagnoses(
 
 def read_newest_cases(store: Store) -> Iterator[Case]:
     """Yield the newest case of each sample and method, in the order in which they were judged."""
+    # The first pass keeps a number for each case, so that no case is held in memory.
     last = {(case.id, case.method): position for position, case in enumerate(store.cases())}
     return (case for position, case in enumerate(store.cases()) if last[case.id, case.method] == position)
 
@@ -140,7 +142,9 @@ def _decide_by_evidence(case: Case, gold: Gold, holdings: IndexLookup | None) ->
     entry = EntryNodes(trail)
     needed, starts = tuple(find_needs(trail)), tuple(entry.iterate_evidence())
     evidence = (*starts, *needed)
+    # Start nodes are where a walk begins, not what the answer needs: they decide only if nothing else can.
     deciding = needed or (starts if entry.is_missed_by_all else ())
+    # Empty lists record that nothing is needed, as for a question without an answer; None records nothing.
     if not deciding and () in (gold.essential, gold.expected_edges, gold.expected_nodes):
         return "not used", "The gold says that the answer needs no document, edge or node: its lists are empty.", ()
     if not deciding:
@@ -149,6 +153,7 @@ def _decide_by_evidence(case: Case, gold: Gold, holdings: IndexLookup | None) ->
     if not lost:
         return "not used", _describe_unused_context(case, needed), evidence
     if case.chunks is None and case.triples is None and case.traversal is None:
+        # Of a response that records no context, only the index can tell what was lost.
         lost = [part for part in lost if part.lost == "not in the index"]
         if not lost:
             return "unknown", "neither chunks nor triples nor a walk are recorded, so nothing decides it", evidence

@@ -50,6 +50,7 @@ class CorrectnessThreshold(Record):
             case Skipped(reason=reason):
                 return AnswerVerdict(right=None, metric=self.metric, reason=reason)
             case Failed(error=error):
+                # The method gave no response; other failures are the judge's.
                 failed = error.kind == "method"
                 return AnswerVerdict(right=None, metric=self.metric, reason=error.message, failed=failed)
             case Scored(judgements=judgements):
@@ -96,6 +97,7 @@ class AnswerVerdicts:
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:
+        # A metric that judges items says nothing of the answer as a whole.
         scales = {name: metric.scale for name, metric in read_metrics(store).items() if not metric.over}
         self.metric = metric or next((name for name in PREFERRED_METRICS if name in scales), FALLBACK_METRIC)
         self._computed: ComputedMetric | None = None
@@ -135,8 +137,7 @@ def _load_computed_metric(name: str, folder: str, metric_names: list[str]) -> Co
 def describe_correct_answer(case: Case) -> str | None:
     """Describe how the answer contains an expected one, or return None if it does not.
 
-    An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning:
-    an answer that merely repeats it is not correct for that reason.
+    An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning.
 
     Example:
         >>> case = Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace.")
@@ -149,6 +150,7 @@ def describe_correct_answer(case: Case) -> str | None:
     for expected in _list_expected(case) if case.answer else ():
         if _is_scored_correct(EXACT, expected, case.answer):
             return f"the answer is the expected {expected!r}"
+        # Short answers, such as "no", occur in others by chance, but not as a clause at the beginning.
         if _is_opening_clause(case.answer or "", expected):
             return f"the answer begins with the expected {expected!r}"
         if _is_distinctive(expected, case.question) and _is_scored_correct(CONTAINED, expected, case.answer):
@@ -184,6 +186,7 @@ def _is_distinctive(expected: str, question: str) -> bool:
         or any(letter.isdigit() for letter in expected)
         or not expected.isascii()
     )
+    # An answer that merely repeats the question is not correct for that reason.
     return long and not _is_scored_correct(CONTAINED, expected, question)
 
 

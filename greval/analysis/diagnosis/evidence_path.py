@@ -45,9 +45,10 @@ class EvidencePath:
 
     @cached_property
     def documents(self) -> frozenset[str]:
-        """The documents of the context and the ids of its chunks, because gold may name either."""
+        """The documents of the context and the ids of its chunks."""
         chunks = self.case.chunks or ()
         documents_of_chunks = self.holdings.chunks if self.holdings else {}
+        # Gold may name documents or chunks.
         names = (name for chunk in chunks for name in (chunk.id, chunk.doc_id, documents_of_chunks.get(chunk.id)))
         return frozenset(name for name in names if name is not None)
 
@@ -56,12 +57,13 @@ class EvidencePath:
         """The documents from which the traversed edges come, by the index.
 
         The documents of visited nodes count only if no indexed edge comes from them, or if the traversal records only
-        nodes: a node that is named in many documents is no sign that the traversal reached each of them.
+        nodes.
         """
         if self.holdings is None or self.walk is None:
             return frozenset()
         of_edges = {name for edge in self.walk.traversed_edges for name in self.find_sources(edge) or ()}
         of_nodes = {name for node in self.visited_nodes for name in self.holdings.nodes.get(node, ())}
+        # A node that is named in many documents is no sign that the traversal reached each of them.
         named_by_edges = frozenset() if self._has_nodes_only else self.holdings.told_by_edges
         return frozenset(of_edges | (of_nodes - named_by_edges))
 
@@ -121,11 +123,13 @@ class EvidencePath:
         label = normalise_name(edge[1])
         graph = self.holdings.ties.labels if self.holdings else frozenset()
         used = graph or self._walked.labels | self._triples.labels
+        # A graph may name its relations otherwise than the gold; a label that it never uses proves nothing.
         return label if label and label in used else None
 
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
         """The ids of the chunks with their normalised texts."""
+        # Spaces at both ends, so that a name at the start or the end is between spaces too.
         return [(chunk.id, f" {_normalise_text(chunk.text or '')} ") for chunk in self.case.chunks or ()]
 
     def _find_documents(self, edge: Edge, ties: EdgeIndex) -> Documents | None:
@@ -173,6 +177,7 @@ class EntryNodes:
         The nearest required start nodes along the expected edges decide.
         """
         if self.is_missed_by_all:
+            # Entity linking cannot find a node that the index does not have.
             unindexed = self.named and not any(map(self._is_in_index, self.named))
             return "not in the index" if unindexed else "entry not found"
         nearest = self._find_nearest(names) if len(self.matched_nodes) < len(self._roots) else ()
@@ -220,6 +225,7 @@ def _normalise_text(text: str) -> str:
 
 def _is_named_in(name: str, text: str) -> bool:
     """Return whether a text contains a name, between spaces unless its script is written without spaces."""
+    # Lo are the letters of scripts without case, of which Chinese, Japanese and Thai have no spaces.
     together = any(unicodedata.category(letter) == "Lo" for letter in name)
     return (name if together else f" {name} ") in text
 
@@ -262,6 +268,7 @@ def _describe_document_in_context(name: str, trail: EvidencePath) -> str | None:
         return "a chunk of it is in the context"
     edges = trail.gold.expected_edges or ()
     document_edges = [edge for edge in edges if name in (trail.find_sources(edge) or ())] or edges
+    # A method that returns no texts gives a document by what its edges say.
     if not trail.case.chunks and document_edges and all(trail.find_triple(edge) for edge in document_edges):
         return "the edges that come from it are in the context as triples"
     return None
@@ -286,6 +293,7 @@ def _trace_edge(edge: Edge, trail: EvidencePath, entry: EntryNodes) -> Evidence:
         return Evidence(kind="edge", name=name, told=how)
     if trail.has_followed(edge):
         return Evidence(kind="edge", name=name, lost="dropped", told="the walk went along it, and it is in no triple")
+    # An index without any edge is one that lists no edges, not one that lacks this one.
     if trail.holdings and trail.holdings.ties and trail.find_sources(edge) is None:
         return Evidence(kind="edge", name=name, lost="not in the index", told=_describe_missing_edge(edge, trail))
     return Evidence(kind="edge", name=name, **_describe_unreached((edge[0], edge[2]), trail, entry))

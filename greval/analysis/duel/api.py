@@ -119,6 +119,7 @@ def summarise_verdicts(
     findings = _correct_family(
         [_build_findings(name, verdicts, level=level) for name, verdicts in judged], correction, level
     )
+    # Each habit of each metric may accuse a judge by chance, so that their level is corrected for all of them.
     strict = correct_level(level, len(judged))
     warnings = (
         warning

@@ -52,6 +52,7 @@ def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
     codes = encode_clusters(judged)
     signs = np.asarray([verdict.outcome for verdict in judged], dtype=float) - TIE
     sums = sum_by_cluster(2 * signs, codes)
+    # Each question is a cluster of its own: the exact sign test is that of McNemar.
     if len(sums.sums) == len(judged):
         won, lost = int((signs > 0).sum()), int((signs < 0).sum())
         p, least = mcnemar(won, lost).exact_p, mcnemar(won + lost, 0).exact_p

@@ -113,6 +113,7 @@ async def duel_async(
     if (width := options.get("until_width")) is not None:
         goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
         schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
+        # An iterator, because which pair comes next depends on the verdicts so far.
         rows = chain(faults, schedule)
         on_result = options.get("on_result")
 

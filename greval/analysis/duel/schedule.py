@@ -108,6 +108,7 @@ class PairSchedule:
         """Take note of a verdict, in place of an earlier one on the same pair."""
         duelists = _Duelists(metric, verdict.first, verdict.second)
         self._verdicts[duelists][verdict.sample_id] = verdict
+        # Computed again when it is asked for: once for many verdicts.
         self._widths.pop(duelists, None)
 
     def describe(self) -> Iterator[str]:
@@ -130,6 +131,7 @@ class PairSchedule:
                 )
 
     def _get_place(self, pair: Case) -> tuple[bool, int, str, str]:
+        # By hash: files are often sorted, so that their first questions say little about the others.
         return not self._is_judged(pair), hash_sample_id(pair.id), pair.id, pair.method
 
     def _is_judged(self, pair: Case) -> bool:

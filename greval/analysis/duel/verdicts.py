@@ -71,6 +71,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
         if result.outcome.status == "skipped":
             continue
         verdict = build_verdict(result, finder.find_case(result), cluster_by)
+        # The same two answers may have been judged as `a vs b` and as `b vs a`; the question counts once.
         if verdict.first > verdict.second:
             mirrored.append(mirror_verdict(verdict))
         else:
@@ -82,7 +83,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
 
 
 def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
-    """Exchange the methods of a verdict; what stood first was shown first all the same.
+    """Exchange the methods of a verdict.
 
     Example:
         >>> verdict = PairVerdict("q1", ("id", "q1"), "b", "a", "judge", 1.0, (1.0, 1.0), (1.0, 0.0), 0.5)
@@ -94,6 +95,7 @@ def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
         second=verdict.first,
         outcome=None if verdict.outcome is None else WIN - verdict.outcome,
         orders=tuple(WIN - outcome for outcome in verdict.orders),
+        # `shown` stays: what stood first was shown first all the same.
         length_ratio=None if verdict.length_ratio is None else -verdict.length_ratio,
     )
 
@@ -103,7 +105,13 @@ def build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> 
     first, second = split_pair_label(case, result.method)
     tag = result.tags.get(cluster_by, "") if cluster_by else ""
     verdict = PairVerdict(
-        result.sample_id, ("tag", tag) if tag else ("id", result.sample_id), first, second, result.judge, None
+        result.sample_id,
+        # With its kind: the id of a question without the tag may be the value of the tag of others.
+        ("tag", tag) if tag else ("id", result.sample_id),
+        first,
+        second,
+        result.judge,
+        None,
     )
     if not result.judgements:
         return verdict
@@ -137,6 +145,7 @@ def _decide_outcome(judgement: Judgement, orders: Sequence[float]) -> float:
     """Return the outcome: that of both orders if they agree, else a tie; without orders that of the value."""
     if not orders:
         return read_outcome(judgement.value)
+    # A verdict that holds in one order only is no win: half a win would count the position.
     return orders[0] if len(set(orders)) == 1 else TIE
 
 

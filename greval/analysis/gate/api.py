@@ -58,6 +58,7 @@ def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[s
 def _check_conditions(figures: GateFigures, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
     """Parse all conditions, and check each of them."""
     parsed = [parse_condition(text, figures) for text in conditions]
+    # All at once, because a run is read in one pass for all conditions.
     figures.read({condition.place for condition in parsed})
     return tuple(_check_condition(figures, condition) for condition in parsed)
 
@@ -71,6 +72,7 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
     incomplete = figures.get_incomplete(condition.place)
     if incomplete:
         texts.append(incomplete)
+    # Figures of a part of the cases pass nothing: a gate never passes without data.
     undecided = not missed and (bool(incomplete) or not checks or any(check.met is None for check in checks))
     return GateCheck(
         condition=condition.text,

@@ -38,8 +38,8 @@ class _Name(NamedTuple):
 def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     """Parse a condition by the names of the figures.
 
-    Because metrics and groups may both contain `@`, the longest matching metric is used: `ndcg@10` rather than group
-    10 of `ndcg`. For the same reason a group named `v1.low` precedes the figure `low` of group `v1`.
+    The longest matching metric is used: `ndcg@10` rather than group 10 of `ndcg`. A group named `v1.low` precedes the
+    figure `low` of group `v1`.
 
     Raises:
         DataError: With the grammar, with the nearest names, or with what to do about a figure that there is not.
@@ -88,10 +88,11 @@ def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
         where = format_place_of_error(text)
         if limit.bound.names:
             raise DataError(f"{where}: a single run has no baseline; use greval compare RUN --baseline METHOD")
+        # A method may hold colons, so that the metric may begin after any of them.
         names = [
             left_side,
             *(left_side[colon.end() :].strip() for colon in re.finditer(":", left_side)),
-        ]  # a method may hold colons
+        ]
         if not any(re.match(rf"{re.escape(metric)}(?:[@.]|$)", name) for metric in metric_names for name in names):
             raise build_unknown_name_error("metric", re.split("[@.]", names[-1])[0], metric_names, where)
 
@@ -103,6 +104,7 @@ def format_place_of_error(text: str) -> str:
 
 def _split_method(left_side: str, figures: GateFigures) -> tuple[str | None, str]:
     """Split the name of a method off the left side, if it begins with one."""
+    # The longest first: the name of one method and a colon may begin that of another.
     for method in sorted(figures.methods, key=len, reverse=True):
         if method and left_side.startswith(f"{method}:"):
             return method, left_side[len(method) + 1 :].strip()
@@ -120,6 +122,7 @@ def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
         for spelling in dict.fromkeys(metric_group.spellings):
             spellings.setdefault(spelling, []).append(metric_group)
     figure = next((name for name in FIGURES if what.endswith(f".{name}")), None)
+    # The whole name first: values of tags contain dots, so that a group may be called `v1.low`.
     names: list[tuple[str, FigureName]] = [(what, "mean")]
     if figure:
         names.append((what.removesuffix(f".{figure}"), figure))
@@ -146,5 +149,6 @@ def _join_group(name: str, figures: GateFigures) -> str:
 
 def _choose_places(places: list[GatePlace]) -> list[GatePlace]:
     """Return the places of the longest metric: a metric itself precedes the group of a shorter one."""
+    # Metrics and groups may both contain `@`.
     longest = max((len(metric_group.metric) for metric_group in places), default=0)
     return [metric_group for metric_group in places if len(metric_group.metric) == longest]

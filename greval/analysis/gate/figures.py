@@ -245,7 +245,8 @@ class GateRunFigures:
         return "" if self.methods in {(), ("",)} else f"{method or NO_VALUE}: "
 
 
-@lru_cache(maxsize=MAX_CACHED_TAGS)  # rows share few combinations of tags
+# Rows share few combinations of tags.
+@lru_cache(maxsize=MAX_CACHED_TAGS)
 def _parse_tags(tags: str) -> dict[str, str]:
     parsed: dict[str, str] = json.loads(tags)
     return parsed

@@ -90,6 +90,7 @@ class _GoldChecker:
             if not gold_names or not index_names:
                 continue
             join = join_ids(gold_names, index_names, (f"{kind} of the gold", f"{kind} of the index"))
+            # A few names that are absent are findings of their samples; only a difference of form concerns all.
             if join.met_nothing or (join.near and join.near.is_certain):
                 message = join.find_remark() or join.describe()
                 yield GoldFinding(place=INDEX, sample_id="", level="remark", message=message)

@@ -21,6 +21,7 @@ class EdgeIndex:
     def __init__(self, edges: Iterable[tuple[Edge, Documents]], canonical: Callable[[str], str]) -> None:
         self._by_ends: dict[tuple[str, str], dict[str, Documents]] = {}
         for (source, label, target), documents in edges:
+            # A traversal may follow an edge either way, so that the ends have no order.
             labels = self._by_ends.setdefault(_sort_ends(canonical(source), canonical(target)), {})
             listed = labels.get(normalise_name(label), ())
             labels[normalise_name(label)] = (*listed, *(name for name in documents if name not in listed))
@@ -36,6 +37,7 @@ class EdgeIndex:
         and an edge with this label matches any wanted label.
         """
         between = [self._by_ends.get(_sort_ends(*pair), {}) for pair in product(sources, targets)]
+        # `related` names no specific relation, and an edge may have no label: both match any.
         fitting = {label, RELATED, ""}
         matches = [
             labels[edge_label]
@@ -105,6 +107,7 @@ class NodeNames:
                 self._written.setdefault(self.canonical(spelling), set()).add(normalise_name(spelling))
             group = frozenset(map(self.canonical, (name, *spellings)))
             for member in group:
+                # Two entries of aliases may share a name: then all of them are one node.
                 self._groups[member] = self._groups.get(member, group) | group
 
     def find_names(self, name: str) -> frozenset[str]:

@@ -114,8 +114,8 @@ def _check_edges(gold: Gold) -> Iterator[RuleMessage]:
 def _check_edge_ends(gold: Gold, loose: Collection[str]) -> Iterator[RuleMessage]:
     """Report ends of edges that are not among the expected nodes.
 
-    Start nodes may be missing there. If the gold names no start nodes, an unknown end may be one: the finding is then
-    only a remark. It is a fault if both ends of an edge are unknown, or if an expected node is on no edge.
+    It is a remark if the gold names no start nodes, unless both ends of an edge are unknown or an expected node is on
+    no edge.
     """
     group, edges = NodeNames(gold, None).find_names, gold.expected_edges or ()
     declared = (*(gold.expected_nodes or ()), *(gold.start_nodes or ()))
@@ -125,6 +125,7 @@ def _check_edge_ends(gold: Gold, loose: Collection[str]) -> Iterator[RuleMessage
         return
     has_unknown_edge = any({source, target} <= {*unknown} for source, _, target in edges)
     message = f"gold.expected_edges: {format_names(unknown)} not among expected_nodes"
+    # Start nodes may be missing among the expected ones; if none are named, a single unknown end may be one.
     if gold.start_nodes or has_unknown_edge or loose:
         yield "fault", f"{message}; add it there, or mend the name"
     else:
@@ -163,12 +164,10 @@ def _check_nodes(gold: Gold, holdings: IndexLookup, node_names: NodeNames) -> It
 
 
 def _has_edge(edge: Edge, holdings: IndexLookup, node_names: NodeNames) -> bool:
-    """Return whether the index holds an edge.
-
-    An edge with an end that is not in the index counts as held, because its missing node is reported already.
-    """
+    """Return whether the index holds an edge, or lacks one of its ends."""
     source, label, target = edge
     ends = node_names.find_names(source), node_names.find_names(target)
+    # The missing node is reported already.
     if holdings.nodes and any(holdings.nodes.keys().isdisjoint(names) for names in ends):
         return True
     normalised = normalise_name(label)

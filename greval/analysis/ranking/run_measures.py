@@ -89,6 +89,7 @@ def _compute_ideal_dcg(inputs: MeasureInput) -> Floats:
     cut = longest if inputs.cut is None else min(inputs.cut, longest)
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
     best, ranks = np.zeros(inputs.size), np.zeros(inputs.size, np.intp)
+    # One step for each grade in place of one for each document: documents of one grade take adjacent ranks.
     for grade in qrels.levels:
         filled = np.minimum(qrels.count_judged(int(grade)), cut)
         best += inputs.compute_gains(grade) * (discounts[filled] - discounts[ranks])
@@ -123,6 +124,7 @@ def _compute_perfect_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
 def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
     marked = inputs.mask_by_grade(inputs.qrels.essential)
     questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
+    # Hits are sorted by question and rank: the first of each question is its best.
     best = np.diff(questions, prepend=-1) > 0
     values = np.zeros(inputs.size)
     values[questions[best]] = 1 / ranks[best]
@@ -132,6 +134,7 @@ def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
 def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
     marked = inputs.mask_by_grade(inputs.qrels.relevant)
     questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
+    # The position of each hit among those of its question, from 1, without a loop over questions.
     sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
     return _divide(inputs.sum_by_question(marked, sofar / ranks), inputs.count_judged(inputs.qrels.relevant))
 
