@@ -46,7 +46,7 @@ def read_case_results(store: Store, keys: Collection[CaseKey] | None = None) -> 
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:
-        ...     [(found.case.question, found.results[0].value) for found in read_case_results(store)]
+        ...     [(case.case.question, case.results[0].value) for case in read_case_results(store)]
         [('Who?', 2.0)]
     """
     rows = index_results(store)

@@ -97,8 +97,8 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         >>> import greval
         >>> from pathlib import Path
         >>> from greval.datasets.case_reader import read_cases
-        >>> found = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
-        >>> found.fault_count, found.fields[0].field, found.fitting[0].kind
+        >>> summary = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
+        >>> summary.fault_count, summary.fields[0].field, summary.fitting[0].kind
         (0, 'id', 'judged')
     """
     counted = _DataCounts(metrics)

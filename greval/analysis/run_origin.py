@@ -53,7 +53,7 @@ def read_origin(store: Store) -> RunOrigin:
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:
-        ...     [(one.metric, one.planned) for one in read_origin(store).versions]
+        ...     [(version.metric, version.planned) for version in read_origin(store).versions]
         [('latency', 1)]
     """
     judge = store.fact("judge")

@@ -94,8 +94,8 @@ def compare(
         >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}
         ...          for n in range(8) for name in spent]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> found = compare(run, baseline="local").contrasts[0]
-        >>> found.n, found.difference, found.lost, found.verdict
+        >>> contrast = compare(run, baseline="local").contrasts[0]
+        >>> contrast.n, contrast.difference, contrast.lost, contrast.verdict
         (8, 2.0, 8, 'worse')
     """
     check_options(options, CompareOptions, "compare")

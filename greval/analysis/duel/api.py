@@ -67,8 +67,8 @@ def summarise_duel(
         ...           "method": "a vs b"} for n in range(8) for name in ("clear",)]
         >>> def judge(messages):
         ...     return {"reason": "Clear.", "value": "A" if "<answer_a>\nclear" in messages[-1].text else "B"}
-        >>> found = summarise_duel(evaluate(cases, [metric], ScriptedJudge(judge), out=tempfile.mkdtemp()))
-        >>> pair = found.metrics[0].pairs[0]
+        >>> summary = summarise_duel(evaluate(cases, [metric], ScriptedJudge(judge), out=tempfile.mkdtemp()))
+        >>> pair = summary.metrics[0].pairs[0]
         >>> pair.won, pair.win_rate.value, pair.verdict
         (8, 1.0, 'first preferred')
     """

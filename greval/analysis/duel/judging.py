@@ -84,7 +84,7 @@ def duel(
         >>> metric = PreferenceMetric(name="clarity", description="Which answer is clearer.",
         ...                           needs=["question", "answer"], steps=["Compare them."])
         >>> first = duel(run, [metric], ScriptedJudge([{"reason": "Clear.", "value": "A"}]))
-        >>> [(one.method, one.value) for one in first.results() if one.metric == "clarity"]
+        >>> [(result.method, result.value) for result in first.results() if result.metric == "clarity"]
         [('local vs walk', 'Tie')]
     """
     return run_sync(duel_async(run, metrics, judge, **options))
