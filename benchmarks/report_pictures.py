@@ -110,7 +110,7 @@ def main() -> None:
             narrow.wait_for_selector("html[data-ready]")
             take(narrow, "report-narrow.png", "#cases")
             path.write_text(
-                build_comparison_page(compared, made=MADE).replace(str(run.folder), "runs/demo"), encoding="utf-8"
+                build_comparison_page(compared, made_at=MADE).replace(str(run.folder), "runs/demo"), encoding="utf-8"
             )
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-ready]")

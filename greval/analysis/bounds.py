@@ -1,7 +1,7 @@
 """Bounds on the value of one result, as an assertion in a test gives them, and whether a result is within them.
 
 With repeats, the votes decide: each repeat is within the bounds or not, and the majority counts. A single flip of the
-judge therefore changes nothing, and a tie is not decided by chance.
+judge therefore changes nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Bounds(Record):
 
     def __str__(self) -> str:
         """Return the bounds in words."""
-        named = {"at least": self.at_least, "at most": self.at_most, "equal to": self.equals}
-        parts = [f"{words} {bound!r}" for words, bound in named.items() if bound is not None]
+        limits = {"at least": self.at_least, "at most": self.at_most, "equal to": self.equals}
+        parts = [f"{words} {bound!r}" for words, bound in limits.items() if bound is not None]
         return ", ".join([*parts, f"one of {format_names(map(repr, self.one_of))}"] if self.one_of else parts)
 
     @property
@@ -78,16 +78,16 @@ class Bounds(Record):
         return (
             (self.at_least is None or _compare(scale, value, number, self.at_least, 1))
             and (self.at_most is None or _compare(scale, value, number, self.at_most, -1))
-            and (allowed is None or any(_is_equal(value, number, one) for one in allowed))
+            and (allowed is None or any(_is_equal(value, number, expected) for expected in allowed))
         )
 
     def _find_faults(self, scale: Scale) -> Iterator[str]:
         ends = {"at_least": self.at_least, "at_most": self.at_most}
         values = {"equals": () if self.equals is None else (self.equals,), "one_of": self.one_of or ()}
-        given = {name: end for name, end in ends.items() if end is not None}
-        if not given and not any(values.values()):
+        limits = {name: end for name, end in ends.items() if end is not None}
+        if not limits and not any(values.values()):
             yield "no bound is given; give at_least, at_most, equals or one_of"
-        for name, end in given.items():
+        for name, end in limits.items():
             fault = _find_category_fault(scale, end) if isinstance(end, str) else _find_number_fault(scale, end)
             if not fault and isinstance(scale, CategoricalScale) and isinstance(end, str) and not scale.ordered:
                 fault = "is of a scale without an order; use one_of"
@@ -116,8 +116,7 @@ class BoundCheck(Record):
 def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """Compare a result with bounds.
 
-    A single judgement is compared by its value, not by a number between values that weighs them by their
-    probabilities, or by the majority of its votes if it was repeated. If a metric judges
+    A single judgement is compared by its value, or by the majority of its votes if it was repeated. If a metric judges
     several items, numbers are compared with their mean, and categories and single values with those of each item.
 
     Raises:
@@ -126,11 +125,13 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """
     bounds.check(metric)
     judgements = _get_judgements(result)
+    # By its level, not by a number between levels that weighs them by their probabilities.
     if len(judgements) == 1 and judgements[0].item is None:
         return _check_one(judgements[0], metric, bounds)
     if bounds.compares_numbers:
         numbers = [judgement.number for judgement in judgements if judgement.number is not None]
         mean = fmean(numbers)
+        # A message shows the first few, so that the items which pull the mean down come first.
         worst = sorted(judgements, key=lambda judgement: judgement.number or 0.0)
         return BoundCheck(
             holds=bounds.hold(metric.scale, mean, mean),
@@ -138,9 +139,12 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
             shown=tuple(worst),
         )
     scale = metric.scale
-    missed = tuple(one for one in judgements if not bounds.hold(scale, one.value, scale.number(one.value)))
+    missed = tuple(
+        judgement for judgement in judgements if not bounds.hold(scale, judgement.value, scale.number(judgement.value))
+    )
     count = f"{len(missed)} of {len(judgements)} {metric.over or 'items'}"
-    value = f"{format_names(map(repr, dict.fromkeys(one.value for one in missed)))} for {count}" if missed else "as is"
+    values = format_names(map(repr, dict.fromkeys(judgement.value for judgement in missed)))
+    value = f"{values} for {count}" if missed else "as is"
     return BoundCheck(holds=not missed, value=value, shown=missed)
 
 
@@ -170,6 +174,7 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
         return BoundCheck(holds=holds, value=repr(judgement.value), shown=(judgement,))
     within = sum(count for text, count in judgement.votes.items() if _holds_vote(bounds, scale, text))
     total = sum(judgement.votes.values())
+    # A tie is not decided by chance.
     if 2 * within == total:
         counts = f"{within} of {total} repeats are {bounds}: {judgement.votes}"
         message = f"{metric.name} failed: no_majority: {counts}; take an odd number of repeats"
@@ -180,6 +185,7 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
 
 def _holds_vote(bounds: Bounds, scale: Scale, text: str) -> bool:
     """Return whether a vote, whose value is stored as text, is within the bounds."""
+    # Votes are keys of JSON, where numbers are texts.
     value: Value = text if isinstance(scale, CategoricalScale) else float(text)
     return bounds.hold(scale, value, scale.number(value))
 
@@ -188,15 +194,16 @@ def _compare(scale: Scale, value: Value, number: float | None, end: float | str,
     """Return whether a value is at an end or beyond it, in the direction of better or higher values (1 or -1)."""
     if isinstance(end, str):
         names: Collection[str] = scale.names if isinstance(scale, CategoricalScale) else ()
-        places = {name: place for place, name in enumerate(names)}
-        return direction * (places[end] - places[str(value)]) >= 0
+        positions = {name: position for position, name in enumerate(names)}
+        # Categories are listed best first: the better one has the lower position.
+        return direction * (positions[end] - positions[str(value)]) >= 0
     return number is not None and (direction * (number - end) >= 0 or isclose(number, end, rel_tol=ROUNDING))
 
 
-def _is_equal(value: Value, number: float | None, other: Value) -> bool:
-    if isinstance(value, str) or isinstance(other, str):
-        return value == other
-    return number is not None and isclose(number, other, rel_tol=ROUNDING)
+def _is_equal(value: Value, number: float | None, expected: Value) -> bool:
+    if isinstance(value, str) or isinstance(expected, str):
+        return value == expected
+    return number is not None and isclose(number, expected, rel_tol=ROUNDING)
 
 
 def _find_category_fault(scale: Scale, value: object) -> str:
@@ -211,7 +218,8 @@ def _find_number_fault(scale: Scale, number: float) -> str:
     categories = scale.categories if isinstance(scale, CategoricalScale) else ()
     if lacking := [category.name for category in categories if category.score is None]:
         return f"is a number, but these categories have no score: {format_names(lacking)}; name a category"
-    found = find_number_range(scale)
-    if found is None or found.contains(number, number):
+    number_range = find_number_range(scale)
+    if number_range is None or number_range.contains(number, number):
         return ""
-    return f"is outside of its scale, {found.low:g} to {'any' if found.high is None else format(found.high, 'g')}"
+    high = "any" if number_range.high is None else format(number_range.high, "g")
+    return f"is outside of its scale, {number_range.low:g} to {high}"

@@ -31,12 +31,12 @@ def index_results(store: Store) -> dict[CaseKey, list[int]]:
     return rows
 
 
-def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -> Iterator[CaseResults]:
+def read_case_results(store: Store, keys: Collection[CaseKey] | None = None) -> Iterator[CaseResults]:
     """Yield cases with their results, one at a time in memory.
 
     Args:
         store: The run, opened for reading.
-        wanted: The cases by sample id and method; all of the run in its order if it is None. A case without a result
+        keys: The cases by sample id and method; all of the run in its order if it is None. A case without a result
             is left out.
 
     Example:
@@ -46,13 +46,13 @@ def read_case_results(store: Store, wanted: Collection[CaseKey] | None = None) -
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:
-        ...     [(found.case.question, found.results[0].value) for found in read_case_results(store)]
+        ...     [(case.case.question, case.results[0].value) for case in read_case_results(store)]
         [('Who?', 2.0)]
     """
     rows = index_results(store)
     finder = CaseFinder(store)
-    for who in rows if wanted is None else wanted:
-        if numbers := rows.get(who):
+    for key in rows if keys is None else keys:
+        if numbers := rows.get(key):
             results = tuple(Result.model_validate_json(line) for line in read_lines(store, numbers))
             case = finder.find_case(results[0])
-            yield CaseResults(*who, case and finder.add_claims(case), results)
+            yield CaseResults(*key, case and finder.add_claims(case), results)

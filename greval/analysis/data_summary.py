@@ -97,8 +97,8 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         >>> import greval
         >>> from pathlib import Path
         >>> from greval.datasets.case_reader import read_cases
-        >>> found = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
-        >>> found.fault_count, found.fields[0].field, found.fitting[0].kind
+        >>> summary = summarise_data(read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl"))
+        >>> summary.fault_count, summary.fields[0].field, summary.fitting[0].kind
         (0, 'id', 'judged')
     """
     counted = _DataCounts(metrics)
@@ -131,6 +131,7 @@ class _DataCounts:
     """Counts of what the rows so far hold."""
 
     def __init__(self, metrics: Sequence[Metric] | None) -> None:
+        # The metrics that fit depend on the fields only, and cases have few combinations of them.
         self._find = cache(partial(find_fitting_metrics, metrics=metrics))
         self._tags = frozenset(need for metric in metrics or () for need in metric.inputs if need.startswith(TAG))
         self.cases = self.fault_count = 0
@@ -162,14 +163,14 @@ class _DataCounts:
         """Find the metrics that fit some cases, and those that would fit if the cases had one more field."""
         counts: Counter[tuple[Literal["judged", "computed"], str]] = Counter()
         for pattern, cases in self._patterns.items():
-            found: FittingMetrics = self._find(pattern)
-            counts.update({("judged", name): cases for name in found.judged})
-            counts.update({("computed", name): cases for name in found.computed})
-        ordered = sorted(counts.items(), key=lambda one: (one[0][0] == "computed", -one[1], one[0][1]))
+            fits: FittingMetrics = self._find(pattern)
+            counts.update({("judged", name): cases for name in fits.judged})
+            counts.update({("computed", name): cases for name in fits.computed})
+        ordered = sorted(counts.items(), key=lambda count: (count[0][0] == "computed", -count[1], count[0][1]))
         fitting = tuple(MetricFit(metric=name, kind=kind, cases=cases) for (kind, name), cases in ordered)
-        known = {one.metric for one in fitting}
+        fitting_names = {fit.metric for fit in fitting}
         nearly = self._find(frozenset(self.fields)).nearly if self.cases else ()
-        return fitting, tuple(one for one in nearly if one.metric not in known)
+        return fitting, tuple(metric for metric in nearly if metric.metric not in fitting_names)
 
 
 def _describe_columns(reading: CaseReader) -> Iterator[str]:
@@ -182,9 +183,10 @@ def _describe_columns(reading: CaseReader) -> Iterator[str]:
 def _list_fields(counts: Mapping[str, int], reading: CaseReader) -> Iterator[FieldCount]:
     """Yield the fields with their columns, in the order of a case."""
     columns: dict[str, list[str]] = {}
-    for name, own in reading.columns.items():
-        columns.setdefault(own, []).append(name)
+    for name, field in reading.columns.items():
+        columns.setdefault(field, []).append(name)
     for name in sorted(counts, key=lambda name: FIELD_ORDER.index(name.partition(".")[0])):
+        # Ids that were made from the positions of rows are no field of the file.
         if name != ID or ID in columns:
-            found = columns.get(name) or columns.get(name.partition(".")[0]) or []
-            yield FieldCount(field=name, columns=tuple(found), cases=counts[name])
+            sources = columns.get(name) or columns.get(name.partition(".")[0]) or []
+            yield FieldCount(field=name, columns=tuple(sources), cases=counts[name])

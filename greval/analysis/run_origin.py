@@ -53,7 +53,7 @@ def read_origin(store: Store) -> RunOrigin:
         >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> with Store.open(run.folder) as store:
-        ...     [(one.metric, one.planned) for one in read_origin(store).versions]
+        ...     [(version.metric, version.planned) for version in read_origin(store).versions]
         [('latency', 1)]
     """
     judge = store.fact("judge")
@@ -61,12 +61,15 @@ def read_origin(store: Store) -> RunOrigin:
     judged = {plan.metric for plan in plans if plan.judge}
     judges = {name: settings for name, settings in read_judges(store).items() if name in judged}
     sources = dict.fromkeys(
-        SourceFile(name=Path(source.path).name, digest=source.digest) for source in read_sources(store) if source.path
+        # A report is shared, and folders say whose machine it was made on.
+        SourceFile(name=Path(source.path).name, digest=source.digest)
+        for source in read_sources(store)
+        if source.path
     )
     return RunOrigin(
         files=tuple(sources),
         judge={key: value for key, value in judge.items() if value is not None} if isinstance(judge, dict) else {},
-        judges=judges if any(one != judge for one in judges.values()) else {},
+        judges=judges if any(judge_settings != judge for judge_settings in judges.values()) else {},
         versions=tuple(
             JudgedVersion(
                 metric=plan.metric,

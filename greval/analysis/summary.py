@@ -133,42 +133,44 @@ def build_report(
         DataError: If no case has one of the tags, or the run has no such metric; those that there are are named.
     """
     with store.snapshot():
-        found = _build_from_snapshot(store, by, show)
-        if error := find_missing_tag(found.by, found.summaries, store):
+        report = _build_from_snapshot(store, by, show)
+        if error := find_missing_tag(report.by, report.summaries, store):
             raise error
-        return found.model_copy(update={"worst": read_worst_cases(store, worst, metrics)}) if worst else found
+        return report.model_copy(update={"worst": read_worst_cases(store, worst, metrics)}) if worst else report
 
 
 def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
-    found = summarise_run(store, by)
+    run_summary = summarise_run(store, by)
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
     plans = store.plans()
     judges = list_judges_by_metric(plans)
-    judged = dict.fromkeys(summary.metric for summary in found.summaries)
+    judged = dict.fromkeys(summary.metric for summary in run_summary.summaries)
     return Report(
         folder=str(store.folder),
         judge=", ".join(list_judges(plans)) or None,
-        by=found.by,
-        summaries=found.summaries,
-        pending=_count_pending(count_planned(plans), found.summaries),
+        by=run_summary.by,
+        summaries=run_summary.summaries,
+        pending=_count_pending(count_planned(plans), run_summary.summaries),
         stopped=list_stop_reasons(plans),
         others=count_others(store),
-        scales={name: _list_values(scale) for name, scale in found.scales.items()},
+        scales={name: _list_values(scale) for name, scale in run_summary.scales.items()},
         unread=tuple(unread[:MAX_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
         judges=judges,
-        spending=compute_spending(found.summaries, judges, read_prices(store)),
-        shares=summarise_shares(store, found.by),
-        passes=summarise_passes(store, found.by),
+        spending=compute_spending(run_summary.summaries, judges, read_prices(store)),
+        shares=summarise_shares(store, run_summary.by),
+        passes=summarise_passes(store, run_summary.by),
         imported=tuple(_list_imports(plans)),
         replayed=count_replayed(store),
         served_by=count_served_models(store),
         estimated_calls=read_spending(store).estimated,
         command=read_command(store),
         warnings=read_join_remarks(store, judged),
-        verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
+        verdicts=tuple(
+            _sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in run_summary.summaries)], show)
+        ),
     )
 
 
@@ -181,18 +183,19 @@ def compute_spending(
     """
 
     def find_price(metric: str) -> Price | None:
-        found = [prices.get(judge) for judge in judges.get(metric, ())]
-        return found[0] if found and all(price == found[0] for price in found) else None
+        judge_prices = [prices.get(judge) for judge in judges.get(metric, ())]
+        # How many tokens each of several judges took is not known, so that only one price for all gives a cost.
+        return judge_prices[0] if judge_prices and all(price == judge_prices[0] for price in judge_prices) else None
 
     return tuple(
         MetricSpending(
-            metric=one.metric,
-            group=one.group,
-            usage=one.usage,
-            cost=price.cost(one.usage) if (price := find_price(one.metric)) else one.usage.cost,
+            metric=summary.metric,
+            group=summary.group,
+            usage=summary.usage,
+            cost=price.cost(summary.usage) if (price := find_price(summary.metric)) else summary.usage.cost,
         )
-        for one in summaries
-        if one.usage.calls or one.usage.hits
+        for summary in summaries
+        if summary.usage.calls or summary.usage.hits
     )
 
 
@@ -209,17 +212,18 @@ def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> 
     judged: Counter[str] = Counter()
     for summary in summaries:
         judged[summary.metric] += summary.planned
-    left = {name: count - judged[name] for name, count in planned.items()}
-    return {name: count for name, count in left.items() if count > 0}
+    pending = {name: count - judged[name] for name, count in planned.items()}
+    return {name: count for name, count in pending.items() if count > 0}
 
 
 def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterator[ReportVerdict]:
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
+    # Rounded up, so that each metric has a verdict if any is shown.
     share = -(-show // max(1, len(metrics)))
-    known = read_layout(store.fact("metrics")).metrics if share else {}
+    judged_metrics = read_layout(store.fact("metrics")).metrics if share else {}
     for metric in metrics if share else ():
         results = store.results(ResultFilter(metrics=(metric,)))
-        verdicts = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))
+        verdicts = (verdict for result in results for verdict in list_verdicts(result, judged_metrics.get(metric)))
         yield from islice(verdicts, share)
 
 
@@ -253,11 +257,13 @@ def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFig
     """
     values: dict[str, set[str]] = defaultdict(set)
     methods: set[str] = set()
+    # Distinct texts only: rows share few combinations of tags, so that few are parsed.
     for text, method in {*store.select(("tags", "method"))}:
         methods.add(method)
         for name, value in json.loads(text).items():
             values[name].add(value)
-    usable = sorted(name for name, held in values.items() if 1 < len(held) <= MAX_TAG_VALUES)
+    # A tag with one value divides nothing, and one with very many is rather an id.
+    usable = sorted(name for name, tag_values in values.items() if 1 < len(tag_values) <= MAX_TAG_VALUES)
     first = (METHOD,) if len(methods) > 1 else ()
     return tuple(
         TagFigures(tag=tag, by=(*first, tag), summaries=summarise_run(store, (*first, tag)).summaries)

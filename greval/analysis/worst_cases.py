@@ -71,24 +71,24 @@ def read_worst_cases(store: Store, count: int, metrics: Sequence[str] = ()) -> t
         DataError: If the run has no such metric.
     """
     check_metric_names(store, metrics)
-    known, scales = read_metrics(store), read_known_scales(store)
+    stored_metrics, scales = read_metrics(store), read_known_scales(store)
     finder = CaseFinder(store)
     return tuple(
         WorstCases(
-            metric=found.metric,
-            ordered=found.ordered,
-            statuses=found.statuses,
+            metric=worst.metric,
+            ordered=worst.ordered,
+            statuses=worst.statuses,
             cases=tuple(
                 _build_case(
                     Result.model_validate_json(line),
                     finder,
-                    scales[found.metric],
-                    known[found.metric].judged if found.metric in known else None,
+                    scales[worst.metric],
+                    stored_metrics[worst.metric].judged if worst.metric in stored_metrics else None,
                 )
-                for line in read_lines(store, found.rows)
+                for line in read_lines(store, worst.rows)
             ),
         )
-        for found in find_worst_rows(store, count, ResultFilter(metrics=tuple(metrics)))
+        for worst in find_worst_rows(store, count, ResultFilter(metrics=tuple(metrics)))
     )
 
 
@@ -97,8 +97,9 @@ def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: Judged
 
     def rank_judgement(judgement: Judgement) -> float:
         numbers = () if judgement.number is None else (judgement.number,)
-        found = rank((str(judgement.value),), numbers)
-        return inf if found is None else found
+        rank_value = rank((str(judgement.value),), numbers)
+        # Values without an order come last.
+        return inf if rank_value is None else rank_value
 
     order = tuple(sorted(result.judgements, key=rank_judgement))
     texts = read_texts(finder.find_case(result), metric.over if metric else None)
@@ -113,5 +114,7 @@ def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: Judged
         expected_answer=texts.expected_answer,
         mean=fmean(numbers) if numbers else None,
         verdicts=tuple(list_verdicts(result.replace(outcome=Scored(judgements=order)), metric)),
-        item_texts={one.item: items[one.item] for one in order if one.item is not None and one.item in items},
+        item_texts={
+            verdict.item: items[verdict.item] for verdict in order if verdict.item is not None and verdict.item in items
+        },
     )

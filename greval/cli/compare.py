@@ -78,7 +78,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         from greval.report.html.comparison_page import write_comparison_page
 
         with translate_write_error(html):
-            write_comparison_page(found, html, made=datetime.now(UTC), command=format_command())
+            write_comparison_page(found, html, made_at=datetime.now(UTC), command=format_command())
     if md:
         write_markdown_file(md, list_comparison_checks(found))
     print_checked_report(found, form, render, list_comparison_checks)

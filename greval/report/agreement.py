@@ -42,12 +42,12 @@ GROUP_FIGURES = {
     "numeric": ("mae", "bias", "pearson", "spearman"),
 }
 MAX_CATEGORIES = 12
-"""A larger confusion matrix does not fit a terminal; the JSON form has it."""
+"""The number of categories up to which a confusion matrix is printed."""
 
 
 def render(agreement: Agreement, console: Console) -> None:
     """Print an agreement: important warnings, the tables, what they mean, their explanation, and other warnings."""
-    important, others = split_warnings(agreement.warnings, PROMINENT)
+    important, other_warnings = split_warnings(agreement.warnings, PROMINENT)
     uncertain, notes = split_warnings(agreement.notes, STATUS_UNKNOWN)
     print_lines(console, [*uncertain, *important], "bold red")
     print_line(console, format_agreement_title(agreement), "italic")
@@ -57,47 +57,50 @@ def render(agreement: Agreement, console: Console) -> None:
     print_tables(console, build_agreement_tables(agreement, console))
     print_lines(console, [format_verdict(agreement), ""])
     print_lines(console, format_agreement_legend(agreement), "dim")
-    print_lines(console, others, "yellow")
+    print_lines(console, other_warnings, "yellow")
 
 
 def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
     """Yield sentences that explain the figures."""
-    whole = agreement.groups[0]
+    overall = agreement.groups[0]
     references = {"majority": "the most frequent label", "mean": "their mean", "each": "every label"}
     yield f"People: {references[agreement.combine]}. Intervals: {agreement.level:.0%}, bootstrap."
-    if whole.questions < whole.things:
+    if overall.questions < overall.things:
         yield '"By question" resamples whole questions, because items of one question are correlated; prefer it.'
-    if isinstance(whole.judge, CategoricalAgreement):
+    if isinstance(overall.judge, CategoricalAgreement):
         yield "Krippendorff's alpha includes the judge as an annotator. Undefined values are excluded from averages."
-    if whole.judge.distance == "ordinal":
+    if overall.judge.distance == "ordinal":
         yield (
             "Weighted kappa and ordinal alpha use the order of the categories; unweighted kappa and nominal alpha do "
             "not. If the categories have no order, add --treat-as unordered."
         )
     yield "The length baseline is fitted and tested on different questions. A useful judge is well above both."
-    for name, figure in whole.judge.figures.items():
+    for name, figure in overall.judge.figures.items():
         if isinstance(figure, Undefined):
-            yield f"{format_name(name, whole.judge.distance)} is undefined: {figure.reason}."
-    if whole.people.why:
-        yield f"Agreement among annotators is unknown: {whole.people.why}."
-    for baseline in whole.baselines:
+            yield f"{format_name(name, overall.judge.distance)} is undefined: {figure.reason}."
+    if overall.people.why:
+        yield f"Agreement among annotators is unknown: {overall.people.why}."
+    for baseline in overall.baselines:
         if baseline.why:
             yield f"The baseline {baseline.name!r} is unknown: {baseline.why}."
 
 
 def format_agreement_title(agreement: Agreement) -> str:
     """Format what was compared: the run, the metric, the judge, and the number of people and items."""
-    whole = agreement.groups[0]
+    overall = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = format_count(len(agreement.annotators), "annotator")
-    items = f"{format_count(whole.things, 'item')} of {format_count(whole.questions, 'question')}"
+    items = f"{format_count(overall.things, 'item')} of {format_count(overall.questions, 'question')}"
     return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {items}"
 
 
 def _build_figures_tables(group: AgreementGroup, level: float, console: Console) -> Iterator[Table]:
     """Build the table of the figures of judge and people, with the baselines."""
-    clustered = any(isinstance(one, MeasuredValue) and one.clustered for one in group.judge.figures.values())
+    clustered = any(
+        isinstance(measured, MeasuredValue) and measured.clustered for measured in group.judge.figures.values()
+    )
     floors = [baseline for baseline in group.baselines if baseline.figures]
+    # Figures of an enriched sample hold for that sample; the weighted ones estimate those of all items.
     head = "on this sample" if group.enriched else "judge and people"
     compared = {"people among themselves": group.people.figures} if group.people.figures else {}
     compared |= {f"baseline: {floor.name}": floor.figures for floor in floors}
@@ -121,17 +124,18 @@ def build_agreement_tables(agreement: Agreement, console: Console | None = None)
     Tables that are wider than the console are split; without a console they are whole.
     """
     console = console or Console(width=UNLIMITED_WIDTH)
-    whole, *groups = agreement.groups
-    yield from _build_figures_tables(whole, agreement.level, console)
-    match whole.judge:
+    overall, *groups = agreement.groups
+    yield from _build_figures_tables(overall, agreement.level, console)
+    match overall.judge:
         case CategoricalAgreement() as judge:
             yield from _build_classes_tables(judge, console)
+            # A larger matrix does not fit a terminal; the JSON form has it.
             if len(judge.classes) <= MAX_CATEGORIES:
                 yield _build_confusion_table(judge)
         case NumericAgreement(people=people, judge=numbers):
             yield from _build_spreads_tables(people, numbers, console)
-    if whole.people.pairs:
-        yield from build_pairs_tables("people among themselves", whole.people, console)
+    if overall.people.pairs:
+        yield from build_pairs_tables("people among themselves", overall.people, console)
     if groups:
         yield from _build_groups_tables(agreement, groups, console)
 
@@ -139,14 +143,18 @@ def build_agreement_tables(agreement: Agreement, console: Console | None = None)
 def _build_classes_tables(judge: CategoricalAgreement, console: Console) -> Iterator[Table]:
     """Build the classification report, with people's categories as the truth."""
     rows = (
-        (one.name, f"{one.support:,}", *map(format_measured, (one.precision, one.recall, one.f1)))
-        for one in judge.classes
+        (
+            category.name,
+            f"{category.support:,}",
+            *map(format_measured, (category.precision, category.recall, category.f1)),
+        )
+        for category in judge.classes
     )
     return split_table(console, ("category", "support", "precision", "recall", "F1"), rows)
 
 
 def _build_confusion_table(judge: CategoricalAgreement) -> Table:
-    names = [one.name for one in judge.classes]
+    names = [category.name for category in judge.classes]
     rows = ((name, *(f"{cell:,.0f}" for cell in row)) for name, row in zip(names, judge.confusion, strict=True))
     return build_table(("people \\ judge", *names), rows)
 
@@ -189,18 +197,19 @@ def format_verdict(agreement: Agreement) -> str:
 
 
 def _list_sentences(agreement: Agreement) -> Iterator[str]:
-    verdict, whole = agreement.verdict, agreement.groups[0]
+    verdict, overall = agreement.verdict, agreement.groups[0]
     if verdict.why:
-        remedy = " Use the weighted figures, and greval estimate." if whole.enriched else ""
+        remedy = " Use the weighted figures, and greval estimate." if overall.enriched else ""
         yield f"the rules do not apply, because {verdict.why}.{remedy}"
         return
-    yield _describe_baselines(verdict, whole.things)
+    yield _describe_baselines(verdict, overall.things)
     yield _describe_people(verdict)
     yield from _describe_use(verdict)
 
 
 def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
-    """Describe how the judge stands against the baselines: the worst news, or that it is better than all known."""
+    """Describe how the judge stands against the baselines."""
+    # The worst news is told alone: being better than one baseline does not make up for another.
     if worse := [name for name, standing in verdict.baselines.items() if standing == "not better"]:
         return f"the judge is no better than a baseline ({', '.join(worse)})."
     if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
@@ -247,7 +256,7 @@ def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
 
 
 def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
-    """Describe a bias that is more than chance; no number of items removes it."""
+    """Describe a bias that is more than chance."""
     bias = verdict.bias
     if not isinstance(bias, MeasuredValue) or bias.interval is None or bias.interval.low <= 0 <= bias.interval.high:
         return
@@ -255,6 +264,7 @@ def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
     if bias.value < 0:
         side, low, high = "below", -high, -low
     size = f"{format_number(abs(bias.value))} [{format_number(low)}, {format_number(high)}]"
+    # Noise averages out over many items, a bias does not.
     yield f"Its means are {size} of the scale's width {side} people's: greval estimate corrects them."
 
 

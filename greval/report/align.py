@@ -28,27 +28,30 @@ PROMINENT = ("ENRICHED", *JOIN_REMARKS)
 def render(alignment: Alignment, console: Console) -> None:
     """Print an alignment: important warnings, the attempts, the gain, the outcome, other warnings, and the diff."""
     tables = (_build_attempts_table(alignment), _build_gain_table(alignment.gain, alignment.level))
-    important, others = split_warnings(alignment.warnings, PROMINENT)
+    important, other_warnings = split_warnings(alignment.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, _format_title(alignment), "italic")
     print_tables(console, tables if alignment.attempts else ())
     print_lines(console, format_sentences(alignment))
-    print_lines(console, others, "yellow")
+    print_lines(console, other_warnings, "yellow")
     if alignment.diff:
         console.print()
         console.print(alignment.diff, markup=False, highlight=False, soft_wrap=True, end="")
 
 
-def render_forecast(found: AlignmentForecast, console: Console) -> None:
+def render_forecast(forecast: AlignmentForecast, console: Console) -> None:
     """Print the maximum number of calls and tokens that aligning would need."""
-    cost = format_cost(found.cost)
-    items, questions = format_count(found.labels, "labelled item"), format_count(found.questions, "question")
-    judged, written = format_count(found.calls, "call"), format_count(found.written, "call")
+    cost = format_cost(forecast.cost)
+    items, questions = format_count(forecast.labels, "labelled item"), format_count(forecast.questions, "question")
+    judged, written = format_count(forecast.calls, "call"), format_count(forecast.written, "call")
     lines = (
-        f"{found.metric}: {items} of {questions}; at most:",
-        f"  {format_count(found.before, 'case')} judged by the metric as it is, {found.learned:,} by changed ones",
-        f"  {judged} of {found.judge} to judge, {written} to write",
-        f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
+        f"{forecast.metric}: {items} of {questions}; at most:",
+        (
+            f"  {format_count(forecast.before, 'case')} judged by the metric as it is, "
+            f"{forecast.learned:,} by changed ones"
+        ),
+        f"  {judged} of {forecast.judge} to judge, {written} to write",
+        f"  about {forecast.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
         "no model was called; judgements that exist already are included here, but will be reused",
     )
     print_lines(console, lines)
@@ -82,7 +85,7 @@ def _build_attempts_table(alignment: Alignment) -> Table:
     """Build the table of attempts, one row for each changed definition."""
     way, outcome = Column("way", left=True), Column("", left=True)
     columns = ("learned on", way, "from", "chosen by", f"{_name_figure(alignment.gain)} before", "after", outcome)
-    return build_table(columns, (_format_attempt(one, alignment.folds) for one in alignment.attempts))
+    return build_table(columns, (_format_attempt(attempt, alignment.folds) for attempt in alignment.attempts))
 
 
 def _name_figure(gain: AgreementGain) -> str:
@@ -90,17 +93,17 @@ def _name_figure(gain: AgreementGain) -> str:
     return "kappa (unweighted)" if gain.figure == "kappa" else gain.figure
 
 
-def _format_attempt(one: AlignAttempt, folds: int) -> tuple[str, ...]:
-    learned_on = f"all but fold {one.fold} of {folds}" if one.fold else "all labels"
-    figures = (str(one.learned), str(one.things), format_number(one.before), format_number(one.after))
-    return learned_on, one.way, *(("",) * len(figures) if one.dropped else figures), _format_outcome(one)
+def _format_attempt(attempt: AlignAttempt, folds: int) -> tuple[str, ...]:
+    learned_on = f"all but fold {attempt.fold} of {folds}" if attempt.fold else "all labels"
+    figures = (str(attempt.learned), str(attempt.things), format_number(attempt.before), format_number(attempt.after))
+    return learned_on, attempt.way, *(("",) * len(figures) if attempt.dropped else figures), _format_outcome(attempt)
 
 
-def _format_outcome(one: AlignAttempt) -> str:
-    if one.dropped:
-        return f"dropped: {one.dropped}"
-    failed = f"{one.failed} failed" if one.failed else ""
-    return ", ".join(part for part in ("chosen" if one.chosen else "", failed) if part)
+def _format_outcome(attempt: AlignAttempt) -> str:
+    if attempt.dropped:
+        return f"dropped: {attempt.dropped}"
+    failed = f"{attempt.failed} failed" if attempt.failed else ""
+    return ", ".join(part for part in ("chosen" if attempt.chosen else "", failed) if part)
 
 
 def _build_gain_table(gain: AgreementGain, level: float) -> Table:
@@ -119,5 +122,5 @@ def _format_spending(alignment: Alignment) -> str:
     """Format what this call cost, and how many judgements already existed."""
     usage = alignment.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
-    kept = f"; {format_count(alignment.kept, 'judgement')} from before" if alignment.kept else ""
-    return f"spent: {format_count(usage.calls, 'call')}, {tokens}, cost {format_cost(alignment.cost)}{kept}"
+    reused = f"; {format_count(alignment.kept, 'judgement')} from before" if alignment.kept else ""
+    return f"spent: {format_count(usage.calls, 'call')}, {tokens}, cost {format_cost(alignment.cost)}{reused}"

@@ -41,7 +41,7 @@ def format_missed_bounds(case: Case, result: Result, bounds: Bounds, check: Boun
           reason:   Another person.
           judge:    local
     """
-    shown = check.shown[:MAX_JUDGEMENTS]
+    judgements = check.shown[:MAX_JUDGEMENTS]
     name = " ".join(filter(None, (case.id, case.method and f"({case.method})")))
     fields = [
         ("case", name),
@@ -49,8 +49,11 @@ def format_missed_bounds(case: Case, result: Result, bounds: Bounds, check: Boun
         ("question", case.question),
         ("expected", case.expected_answer or ""),
         ("answer", "(none)" if case.answer is None else case.answer or "(empty)"),
-        *(("reason" if not one.item else f"{one.item} {one.value!r}", one.reason) for one in shown),
-        ("", f"and {len(check.shown) - len(shown)} more" if len(check.shown) > len(shown) else ""),
+        *(
+            ("reason" if not judgement.item else f"{judgement.item} {judgement.value!r}", judgement.reason)
+            for judgement in judgements
+        ),
+        ("", f"and {len(check.shown) - len(judgements)} more" if len(check.shown) > len(judgements) else ""),
         ("judge", result.judge),
     ]
     lines = [f"{result.metric} is {check.value}, expected {bounds}"]
@@ -90,15 +93,15 @@ def _summarise(rows: Iterable[JudgedRow], scales: Mapping[str, Scale]) -> tuple[
 def _format_judges(rows: Sequence[JudgedRow], prices: Prices) -> Iterator[str]:
     """Yield a line for each judge, with its calls, tokens and cost."""
     for judge in dict.fromkeys(row.judge for row in rows):
-        own = [row for row in rows if row.judge == judge]
-        results = format_count(len(own), "result")
+        judge_rows = [row for row in rows if row.judge == judge]
+        results = format_count(len(judge_rows), "result")
         if not judge:
             yield f"computed: {results}"
             continue
-        usage = sum((Usage(**dict(zip(Usage.model_fields, row.costs, strict=True))) for row in own), Usage())
+        usage = sum((Usage(**dict(zip(Usage.model_fields, row.costs, strict=True))) for row in judge_rows), Usage())
         tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
-        known = 0.0 if not usage.calls else prices.cost(judge, usage)
-        cost = "cost not known" if known is None else format_cost(known)
+        amount = 0.0 if not usage.calls else prices.cost(judge, usage)
+        cost = "cost not known" if amount is None else format_cost(amount)
         cached = format_count(usage.hits, "cached reply")
         yield f"judge {judge}: {results}, {format_count(usage.calls, 'call')}, {cached}, {tokens}, {cost}"
 

@@ -17,20 +17,20 @@ def render(audit: ContextAudit, console: Console) -> None:
     """Print an audit: a row for each method and figure, then each difference as a sentence."""
     figures = (Column(name, wrap=False) for name in ("cases", "mean", "p50", "p95"))
     columns = (Column("method", left=True, wrap=False), Column("what", left=True), *figures, Column("cases with any"))
-    rows = (row for given in audit.methods for row in _build_rows(given))
+    rows = (row for context in audit.methods for row in _build_rows(context))
     console.print(build_table(columns, rows, title="What each method was given, a case"))
     differences = audit.differences or (ALIKE if len(audit.methods) > 1 else ALONE,)
     print_lines(console, (f"tokens: {audit.tokens_how}", *differences))
 
 
-def _build_rows(given: MethodContext) -> Iterator[tuple[str, ...]]:
+def _build_rows(context: MethodContext) -> Iterator[tuple[str, ...]]:
     """Build a row for each figure; a figure that no case records is a dash."""
-    failed = f" ({given.failed} failed)" if given.failed else ""
-    name = f"{given.method or '(no method)'}{failed}"
-    for place, what in enumerate(SIZES):
-        having = getattr(given, f"with_{what}", None)
-        some = f"{having} of {given.cases}" if having is not None else ""
-        yield "" if place else name, what.replace("_", " "), *_format_cells(getattr(given, what)), some
+    failed = f" ({context.failed} failed)" if context.failed else ""
+    name = f"{context.method or '(no method)'}{failed}"
+    for index, what in enumerate(SIZES):
+        having = getattr(context, f"with_{what}", None)
+        coverage = f"{having} of {context.cases}" if having is not None else ""
+        yield "" if index else name, what.replace("_", " "), *_format_cells(getattr(context, what)), coverage
 
 
 def _format_cells(spread: SizeDistribution | None) -> tuple[str, ...]:

@@ -139,8 +139,9 @@ class _Cells:
 
     def add(self, sample_id: str, outline: str) -> None:
         """Add a result by its outline."""
-        before = self._entries.get(sample_id)
-        key = (outline,) if before is None else (*self.outlines[before], outline)
+        entry = self._entries.get(sample_id)
+        # A second result of a sample moves it to the entry of both outlines together; entries never change.
+        key = (outline,) if entry is None else (*self.outlines[entry], outline)
         number = self._entries[sample_id] = self._numbers.setdefault(key, len(self.outlines))
         if number == len(self.outlines):
             self.outlines.append(key)
@@ -162,12 +163,15 @@ class _GridBuilder:
         self._read(store)
 
     def _read(self, store: Store) -> None:
+        # Rows share few combinations of tags, so that most of them need no parsing.
         parse_tags = lru_cache(maxsize=4096)(json.loads)
+        # Cases come first, so that those without a result yet are in the grid too.
         for head in read_case_heads(store):
             self._questions[head.sample_id] = head.question
         columns = ("sample_id", "method", "metric", "tags", "outline")
         for sample_id, method, metric, tags, outline in store.select(columns):
             if sample_id not in self._questions:
+                # Results without a stored case still have a row.
                 self._questions[sample_id] = ""
             if tags != NO_TAGS and sample_id not in self._tags:
                 self._tags[sample_id] = parse_tags(tags)
@@ -186,7 +190,7 @@ class _GridBuilder:
             methods=methods,
             sample_ids=tuple(self._questions),
             questions=tuple(line[:MAX_QUESTION] for line in lines),
-            cut=tuple(place for place, line in enumerate(lines) if len(line) > MAX_QUESTION),
+            cut=tuple(index for index, line in enumerate(lines) if len(line) > MAX_QUESTION),
             tags=tuple(self._build_tag(name) for name in tags),
             columns=tuple(
                 self._build_column(metric, method)
@@ -221,18 +225,18 @@ class _GridBuilder:
 
 
 def _build_entry(scale: Scale | None, rank: Rank | None, outlines: Sequence[Outline]) -> _Entry:
-    values = tuple(value for one in outlines for value in one.values)
-    numbers = tuple(number for one in outlines for number in one.numbers)
-    kinds = tuple(dict.fromkeys(kind for one in outlines for kind in one.kinds))
+    values = tuple(value for outline in outlines for value in outline.values)
+    numbers = tuple(number for outline in outlines for number in outline.numbers)
+    kinds = tuple(dict.fromkeys(kind for outline in outlines for kind in outline.kinds))
     if not values:
         status = "failed" if kinds else outlines[0].status
         return _Entry(status, ", ".join(kinds), None, None, None, {}, outlines[0].skip or "")
-    failed = sum(len(one.kinds) for one in outlines)
+    failed = sum(len(outline.kinds) for outline in outlines)
     return _Entry(
         status="scored",
         text=format_values(scale, values, numbers),
         number=round(fsum(numbers) / len(numbers), DIGITS) if numbers else None,
-        rank=None if rank is None or (found := rank(values, numbers)) is None else round(found, DIGITS),
+        rank=None if rank is None or (rank_number := rank(values, numbers)) is None else round(rank_number, DIGITS),
         tone=find_mean_tone(scale, values) if scale else None,
         values=dict(Counter(values)),
         note=f"{format_count(failed, 'item')} failed: {', '.join(kinds)}" if failed else "",

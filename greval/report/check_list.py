@@ -80,19 +80,24 @@ class CheckList(NamedTuple):
             return format_count(len(self.checks), "figure")
         failed, undecided = self.count("failed"), self.count("undecided")
         of = f"of {format_count(len(conditions), 'condition')}"
-        found = [f"{count} {of} {what}" for count, what in ((failed, "failed"), (undecided, "undecided")) if count]
-        return ", ".join(found) or f"{format_count(len(conditions), 'condition')} passed"
+        parts = [f"{count} {of} {what}" for count, what in ((failed, "failed"), (undecided, "undecided")) if count]
+        return ", ".join(parts) or f"{format_count(len(conditions), 'condition')} passed"
 
 
 def list_report_checks(report: Report) -> CheckList:
     """List the checks of a report: one for each row of it, and one for each condition."""
     rows = tuple(
-        (format_place(one.metric, one.group), format_mean(one), f"{one.scored} of {one.planned}", str(one.failed))
-        for one in report.summaries
+        (
+            format_place(summary.metric, summary.group),
+            format_mean(summary),
+            f"{summary.scored} of {summary.planned}",
+            str(summary.failed),
+        )
+        for summary in report.summaries
     )
     return CheckList(
         title=report.folder,
-        checks=(*(_check_summary(report, one) for one in report.summaries), *_check_conditions(report.gate)),
+        checks=(*(_check_summary(report, summary) for summary in report.summaries), *_check_conditions(report.gate)),
         columns=("metric", "mean [95 % interval]", "scored", "failed"),
         rows=rows,
         warnings=(
@@ -108,13 +113,21 @@ def list_comparison_checks(comparison: Comparison) -> CheckList:
     """List the checks of a comparison: one for each contrast, and one for each condition."""
     rows = tuple(
         (
-            *(format_place(one.metric, one.group), f"{one.method} against {one.baseline}", str(one.n)),
-            *(format_difference(one), format_verdict(one)),
+            *(
+                format_place(contrast.metric, contrast.group),
+                f"{contrast.method} against {contrast.baseline}",
+                str(contrast.n),
+            ),
+            *(format_difference(contrast), format_verdict(contrast)),
         )
-        for one in comparison.contrasts
+        for contrast in comparison.contrasts
     )
     against = f" against {comparison.against}" if comparison.against else ""
-    worse = (f"{_name_contrast(one)}: {format_verdict(one)}" for one in comparison.contrasts if one.verdict == "worse")
+    worse = (
+        f"{_name_contrast(contrast)}: {format_verdict(contrast)}"
+        for contrast in comparison.contrasts
+        if contrast.verdict == "worse"
+    )
     return CheckList(
         title=f"{comparison.folder}{against}",
         checks=(*map(_check_contrast, comparison.contrasts), *_check_conditions(comparison.gate)),
@@ -124,49 +137,55 @@ def list_comparison_checks(comparison: Comparison) -> CheckList:
     )
 
 
-def _check_summary(report: Report, one: Summary) -> Check:
+def _check_summary(report: Report, summary: Summary) -> Check:
     """Build the check of a row of a report; it is skipped if no case has a value."""
-    name = format_place(one.metric, one.group)
-    if not one.scored:
-        text = f"no case has a value: {one.failed} failed, {one.skipped} skipped"
+    name = format_place(summary.metric, summary.group)
+    if not summary.scored:
+        text = f"no case has a value: {summary.failed} failed, {summary.skipped} skipped"
         return Check(name, METRICS, "skipped", text)
-    counts = f"{one.scored} of {one.planned} scored, {one.skipped} skipped, {one.failed} failed"
-    return Check(name, METRICS, "passed", f"{format_mean(one)}; {counts}; {format_distribution(report, one)}")
+    counts = f"{summary.scored} of {summary.planned} scored, {summary.skipped} skipped, {summary.failed} failed"
+    # A figure alone never fails: what is too low is for the conditions of the gate to say.
+    return Check(name, METRICS, "passed", f"{format_mean(summary)}; {counts}; {format_distribution(report, summary)}")
 
 
-def _check_contrast(one: Contrast) -> Check:
+def _check_contrast(contrast: Contrast) -> Check:
     """Build the check of a contrast; it is skipped if no question has both figures."""
-    if isinstance(one.difference_value, Undefined):
-        return Check(_name_contrast(one), CONTRASTS, "skipped", one.difference_value.reason)
-    counts = f"{one.won} won, {one.tied} tied, {one.lost} lost of {one.n}"
-    return Check(_name_contrast(one), CONTRASTS, "passed", f"{format_verdict(one)}; {format_difference(one)}; {counts}")
+    if isinstance(contrast.difference_value, Undefined):
+        return Check(_name_contrast(contrast), CONTRASTS, "skipped", contrast.difference_value.reason)
+    counts = f"{contrast.won} won, {contrast.tied} tied, {contrast.lost} lost of {contrast.n}"
+    return Check(
+        _name_contrast(contrast),
+        CONTRASTS,
+        "passed",
+        f"{format_verdict(contrast)}; {format_difference(contrast)}; {counts}",
+    )
 
 
-def _name_contrast(one: Contrast) -> str:
-    return f"{format_place(one.metric, one.group)}: {one.method} against {one.baseline}"
+def _name_contrast(contrast: Contrast) -> str:
+    return f"{format_place(contrast.metric, contrast.group)}: {contrast.method} against {contrast.baseline}"
 
 
 def _check_conditions(gate: Iterable[GateCheck]) -> Iterator[Check]:
-    for one in gate:
-        yield Check(one.condition, GATE, one.status, "; ".join(one.told))
+    for check in gate:
+        yield Check(check.condition, GATE, check.status, "; ".join(check.told))
 
 
-def format_github(found: CheckList) -> str:
+def format_github(check_list: CheckList) -> str:
     """Format checks as one annotation a line.
 
     A condition that is missed or cannot be decided is an error, a warning of the report a warning. A notice at the end
     holds the result.
     """
-    return "\n".join(_yield_commands(found))
+    return "\n".join(_yield_commands(check_list))
 
 
-def _yield_commands(found: CheckList) -> Iterator[str]:
-    for check in found.list_conditions():
+def _yield_commands(check_list: CheckList) -> Iterator[str]:
+    for check in check_list.list_conditions():
         if check.status != "passed":
             yield format_workflow_command("error", f"greval: {check.status}", f"{check.name}; {check.text}")
-    for line in found.warnings:
+    for line in check_list.warnings:
         yield format_workflow_command("warning", "greval", line)
-    yield format_workflow_command("notice", "greval", f"{found.title}: {found.describe()}")
+    yield format_workflow_command("notice", "greval", f"{check_list.title}: {check_list.describe()}")
 
 
 def format_workflow_command(level: str, title: str, text: str) -> str:
@@ -176,16 +195,18 @@ def format_workflow_command(level: str, title: str, text: str) -> str:
         >>> format_workflow_command("error", "a: b", "50% lost\n::error::c")
         '::error title=a%3A b::50%25 lost%0A::error::c'
     """
+    # The title is a property, which ends at a comma or a colon.
     title = _escape(title).replace(":", "%3A").replace(",", "%2C")
     return f"::{level} title={title}::{_escape(text)}"
 
 
 def _escape(text: str) -> str:
-    """Escape the data of a command, as GitHub's own toolkit does."""
+    """Escape the data of a command."""
+    # As in GitHub's own toolkit. The percent sign comes first, or it would escape the other escapes.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def format_junit(found: CheckList) -> str:
+def format_junit(check_list: CheckList) -> str:
     """Format checks as JUnit XML in ASCII: one suite, with a test case for each check.
 
     A missed condition is a failure, and a condition that cannot be decided is an error. Figures never fail: without a
@@ -197,19 +218,20 @@ def format_junit(found: CheckList) -> str:
               <failure message="0.6 &lt; 0.7 (n = 9)" type="failed">0.6 &lt; 0.7 (n = 9)</failure>
     """
     counts = {
-        "tests": str(len(found.checks)),
-        "failures": str(found.count("failed")),
-        "errors": str(found.count("undecided")),
-        "skipped": str(found.count("skipped")),
+        "tests": str(len(check_list.checks)),
+        "failures": str(check_list.count("failed")),
+        "errors": str(check_list.count("undecided")),
+        "skipped": str(check_list.count("skipped")),
         "time": NO_TIME,
     }
     root = Element("testsuites", {"name": "greval", **counts})
-    suite = SubElement(root, "testsuite", {"name": _clean(found.title), **counts})
-    for check in found.checks:
+    suite = SubElement(root, "testsuite", {"name": _clean(check_list.title), **counts})
+    for check in check_list.checks:
         _add_check(suite, check)
-    if found.warnings:
-        SubElement(suite, "system-err").text = _clean("\n".join(found.warnings))
+    if check_list.warnings:
+        SubElement(suite, "system-err").text = _clean("\n".join(check_list.warnings))
     indent(root)
+    # Other characters become references, so that the encoding of a terminal or a pipe cannot spoil the file.
     text: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
     return text.decode("ascii")
 
@@ -232,25 +254,26 @@ def _clean(text: str) -> str:
     return NOT_XML.sub(REPLACEMENT, text)
 
 
-def format_markdown(found: CheckList) -> str:
-    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings.
-
-    Every text from the data is code, so that it is shown verbatim: it is no markup, no link, and mentions no user.
-    """
-    return "\n".join(_yield_lines(found))
+def format_markdown(check_list: CheckList) -> str:
+    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings."""
+    return "\n".join(_yield_lines(check_list))
 
 
-def _yield_lines(found: CheckList) -> Iterator[str]:
-    yield f"### greval: {found.describe()}"
-    yield from ("", format_code(found.title))
-    if conditions := found.list_conditions():
-        cells = ([LABELS[one.status], format_code(one.name), format_code(one.text)] for one in conditions)
+def _yield_lines(check_list: CheckList) -> Iterator[str]:
+    yield f"### greval: {check_list.describe()}"
+    # Every text from the data is code, so that it formats nothing, links nowhere and mentions no user.
+    yield from ("", format_code(check_list.title))
+    if conditions := check_list.list_conditions():
+        cells = (
+            [LABELS[condition.status], format_code(condition.name), format_code(condition.text)]
+            for condition in conditions
+        )
         yield from _format_table(("result", "fails if", "figures"), cells)
-    if found.rows:
-        yield from _format_table(found.columns, (map(format_code, row) for row in found.rows))
-    if found.warnings:
+    if check_list.rows:
+        yield from _format_table(check_list.columns, (map(format_code, row) for row in check_list.rows))
+    if check_list.warnings:
         yield ""
-        yield from (f"- {format_code(line)}" for line in found.warnings)
+        yield from (f"- {format_code(line)}" for line in check_list.warnings)
 
 
 def _format_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -269,6 +292,7 @@ def format_code(text: str) -> str:
     line = " ".join(text.split())
     if not line:
         return ""
+    # A backtick ends a code span, and a pipe ends a cell of a table even within one.
     if not NO_CODE_SPAN.search(line):
         return f"`{line}`"
-    return f"<code>{CODE_ENTITIES.sub(lambda found: f'&#{ord(found[0])};', line)}</code>"
+    return f"<code>{CODE_ENTITIES.sub(lambda match: f'&#{ord(match[0])};', line)}</code>"

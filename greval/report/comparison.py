@@ -72,7 +72,7 @@ INTERVALS = {
 
 def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
-    important, others = split_warnings(comparison.warnings, PROMINENT)
+    important, other_warnings = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
     print_line(console, format_comparison_title(comparison), "italic")
     print_lines(console, describe_findings(comparison))
@@ -84,7 +84,7 @@ def render(comparison: Comparison, console: Console) -> None:
     console.print()
     print_lines(console, format_comparison_legend(comparison), "dim")
     print_lines(console, format_changed(comparison))
-    print_lines(console, others, "yellow")
+    print_lines(console, other_warnings, "yellow")
     print_gate(comparison.gate, console)
 
 
@@ -95,12 +95,12 @@ def format_comparison_legend(comparison: Comparison) -> Iterator[str]:
         f"Multiple-comparison correction: {family.correction.capitalize()}, over {family.told}."
         f"{_format_incapable(comparison)}"
     )
-    found: dict[str, dict[str, None]] = {}
-    for one in comparison.contrasts:
-        if one.test:
-            found.setdefault(TESTS[one.test.name], {})[one.metric] = None
-    if found:
-        tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
+    metrics_by_test: dict[str, dict[str, None]] = {}
+    for contrast in comparison.contrasts:
+        if contrast.test:
+            metrics_by_test.setdefault(TESTS[contrast.test.name], {})[contrast.metric] = None
+    if metrics_by_test:
+        tests = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in metrics_by_test.items())
         yield f"Tests: {tests}."
     yield (
         "w/t/l: questions won, tied and lost; n: questions with a value on both sides, of all questions; p: corrected; "
@@ -115,10 +115,11 @@ def format_comparison_legend(comparison: Comparison) -> Iterator[str]:
 def describe_findings(comparison: Comparison) -> Iterator[str]:
     """Yield plain sentences on the metrics in which methods differ, over all questions: one for each pair."""
     pairs: dict[str, dict[str, list[str]]] = {}
-    for one in comparison.contrasts:
-        if not one.group:
-            findings = pairs.setdefault(_name_pair(one), {})
-            findings.setdefault(FINDINGS[one.verdict], []).append(one.metric)
+    for contrast in comparison.contrasts:
+        if not contrast.group:
+            findings = pairs.setdefault(_name_pair(contrast), {})
+            findings.setdefault(FINDINGS[contrast.verdict], []).append(contrast.metric)
+    # One sentence, because those of all pairs would be the same.
     if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
         (metrics,) = next(iter(pairs.values())).values()
         names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
@@ -130,38 +131,42 @@ def describe_findings(comparison: Comparison) -> Iterator[str]:
         yield f"{name}: {'; '.join(parts)}."
 
 
-def _name_pair(one: Contrast) -> str:
-    return f"{one.method} against {one.baseline}"
+def _name_pair(contrast: Contrast) -> str:
+    return f"{contrast.method} against {contrast.baseline}"
 
 
 def _name_contrasts(comparison: Comparison, contrasts: Iterable[Contrast]) -> str:
     """Name contrasts by metric and group, each once, with their pairs of methods if these are not all pairs."""
     every_pair = len(group_pairs(comparison))
-    places: dict[str, list[str]] = {}
-    for one in contrasts:
-        places.setdefault(format_place(one.metric, one.group), []).append(_name_pair(one))
+    pairs_by_label: dict[str, list[str]] = {}
+    for contrast in contrasts:
+        pairs_by_label.setdefault(format_place(contrast.metric, contrast.group), []).append(_name_pair(contrast))
     return format_names(
-        place if len(pairs) == every_pair else f"{place} ({'; '.join(pairs)})" for place, pairs in places.items()
+        label if len(pairs) == every_pair else f"{label} ({'; '.join(pairs)})"
+        for label, pairs in pairs_by_label.items()
     )
 
 
 def _describe_weighting(comparison: Comparison) -> Iterator[str]:
     """Yield a sentence on each metric whose means are weighted by probability, with the means of the values."""
     levels: dict[str, list[str]] = {}
-    for one in comparison.levels:
-        if one.plain_mean is not None and not one.group:
-            levels.setdefault(one.metric, []).append(f"{one.method} {one.plain_mean:.3f}")
+    for level in comparison.levels:
+        if level.plain_mean is not None and not level.group:
+            levels.setdefault(level.metric, []).append(f"{level.method} {level.plain_mean:.3f}")
     for metric, means in levels.items():
         yield f"{metric}: {WEIGHTED}; unweighted means: {', '.join(means)}."
 
 
 def _name_intervals(comparison: Comparison) -> str:
     """Format how the intervals were computed; if by several methods, with the contrasts of each."""
-    found: dict[str, list[Contrast]] = {}
-    for one in comparison.contrasts:
-        if one.interval:
-            found.setdefault(INTERVALS[one.interval.method], []).append(one)
-    parts = [f"{how} ({_name_contrasts(comparison, of)})" if len(found) > 1 else how for how, of in found.items()]
+    contrasts_by_method: dict[str, list[Contrast]] = {}
+    for contrast in comparison.contrasts:
+        if contrast.interval:
+            contrasts_by_method.setdefault(INTERVALS[contrast.interval.method], []).append(contrast)
+    parts = [
+        f"{method} ({_name_contrasts(comparison, contrasts)})" if len(contrasts_by_method) > 1 else method
+        for method, contrasts in contrasts_by_method.items()
+    ]
     clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
     return f", by {'; '.join(parts)}{clusters}" if parts else ""
 
@@ -170,59 +175,60 @@ def format_changed(comparison: Comparison) -> Iterator[str]:
     r"""Yield the first questions that each method won and lost over all questions, and the command to list all.
 
     Example:
-        >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
-        ...                won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
+        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
+        ...                     won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
         >>> from greval.analysis.comparison.records import CorrectionFamily
         >>> family = CorrectionFamily(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
-        >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
-        ...                    level=0.95, family=family, contrasts=[one], levels=[])
-        >>> print(*format_changed(whole), sep="\n")
+        >>> comparison = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
+        ...                         level=0.95, family=family, contrasts=[contrast], levels=[])
+        >>> print(*format_changed(comparison), sep="\n")
         tone, a against b: lost q3, q7; won q2
     """
     hidden = False
-    for one in comparison.contrasts:
-        sides = (("lost", one.lost_questions), ("won", one.won_questions))
-        changes = [f"{word} {format_names(found)}" for word, found in sides if found]
-        if changes and not one.group:
-            yield f"{one.metric}, {_name_pair(one)}: {'; '.join(changes)}"
-            hidden = hidden or max(one.won, one.lost) > MAX_NAMES
-    if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
+    for contrast in comparison.contrasts:
+        sides = (("lost", contrast.lost_questions), ("won", contrast.won_questions))
+        changes = [f"{word} {format_names(questions)}" for word, questions in sides if questions]
+        if changes and not contrast.group:
+            yield f"{contrast.metric}, {_name_pair(contrast)}: {'; '.join(changes)}"
+            hidden = hidden or max(contrast.won, contrast.lost) > MAX_NAMES
+    if hidden or any(contrast.group and (contrast.won or contrast.lost) for contrast in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
 
 
 def _format_incapable(comparison: Comparison) -> str:
     """Format the tests that could not reach significance, each metric and group once."""
-    left = [one for one in comparison.contrasts if one.test and not one.test.capable]
-    if not left:
+    incapable = [contrast for contrast in comparison.contrasts if contrast.test and not contrast.test.capable]
+    if not incapable:
         return ""
     return (
-        f" {format_count(len(left), 'test')} could not reach significance "
-        f"({_name_contrasts(comparison, left)}), so that the correction multiplies p by {comparison.family.counted} "
-        "at most (Tarone)."
+        f" {format_count(len(incapable), 'test')} could not reach significance "
+        f"({_name_contrasts(comparison, incapable)}), so that the correction multiplies p by "
+        f"{comparison.family.counted} at most (Tarone)."
     )
 
 
-def format_verdict(one: Contrast) -> str:
+def format_verdict(contrast: Contrast) -> str:
     """Format the verdict of a comparison.
 
     Example:
-        >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0)
-        >>> format_verdict(one)
+        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0)
+        >>> format_verdict(contrast)
         'no question has both figures'
     """
-    if isinstance(one.difference_value, Undefined):
-        return one.difference_value.reason
-    text: str = one.verdict
-    if one.verdict == "no difference seen" and one.detectable is not None:
-        text = f"{text} (MDD {create_writer(one)(one.detectable)})"
-    if one.verdict == "changed":
-        text = f"changed on {one.won + one.lost} of {format_count(one.n, 'question')}"
-    return text if one.judged_alike else f"{text}; JUDGED DIFFERENTLY"
+    if isinstance(contrast.difference_value, Undefined):
+        return contrast.difference_value.reason
+    text: str = contrast.verdict
+    if contrast.verdict == "no difference seen" and contrast.detectable is not None:
+        text = f"{text} (MDD {create_writer(contrast)(contrast.detectable)})"
+    if contrast.verdict == "changed":
+        text = f"changed on {contrast.won + contrast.lost} of {format_count(contrast.n, 'question')}"
+    return text if contrast.judged_alike else f"{text}; JUDGED DIFFERENTLY"
 
 
-def create_writer(one: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
+def create_writer(contrast: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
     """Return a function that formats figures with the decimals that the size of a comparison's means needs."""
-    size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
+    # A small difference of large means has their decimals, so that it lines up with them.
+    size = max(abs(contrast.method_mean or 0.0), abs(contrast.baseline_mean or 0.0))
     return partial(format_number, digits=3, size=size, sign=sign)
 
 
@@ -236,14 +242,14 @@ def format_p(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
-def format_effect(found: EffectSizes) -> str:
+def format_effect(effect: EffectSizes) -> str:
     """Format the effect size with its name: Cohen's g or dz.
 
     Example:
         >>> format_effect(EffectSizes(cohens_g=0.25, odds_ratio=3.0)), format_effect(EffectSizes())
         ('g +0.25', '-')
     """
-    names = {"g": found.cohens_g, "dz": found.cohens_dz}
+    names = {"g": effect.cohens_g, "dz": effect.cohens_dz}
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 
 
@@ -255,68 +261,73 @@ def format_comparison_title(comparison: Comparison) -> str:
 
 def group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
     """Group the rows by method and what it is compared with."""
-    found: dict[tuple[str, str], list[Contrast]] = {}
-    for one in comparison.contrasts:
-        found.setdefault((one.method, one.baseline), []).append(one)
-    return found
+    pairs: dict[tuple[str, str], list[Contrast]] = {}
+    for contrast in comparison.contrasts:
+        pairs.setdefault((contrast.method, contrast.baseline), []).append(contrast)
+    return pairs
 
 
 def _build_tables(comparison: Comparison, rows: list[Contrast], console: Console) -> Iterator[Table]:
     """Build the table of one pair of methods: each metric over all questions, with its groups below it."""
     writers = _build_columns(comparison, rows[0], wide=console.width >= MIN_WIDE)
-    left = {next(iter(writers)), "effect", "raw p"}
+    left_aligned = {next(iter(writers)), "effect", "raw p"}
     verdict = Column("verdict", left=True, min_width=VERDICT_WIDTH)
-    columns = (*(Column(name, left=name in left, wrap=False) for name in writers), verdict)
-    cells = [_format_row(one, writers.values()) for one in rows]
-    whole = build_table(columns, cells)
-    if measure_width(console, whole) <= console.width:
-        return iter([whole])
-    order = [0, 1, *range(MEANS[-1] + 1, len(columns)), *MEANS]  # both means last: the difference says the most
+    columns = (*(Column(name, left=name in left_aligned, wrap=False) for name in writers), verdict)
+    cells = [_format_row(contrast, writers.values()) for contrast in rows]
+    table = build_table(columns, cells)
+    if measure_width(console, table) <= console.width:
+        return iter([table])
+    # Both means last: the difference says the most.
+    order = [0, 1, *range(MEANS[-1] + 1, len(columns)), *MEANS]
     return split_table(console, [columns[n] for n in order], [[row[n] for n in order] for row in cells])
 
 
-def _format_row(one: Contrast, writers: Iterable[Callable[[Contrast], str]]) -> list[Cell]:
-    return [*(write(one) for write in writers), (format_verdict(one), STYLES.get(one.verdict, ""))]
+def _format_row(contrast: Contrast, writers: Iterable[Callable[[Contrast], str]]) -> list[Cell]:
+    return [*(write(contrast) for write in writers), (format_verdict(contrast), STYLES.get(contrast.verdict, ""))]
 
 
 def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dict[str, Callable[[Contrast], str]]:
     """Return the columns before the verdict, and how their cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
+    # Against an earlier run both sides have the same method, so that its name would not tell them apart.
     baseline, method = ("before", "now") if comparison.against else name_columns(pair)
     columns: dict[str, Callable[[Contrast], str]] = {
-        first: lambda one: f"  {one.group}" if one.group else one.metric,
+        first: lambda contrast: f"  {contrast.group}" if contrast.group else contrast.metric,
         "n": format_pairs_count,
-        baseline: lambda one: create_writer(one)(one.baseline_mean),
-        method: lambda one: create_writer(one)(one.method_mean),
+        baseline: lambda contrast: create_writer(contrast)(contrast.baseline_mean),
+        method: lambda contrast: create_writer(contrast)(contrast.method_mean),
         f"difference [{comparison.level:.0%}]": format_difference,
-        "won/tied/lost" if wide else "w/t/l": lambda one: f"{one.won}/{one.tied}/{one.lost}",
+        "won/tied/lost" if wide else "w/t/l": lambda contrast: f"{contrast.won}/{contrast.tied}/{contrast.lost}",
     }
     if wide:
-        columns |= {"effect": lambda one: format_effect(one.effect), "raw p": _format_uncorrected}
-    return columns | {"p": lambda one: format_p(one.test.corrected) if one.test else "-"}
+        columns |= {"effect": lambda contrast: format_effect(contrast.effect), "raw p": _format_uncorrected}
+    return columns | {"p": lambda contrast: format_p(contrast.test.corrected) if contrast.test else "-"}
 
 
 def name_columns(pair: Contrast) -> tuple[str, str]:
     """Return the headings of both sides: their names, or "baseline" and "method" if these are long or taken."""
     names = pair.baseline, pair.method
+    # A method called `p` would be mistaken for the column, and a long name widens the table.
     fit = all(len(name) <= MAX_HEADING and name not in TAKEN_HEADINGS for name in names)
     return names if fit else ("baseline", "method")
 
 
-def format_pairs_count(one: Contrast) -> str:
+def format_pairs_count(contrast: Contrast) -> str:
     """Format the number of questions that count, with the total if it is larger."""
-    count = str(one.n) if one.n == one.questions else f"{one.n}/{one.questions}"
-    return count if one.clusters is None else f"{count} in {one.clusters}"
+    count = str(contrast.n) if contrast.n == contrast.questions else f"{contrast.n}/{contrast.questions}"
+    return count if contrast.clusters is None else f"{count} in {contrast.clusters}"
 
 
-def format_difference(one: Contrast) -> str:
+def format_difference(contrast: Contrast) -> str:
     """Format the difference of a contrast with its interval."""
-    return format_measured(one.difference_value, create_writer(one, sign=True), without=NO_INTERVAL)
+    return format_measured(contrast.difference_value, create_writer(contrast, sign=True), without=NO_INTERVAL)
 
 
-def _format_uncorrected(one: Contrast) -> str:
+def _format_uncorrected(contrast: Contrast) -> str:
     """Format the uncorrected p, with McNemar's mid-p or Wilcoxon's p."""
-    if one.test is None:
+    if contrast.test is None:
         return "-"
-    others = {"mid": one.test.mid_p, "W": one.test.wilcoxon_p}
-    return " ".join([format_p(one.test.p), *(f"{name} {format_p(p)}" for name, p in others.items() if p is not None)])
+    alternatives = {"mid": contrast.test.mid_p, "W": contrast.test.wilcoxon_p}
+    return " ".join(
+        [format_p(contrast.test.p), *(f"{name} {format_p(p)}" for name, p in alternatives.items() if p is not None)]
+    )

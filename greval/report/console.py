@@ -69,8 +69,8 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
     print_lines(console, report.warnings, "bold red")
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
-    for found in report.worst:
-        _print_worst_cases(found, console)
+    for worst_cases in report.worst:
+        _print_worst_cases(worst_cases, console)
     table = _fit_summaries_table(report, console)
     console.print(table)
     if all(column.header != VALUES for column in table.columns):
@@ -84,7 +84,7 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
     print_lines(console, describe_weighting(report.summaries), "dim")
     if with_costs and report.spending:
         console.print()
-        columns = (Column(name, left=not place, wrap=False) for place, name in enumerate(COST_COLUMNS))
+        columns = (Column(name, left=not index, wrap=False) for index, name in enumerate(COST_COLUMNS))
         console.print(build_table(tuple(columns), list_spending_rows(report.spending), title="Cost"))
     if cost := format_spending(report.spending):
         print_line(console, cost)
@@ -108,20 +108,17 @@ def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
     return who, verdict.metric, verdict.value, "\n".join((verdict.reason, *details, *wrong))
 
 
-def _print_worst_cases(found: WorstCases, console: Console) -> None:
+def _print_worst_cases(worst_cases: WorstCases, console: Console) -> None:
     """Print the worst cases of a metric, each with its texts and its verdicts."""
-    others = [f"{count} {status}" for status in ("failed", "skipped") if (count := found.statuses.get(status))]
-    left_out = f"; {' and '.join(others)} not among them" if others else ""
-    print_line(
-        console,
-        f"{found.metric}: the worst {len(found.cases)} of {format_count(found.ordered, 'case')}{left_out}",
-        "bold",
-    )
-    if unordered := found.statuses.get("scored", 0) - found.ordered:
+    excluded = [f"{count} {status}" for status in ("failed", "skipped") if (count := worst_cases.statuses.get(status))]
+    excluded_note = f"; {' and '.join(excluded)} not among them" if excluded else ""
+    counts = f"the worst {len(worst_cases.cases)} of {format_count(worst_cases.ordered, 'case')}"
+    print_line(console, f"{worst_cases.metric}: {counts}{excluded_note}", "bold")
+    if unordered := worst_cases.statuses.get("scored", 0) - worst_cases.ordered:
         print_line(
             console, f"{format_count(unordered, 'case')} without a worst value: its values have no order", "yellow"
         )
-    for number, case in enumerate(found.cases, 1):
+    for number, case in enumerate(worst_cases.cases, 1):
         name = " ".join(shorten_name(part) for part in (case.sample_id, case.method) if part)
         print_line(console, f"{number}. {name}")
         console.print(build_fields(_list_case_fields(case)))
@@ -138,33 +135,37 @@ def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
     }
     yield from ((name, _cut_text(text)) for name, text in texts.items() if text is not None)
     mean = "" if case.mean is None else f" (mean of {len(case.verdicts)}: {format_figure(case.mean)})"
-    for place, verdict in enumerate(case.verdicts[:MAX_SHOWN_ITEMS]):
+    for index, verdict in enumerate(case.verdicts[:MAX_SHOWN_ITEMS]):
         value = verdict.value if verdict.item is None else f"{shorten_name(verdict.item)}: {verdict.value}"
-        yield "value", value + (mean if len(case.verdicts) > 1 and not place else "")
+        yield "value", value + (mean if len(case.verdicts) > 1 and not index else "")
         if verdict.item in case.item_texts:
             yield "judged", _cut_text(case.item_texts[verdict.item or ""])
         _, _, _, reason = _format_verdict(verdict)
         yield from [("reason", reason)] if reason else []
-    if (left := len(case.verdicts) - MAX_SHOWN_ITEMS) > 0:
-        yield "", f"and {format_count(left, 'better verdict')} (--format json has all)"
+    if (remaining := len(case.verdicts) - MAX_SHOWN_ITEMS) > 0:
+        yield "", f"and {format_count(remaining, 'better verdict')} (--format json has all)"
 
 
 def _cut_text(text: str) -> str:
     """Return the begin of a very long text, with the number of characters that are left out."""
-    left = len(text) - MAX_TEXT_CHARACTERS
-    return text if left <= 0 else f"{text[:MAX_TEXT_CHARACTERS]}... ({left:,} more characters; --format json has all)"
+    excess = len(text) - MAX_TEXT_CHARACTERS
+    return (
+        text if excess <= 0 else f"{text[:MAX_TEXT_CHARACTERS]}... ({excess:,} more characters; --format json has all)"
+    )
 
 
 def _fit_summaries_table(report: Report, console: Console) -> Table:
     """Build the table with the columns that fit the console.
 
     The columns of `MOMENTS` are left out first, if a cell would be folded to make room. Then the counts share one
-    column: lines below the table name what was skipped, failed or not judged. The values are left out last.
+    column. The values are left out last.
     """
     wide = _build_summaries_table(report, wide=True)
+    # Without a limit of its own, rich measures the table as already folded into the console.
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
     if needed <= console.width:
         return wide
+    # The counts can share a column: lines below the table name what was skipped, failed or not judged.
     narrow = (_build_narrow_table(report, values=values) for values in (True, False))
     return fit_table(console, _build_summaries_table(report, wide=False), *narrow)
 
@@ -178,6 +179,7 @@ def _build_narrow_table(report: Report, *, values: bool) -> Table:
     )
     rows = []
     for summary in report.summaries:
+        # The method and tags of a pending case are not known yet, so that no group can count it.
         pending = 0 if report.by else report.pending.get(summary.metric, 0)
         name = [summary.metric, *([summary.group] if report.by else [])]
         cells = [*name, f"{summary.scored} of {summary.planned + pending}", format_mean(summary)]
@@ -254,12 +256,19 @@ def build_passes_table(report: Report) -> Table:
     )
     rows = (
         (
-            *(one.metric, *([one.group] if report.by else []), one.condition, f"{one.passed} of {one.counted}"),
+            *(
+                pass_rate.metric,
+                *([pass_rate.group] if report.by else []),
+                pass_rate.condition,
+                f"{pass_rate.passed} of {pass_rate.counted}",
+            ),
             format_measured(
-                build_measured(one.share, one.counted, "-", interval=one.interval), "{:.2f}".format, without=NO_INTERVAL
+                build_measured(pass_rate.share, pass_rate.counted, "-", interval=pass_rate.interval),
+                "{:.2f}".format,
+                without=NO_INTERVAL,
             ),
         )
-        for one in report.passes
+        for pass_rate in report.passes
     )
     return build_table(columns, rows, title="Cases that pass")
 
@@ -274,13 +283,14 @@ def format_distribution(report: Report, summary: Summary) -> str:
         return f"p50 {format_figure(summary.median)}, p95 {format_figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
-    others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
-    many = len(others) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution)
+    unlisted = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
+    # Real numbers hardly repeat, so that their counts would say nothing.
+    many = len(unlisted) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution)
     if many and summary.counted and not listed:
         numbers = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
         return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in numbers.items())
     lost = f" (failed alone {summary.items_failed})" if summary.items_failed and summary.scored else ""
-    return ", ".join([*listed, *others]) + lost
+    return ", ".join([*listed, *unlisted]) + lost
 
 
 def format_mean(summary: Summary | ShareSummary) -> str:
@@ -288,6 +298,7 @@ def format_mean(summary: Summary | ShareSummary) -> str:
     if summary.mean is None:
         return "-"
     is_open = isinstance(summary, Summary) and summary.p95 is not None
+    # Latencies and counts span orders of magnitude; means on a scale line up with two decimals.
     write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     mean = MeasuredValue(value=summary.mean, n=summary.counted, interval=summary.interval)
     return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}{format_plain_mean(summary)}"
@@ -301,7 +312,7 @@ def format_plain_mean(summary: Summary | ShareSummary) -> str:
 
 def describe_weighting(summaries: Iterable[Summary]) -> Iterator[str]:
     """Yield a sentence on the metrics whose means are weighted by probability, if there are any."""
-    metrics = dict.fromkeys(one.metric for one in summaries if one.plain_mean is not None)
+    metrics = dict.fromkeys(summary.metric for summary in summaries if summary.plain_mean is not None)
     if metrics:
         yield f"{format_names(metrics)}: {WEIGHTED}; plain is the unweighted mean."
 
@@ -362,9 +373,9 @@ def describe_served_models(served_by: Mapping[str, Mapping[str, int]]) -> Iterat
         'openai:m: the replies name several models: m-1 (fp_1) (40 results), m-2 (1 result)'
     """
     for judge, models in served_by.items():
-        named = [f"{model} ({format_count(count, 'result')})" for model, count in models.items()]
-        more = [f"{len(named) - MAX_SERVED_MODELS} more"] if len(named) > MAX_SERVED_MODELS else []
-        listed = ", ".join([*named[:MAX_SERVED_MODELS], *more])
+        model_counts = [f"{model} ({format_count(count, 'result')})" for model, count in models.items()]
+        more = [f"{len(model_counts) - MAX_SERVED_MODELS} more"] if len(model_counts) > MAX_SERVED_MODELS else []
+        listed = ", ".join([*model_counts[:MAX_SERVED_MODELS], *more])
         yield f"{judge}: the replies name several models: {listed}; scores of different models may not be comparable"
 
 
@@ -394,12 +405,13 @@ def describe_imports(imported: Iterable[ImportSource]) -> Iterator[str]:
         >>> print(*describe_imports([ImportSource(metric="tone", judge="gpt-4", file="/home/ana/v.csv")]))
         tone: imported from v.csv, judge as stated: gpt-4; greval judged none of these
     """
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in imported:
-        found.setdefault((one.file, one.judge), []).append(one.metric)
-    for (file, judge), metrics in found.items():
+    metrics_by_source: dict[tuple[str, str], list[str]] = {}
+    for origin in imported:
+        metrics_by_source.setdefault((origin.file, origin.judge), []).append(origin.metric)
+    for (file, judge), metrics in metrics_by_source.items():
         name = Path(file).name
         source = f" from {name}" if name else ""
+        # An import without a stated judge is recorded under the name of its file.
         stated = f"judge as stated: {judge}" if judge and judge != name else "no judge was stated"
         yield f"{', '.join(metrics)}: imported{source}, {stated}; greval judged none of these"
 
@@ -408,27 +420,27 @@ def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
     """Yield the number of verdicts that contradict a share, with the command that lists them."""
     for share in shares:
         if share.contradictions:
-            place = format_place(share.metric, share.group)
+            label = format_place(share.metric, share.group)
             what = "verdict contradicts" if share.contradictions == 1 else "verdicts contradict"
-            yield f"{place}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
+            yield f"{label}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
 
 
 def describe_troubles(report: Report) -> Iterable[str]:
     """Yield what is missing from the figures, with the remedy."""
-    imported = {one.metric for one in report.imported}
+    imported = {origin.metric for origin in report.imported}
     for summary in report.summaries:
-        place = format_place(summary.metric, summary.group)
+        label = format_place(summary.metric, summary.group)
         if summary.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
             remedy = "correct the file and import it" if summary.metric in imported else "run the same command"
-            asked = "" if summary.metric in imported else " to ask for these only"
-            yield f"{place}: failures: {kinds}; {remedy} again{asked}"
+            scope = "" if summary.metric in imported else " to ask for these only"
+            yield f"{label}: failures: {kinds}; {remedy} again{scope}"
         for reason, count in summary.skips.items():
-            yield f"{place}: {count} skipped: {reason}"
+            yield f"{label}: {count} skipped: {reason}"
     yield from _describe_contradictions(report.shares)
     for metric, count in report.pending.items():
-        again = "run the same command again to continue, with a higher cap if it was reached"
-        yield f"{metric}: {count} not judged yet; {again}"
+        advice = "run the same command again to continue, with a higher cap if it was reached"
+        yield f"{metric}: {count} not judged yet; {advice}"
     for why in report.stopped:
         yield f"stopped: {why}"
     if report.others:

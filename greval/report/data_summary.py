@@ -22,57 +22,57 @@ NARROW = 24
 NOT_KNOWN = "no field has this name"
 
 
-def render(found: DataSummary, console: Console) -> None:
+def render(summary: DataSummary, console: Console) -> None:
     """Print the number of cases, the fields with their columns, what was not read, the metrics and the examples."""
-    faulty = f", {format_count(found.fault_count, 'row')} not a case" if found.fault_count else ""
-    print_line(console, f"{found.source}: {format_count(found.cases, 'case')}{faulty}", "bold")
-    print_lines(console, _list_remarks(found))
-    if found.fields:
+    faulty = f", {format_count(summary.fault_count, 'row')} not a case" if summary.fault_count else ""
+    print_line(console, f"{summary.source}: {format_count(summary.cases, 'case')}{faulty}", "bold")
+    print_lines(console, _list_remarks(summary))
+    if summary.fields:
         console.print()
-        rows = (_build_row(one, found.cases) for one in found.fields)
+        rows = (_build_row(field, summary.cases) for field in summary.fields)
         console.print(
             build_table([Column("field", left=True), Column("read from", left=True), Column("cases", wrap=False)], rows)
         )
-    if found.ignored:
+    if summary.ignored:
         console.print()
-        rows = ((one.column, one.reason or NOT_KNOWN) for one in found.ignored)
+        rows = ((column.column, column.reason or NOT_KNOWN) for column in summary.ignored)
         console.print(build_table([Column("not read", left=True), Column("because", left=True)], rows))
-    faults = describe_row_faults((f"{one.place}: {one.message}" for one in found.faults), found.fault_count)
+    faults = describe_row_faults((f"{fault.place}: {fault.message}" for fault in summary.faults), summary.fault_count)
     if faults:
         console.print()
         print_lines(console, [f"not a case: {line}" for line in faults], "yellow")
-    if found.cases:
-        _print_metrics(found, console)
-        _print_examples(found.examples, console)
+    if summary.cases:
+        _print_metrics(summary, console)
+        _print_examples(summary.examples, console)
 
 
-def _list_remarks(found: DataSummary) -> Iterator[str]:
-    yield from found.remarks
-    if found.cases and not found.own_ids:
+def _list_remarks(summary: DataSummary) -> Iterator[str]:
+    yield from summary.remarks
+    if summary.cases and not summary.own_ids:
         yield "rows without an id are named by their position: row-1, row-2 and so on"
-    for what, counts in {"methods": found.methods, "pairs": found.pairs}.items():
+    for what, counts in {"methods": summary.methods, "pairs": summary.pairs}.items():
         if counts:
             listed = [f"{name} ({count:,})" for name, count in [*counts.items()][:MAX_METHODS]]
             more = len(counts) - len(listed)
             yield f"{what}: {', '.join(listed)}{f' and {more:,} more' if more else ''}"
 
 
-def _build_row(one: FieldCount, cases: int) -> tuple[str, ...]:
-    some = f"{one.cases:,}" if one.cases == cases else f"{one.cases:,} of {cases:,}"
-    return one.field, ", ".join(one.columns) or "-", some
+def _build_row(field: FieldCount, cases: int) -> tuple[str, ...]:
+    coverage = f"{field.cases:,}" if field.cases == cases else f"{field.cases:,} of {cases:,}"
+    return field.field, ", ".join(field.columns) or "-", coverage
 
 
-def _print_metrics(found: DataSummary, console: Console) -> None:
+def _print_metrics(summary: DataSummary, console: Console) -> None:
     """Print the metrics that fit, grouped by the number of cases, and those that lack one field, grouped by it."""
     fitting: dict[tuple[str, int], list[str]] = {}
-    for one in found.fitting:
-        fitting.setdefault((one.kind, one.cases), []).append(one.metric)
+    for fit in summary.fitting:
+        fitting.setdefault((fit.kind, fit.cases), []).append(fit.metric)
     columns = (Column("", left=True, wrap=False), Column("cases", wrap=False), Column("metrics that fit", left=True))
     rows = ((kind, f"{cases:,}", ", ".join(names)) for (kind, cases), names in fitting.items())
     console.print()
     console.print(build_table(columns, rows))
     nearly: dict[str, list[str]] = {}
-    for lacking in found.nearly:
+    for lacking in summary.nearly:
         nearly.setdefault(" or ".join(lacking.missing), []).append(lacking.metric)
     if nearly:
         console.print()
@@ -93,16 +93,17 @@ def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the fields of a case, each with its content in one shortened line."""
     fields = list_recorded_fields(case)
     for name in fields:
-        own, _, part = name.partition(".")
-        if name == "chunks.doc_id" and "chunks" not in fields:  # a ranking without texts
+        field, _, part = name.partition(".")
+        # A ranking without texts: its documents are all that there is to show.
+        if name == "chunks.doc_id" and "chunks" not in fields:
             yield name, _format_value([chunk.doc_id or chunk.id for chunk in case.chunks or ()])
-        elif own in get_args(Over) and not part:
-            items = list_items(own, case)
-            yield name, _format_items([_name_document(item) + format_item(item) for item in items], own[:-1])
-        elif own in {"gold", "traversal"}:
-            yield name, _format_value(getattr(getattr(case, own), part))
-        elif not part and own not in {"id", "method"}:
-            yield name, _format_value(getattr(case, own))
+        elif field in get_args(Over) and not part:
+            items = list_items(field, case)
+            yield name, _format_items([_name_document(item) + format_item(item) for item in items], field[:-1])
+        elif field in {"gold", "traversal"}:
+            yield name, _format_value(getattr(getattr(case, field), part))
+        elif not part and field not in {"id", "method"}:
+            yield name, _format_value(getattr(case, field))
     if case.usage:
         yield "usage", _format_value(case.usage.model_dump(exclude_none=True))
     if case.tags:

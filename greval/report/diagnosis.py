@@ -14,12 +14,12 @@ ALL = "all"
 MAX_NOTES = 3
 
 
-def render(found: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
+def render(diagnoses: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
     """Print the cases of the causes to show, then the table of counts."""
     for cause in show:
-        _print_cases(cause, found, console)
-    console.print(_build_table(found, title))
-    print_lines(console, (f"{cause}: {MEANINGS[cause]}" for cause in found.causes), "dim")
+        _print_cases(cause, diagnoses, console)
+    console.print(_build_table(diagnoses, title))
+    print_lines(console, (f"{cause}: {MEANINGS[cause]}" for cause in diagnoses.causes), "dim")
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:
@@ -29,22 +29,22 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
     print_lines(console, (f"index: {note}" for note in (*notes[:MAX_NOTES], *more)), "yellow")
 
 
-def _build_table(found: DiagnosisTable, title: str) -> Table:
-    columns = (*(Column(name, left=True) for name in found.by), *map(Column, (*found.causes, ALL)))
-    counts = [[group.counts.get(cause, 0) for cause in found.causes] for group in found.groups]
-    rows = [(*group.names, *map(str, (*of, sum(of)))) for group, of in zip(found.groups, counts, strict=True)]
+def _build_table(diagnoses: DiagnosisTable, title: str) -> Table:
+    columns = (*(Column(name, left=True) for name in diagnoses.by), *map(Column, (*diagnoses.causes, ALL)))
+    counts = [[group.counts.get(cause, 0) for cause in diagnoses.causes] for group in diagnoses.groups]
+    rows = [(*group.names, *map(str, (*of, sum(of)))) for group, of in zip(diagnoses.groups, counts, strict=True)]
     if len(rows) > 1:
         sums = map(sum, zip(*counts, strict=True))
-        rows.append((ALL, *[""] * (len(found.by) - 1), *map(str, sums), str(len(found.rows))))
+        rows.append((ALL, *[""] * (len(diagnoses.by) - 1), *map(str, sums), str(len(diagnoses.rows))))
     return build_table(columns, rows, title=title)
 
 
-def _print_cases(cause: Cause, found: DiagnosisTable, console: Console) -> None:
+def _print_cases(cause: Cause, diagnoses: DiagnosisTable, console: Console) -> None:
     """Print every case of a cause with its evidence."""
-    rows = found.filter_by_cause(cause)
+    rows = diagnoses.filter_by_cause(cause)
     print_line(console, f"{cause} ({len(rows)}): {MEANINGS[cause]}", "bold")
     for row in rows:
-        print_lines(console, _format_lines(row, found.list_group_names(row)))
+        print_lines(console, _format_lines(row, diagnoses.list_group_names(row)))
     console.print()
 
 

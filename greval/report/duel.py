@@ -42,7 +42,7 @@ STYLES = {"first preferred": "green", "second preferred": "red"}
 
 def render(duel: Duel, console: Console) -> None:
     """Print the duels of a run: habits of the judge, tables, their explanation, and other warnings."""
-    title = f"{duel.folder}: preferences by {format_names(one.metric for one in duel.metrics)}"
+    title = f"{duel.folder}: preferences by {format_names(findings.metric for findings in duel.metrics)}"
     print_report(
         console,
         title,
@@ -59,10 +59,10 @@ def build_duel_tables(duel: Duel, console: Console | None = None) -> Iterator[Ta
     A table of pairs that is wider than the console is split; without a console it is whole.
     """
     console = console or Console(width=UNLIMITED_WIDTH)
-    pairs = [pair for one in duel.metrics for pair in one.pairs]
+    pairs = [pair for findings in duel.metrics for pair in findings.pairs]
     yield from split_table(console, PAIR_COLUMNS, map(_format_pair, pairs), keys=3)
-    if any(len(one.ranking) > 2 for one in duel.metrics):  # noqa: PLR2004 - a pair is its own ranking
-        yield build_table(RANK_COLUMNS, [row for one in duel.metrics for row in _format_ranking(one)])
+    if any(len(findings.ranking) > 2 for findings in duel.metrics):  # noqa: PLR2004 - a pair is its own ranking
+        yield build_table(RANK_COLUMNS, [row for findings in duel.metrics for row in _format_ranking(findings)])
     yield build_table(HABIT_COLUMNS, map(_format_habits, duel.metrics))
 
 
@@ -82,24 +82,24 @@ def format_duel_legend(duel: Duel) -> Iterator[str]:
         f"p: {test}, corrected ({duel.correction.capitalize()}) over {format_count(duel.tests, 'test')}. Intervals are "
         f"{duel.level:.0%}, over questions."
     )
-    if any(len(one.ranking) > 2 for one in duel.metrics):  # noqa: PLR2004 - as above
+    if any(len(findings.ranking) > 2 for findings in duel.metrics):  # noqa: PLR2004 - as above
         yield "Strength: log odds by Davidson's model (Bradley and Terry's with ties); those of all methods sum to 0."
     yield (
         "First shown wins: 0.50 without position bias. Length effect: the change of the log odds of a win if an answer "
         "is e times as long as the other; 0 without length bias."
     )
-    for place, figure in _list_figures(duel):
+    for label, figure in _list_figures(duel):
         if isinstance(figure, Undefined):
-            yield f"{place} is undefined: {figure.reason}."
+            yield f"{label} is undefined: {figure.reason}."
 
 
 def _list_figures(duel: Duel) -> Iterator[tuple[str, Measured]]:
     """Yield the figures that may be undefined, each once a metric, with their places."""
-    for one in duel.metrics:
-        yield f"{one.metric}: the length effect", one.habits.length_effect
-        yield f"{one.metric}: the position bias", one.habits.first_shown
-        if len(one.ranking) > 2:  # noqa: PLR2004 - as above
-            yield f"{one.metric}: the strength of methods", one.ranking[0].strength
+    for findings in duel.metrics:
+        yield f"{findings.metric}: the length effect", findings.habits.length_effect
+        yield f"{findings.metric}: the position bias", findings.habits.first_shown
+        if len(findings.ranking) > 2:  # noqa: PLR2004 - as above
+            yield f"{findings.metric}: the strength of methods", findings.ranking[0].strength
 
 
 def _format_pair(pair: PairResult) -> tuple[str | tuple[str, str], ...]:
@@ -119,12 +119,17 @@ def _name_winner(pair: PairResult) -> str:
     return pair.verdict if winner is None else f"{winner} preferred"
 
 
-def _format_ranking(found: PreferenceFindings) -> Iterator[tuple[str, ...]]:
-    for one in found.ranking:
-        yield found.metric, "-" if one.rank is None else str(one.rank), one.method, format_measured(one.strength)
+def _format_ranking(findings: PreferenceFindings) -> Iterator[tuple[str, ...]]:
+    for ranked in findings.ranking:
+        yield (
+            findings.metric,
+            "-" if ranked.rank is None else str(ranked.rank),
+            ranked.method,
+            format_measured(ranked.strength),
+        )
 
 
-def _format_habits(found: PreferenceFindings) -> tuple[str, ...]:
-    habits = found.habits
+def _format_habits(findings: PreferenceFindings) -> tuple[str, ...]:
+    habits = findings.habits
     figures = (habits.flip_rate, habits.first_shown, habits.tie_share, habits.length_effect)
-    return (found.metric, *map(format_measured, figures))
+    return (findings.metric, *map(format_measured, figures))

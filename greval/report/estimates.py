@@ -38,39 +38,39 @@ MAX_REASON = 24
 """Longer reasons are printed in the last column."""
 
 
-def render(found: Estimate, console: Console) -> None:
+def render(estimate: Estimate, console: Console) -> None:
     """Print an estimate: important warnings, its title, the table, the explanation, and the other warnings."""
-    important, others = split_warnings(found.warnings, JOIN_REMARKS)
+    important, other_warnings = split_warnings(estimate.warnings, JOIN_REMARKS)
     print_lines(console, important, "bold red")
-    print_line(console, _format_title(found), "italic")
-    if found.enriched:
+    print_line(console, _format_title(estimate), "italic")
+    if estimate.enriched:
         line = f"{PROMINENT}: each label is weighted by the inverse probability of drawing its item"
         print_line(console, line, "bold yellow")
-    if found.refused:
-        print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
-    print_tables(console, [_build_table(found)])
-    print_lines(console, format_estimate_legend(found), "dim")
-    print_lines(console, found.notes, "yellow")
+    if estimate.refused:
+        print_line(console, f"NO ESTIMATE: {estimate.refused}", "bold red")
+    print_tables(console, [_build_table(estimate)])
+    print_lines(console, format_estimate_legend(estimate), "dim")
+    print_lines(console, estimate.notes, "yellow")
     more = (
-        [f"not read: {format_count(len(found.unread) - MAX_LISTED, 'more row')}"]
-        if len(found.unread) > MAX_LISTED
+        [f"not read: {format_count(len(estimate.unread) - MAX_LISTED, 'more row')}"]
+        if len(estimate.unread) > MAX_LISTED
         else []
     )
-    unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
-    print_lines(console, (*unread, *more, *others), "yellow")
+    unread = (f"not read: {row}" for row in estimate.unread[:MAX_LISTED])
+    print_lines(console, (*unread, *more, *other_warnings), "yellow")
 
 
-def format_estimate_legend(found: Estimate) -> Iterator[str]:
+def format_estimate_legend(estimate: Estimate) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
-    population = "new questions like these" if found.new_questions else "the judged items of this run"
+    population = "new questions like these" if estimate.new_questions else "the judged items of this run"
     yield (
-        f"Intervals: {found.level:.0%}. The interval of the judge alone assumes that the judge is right; the others "
+        f"Intervals: {estimate.level:.0%}. The interval of the judge alone assumes that the judge is right; the others "
         f"estimate what people would say of {population}."
     )
     yield "To halve: this number of labels, drawn in the same way, would give an interval of half the length."
-    if refused := next((row.plain.reason for row in found.rows if row.plain), None):
+    if refused := next((row.plain.reason for row in estimate.rows if row.plain), None):
         yield f"labels, plain: {refused}."
-    if lines := [f"{count} {name.replace('_', ' ')}" for name, count in found.not_used if count]:
+    if lines := [f"{count} {name.replace('_', ' ')}" for name, count in estimate.not_used if count]:
         yield f"Annotations without a label: {', '.join(lines)}."
 
 
@@ -88,25 +88,25 @@ def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:
     return f"{write(figure.value)} {format_interval(figure.interval, write) or NO_INTERVAL}"
 
 
-def _format_title(found: Estimate) -> str:
+def _format_title(estimate: Estimate) -> str:
     """Format the title: what is estimated, from how many labels."""
-    drawn = "" if found.drawn_by == "items" else ", drawn by whole questions"
+    drawn = "" if estimate.drawn_by == "items" else ", drawn by whole questions"
     return (
-        f"{found.folder}, {found.metric}: what people would say of {found.judged:,} judged items, "
-        f"estimated from labels of {found.labels:,}{drawn}"
+        f"{estimate.folder}, {estimate.metric}: what people would say of {estimate.judged:,} judged items, "
+        f"estimated from labels of {estimate.labels:,}{drawn}"
     )
 
 
-def _build_table(found: Estimate) -> Table:
+def _build_table(estimate: Estimate) -> Table:
     """Build the table, with a block of lines for each mean or difference."""
     columns = (
-        Column(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])]), left=True),
+        Column(", by ".join(["method", *([" · ".join(estimate.by)] if estimate.by else [])]), left=True),
         Column("estimate", left=True, wrap=False),
-        Column(f"mean [{found.level:.0%}]", left=True, wrap=False),
+        Column(f"mean [{estimate.level:.0%}]", left=True, wrap=False),
         Column("to halve", wrap=False),
         Column("", left=True),
     )
-    return build_table(columns, (cells for row in found.rows for cells in _format_block(row, found.refused)))
+    return build_table(columns, (cells for row in estimate.rows for cells in _format_block(row, estimate.refused)))
 
 
 def _format_block(row: EstimateRow, refused: str | None) -> Iterator[tuple[Cell, ...]]:
@@ -139,13 +139,14 @@ def format_remark(row: EstimateRow, key: str, refused: str | None = None) -> str
     """Format the remarks on a figure."""
     figure: EstimateFigure = getattr(row, key)
     remarks: list[str] = []
+    # What is wrong with all figures is above the table, and a short reason is in the cell itself.
     if figure.reason and figure.reason not in {refused, format_estimate(figure)} and key != "plain":
         remarks.append(figure.reason)
     if key == "judge":
         remarks.append("not corrected")
     if key == BEST and row.power is not None:
-        held = " (strata hold the judge)" if row.plain and not row.power else ""
-        remarks.append(f"power {row.power:.2f}{held}")
+        strata = " (strata hold the judge)" if row.plain and not row.power else ""
+        remarks.append(f"power {row.power:.2f}{strata}")
     if key == "rogan_gladen" and row.sensitivity is not None and row.specificity is not None:
         remarks.append(f"sensitivity {row.sensitivity:.2f}, specificity {row.specificity:.2f}")
     if figure.cut:

@@ -34,65 +34,68 @@ DUEL_TONES: dict[DuelVerdict, PointTone] = {"first preferred": "better", "second
 def plot_summaries(summaries: Sequence[Summary], directions: Mapping[str, ScaleDirection]) -> Iterator[PlotAxis]:
     """Yield an axis for each metric with numbers: the mean of each group, on an axis as long as the scale."""
     by_metric: dict[str, list[Summary]] = {}
-    for one in summaries:
-        by_metric.setdefault(one.metric, []).append(one)
+    for summary in summaries:
+        by_metric.setdefault(summary.metric, []).append(summary)
     for metric, groups in by_metric.items():
-        if any(one.mean is not None for one in groups):
+        if any(summary.mean is not None for summary in groups):
             direction = directions.get(metric, ScaleDirection())
-            points = [_build_point(one.group or ALL, one.mean, one.interval) for one in groups]
+            points = [_build_point(summary.group or ALL, summary.mean, summary.interval) for summary in groups]
             yield PlotAxis(f"{metric}: mean", points, limits=(direction.low, direction.high))
 
 
 def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
-    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0.
-
-    Metrics of one unit are drawn to one scale.
-    """
+    """Yield an axis for each metric: the difference of each pair of methods and each group, with a line at 0."""
     by_metric: dict[str, list[Contrast]] = {}
-    for one in comparison.contrasts:
-        by_metric.setdefault(one.metric, []).append(one)
-    several = len({(one.method, one.baseline) for one in comparison.contrasts}) > 1
+    for contrast in comparison.contrasts:
+        by_metric.setdefault(contrast.metric, []).append(contrast)
+    several = len({(contrast.method, contrast.baseline) for contrast in comparison.contrasts}) > 1
     for metric, contrasts in by_metric.items():
         points = [
-            _build_point(_name_contrast(one, several=several), one.difference, one.interval, _choose_tone(one))
-            for one in contrasts
+            _build_point(
+                _name_contrast(contrast, several=several),
+                contrast.difference,
+                contrast.interval,
+                _choose_tone(contrast),
+            )
+            for contrast in contrasts
         ]
         pair = "" if several else f", {_name_pair(contrasts[0])}"
-        axis = next((one for one in comparison.axes if metric in one.metrics), None)
+        axis = next((axis for axis in comparison.axes if metric in axis.metrics), None)
         unit = f" in {axis.unit}" if axis and axis.unit else ""
         title = f"{metric}: difference{unit}{pair} ({contrasts[0].better} is better)"
+        # Metrics of one unit share an axis, so that equal differences are equally long.
         yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
 
 
-def _choose_tone(one: Contrast) -> PointTone:
-    return TONES.get(one.verdict, "neutral")
+def _choose_tone(contrast: Contrast) -> PointTone:
+    return TONES.get(contrast.verdict, "neutral")
 
 
-def _name_contrast(one: Contrast, *, several: bool) -> str:
-    return format_place(_name_pair(one), one.group) if several else one.group or ALL
+def _name_contrast(contrast: Contrast, *, several: bool) -> str:
+    return format_place(_name_pair(contrast), contrast.group) if several else contrast.group or ALL
 
 
-def _name_pair(one: Contrast) -> str:
-    return f"{one.method} less {one.baseline}"
+def _name_pair(contrast: Contrast) -> str:
+    return f"{contrast.method} less {contrast.baseline}"
 
 
 def plot_duel(duel: Duel) -> Iterator[PlotAxis]:
     """Yield an axis for each metric: the win rate of each pair of methods, with a line at one half."""
-    for one in duel.metrics:
+    for findings in duel.metrics:
         points = [
             _build_measured_point(
                 f"{pair.first} against {pair.second}", pair.win_rate, DUEL_TONES.get(pair.verdict, "neutral")
             )
-            for pair in one.pairs
+            for pair in findings.pairs
         ]
-        yield PlotAxis(f"{one.metric}: win rate", points, limits=(0.0, 1.0), reference=0.5)
+        yield PlotAxis(f"{findings.metric}: win rate", points, limits=(0.0, 1.0), reference=0.5)
 
 
 def plot_agreement(agreement: Agreement) -> Iterator[PlotAxis]:
     """Yield an axis for each main figure over all items: judge and people, people among themselves, and the floors."""
-    whole = agreement.groups[0]
-    compared = list_compared_figures(whole)
-    for name in (*GROUP_FIGURES[whole.judge.kind], "alpha"):
+    overall = agreement.groups[0]
+    compared = list_compared_figures(overall)
+    for name in (*GROUP_FIGURES[overall.judge.kind], "alpha"):
         points = [
             _build_measured_point(label, figure, "neutral" if label == JUDGE_AND_PEOPLE else "muted")
             for label, figures in compared.items()
@@ -100,7 +103,7 @@ def plot_agreement(agreement: Agreement) -> Iterator[PlotAxis]:
         ]
         if points:
             high = None if name in ERRORS else 1.0
-            title = f"{agreement.metric}: {format_name(name, whole.judge.distance)}"
+            title = f"{agreement.metric}: {format_name(name, overall.judge.distance)}"
             yield PlotAxis(title, points, limits=(None, high))
 
 

@@ -27,41 +27,41 @@ def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
     yield from map(_build_contrast_row, comparison.contrasts)
 
 
-def _build_contrast_row(one: Contrast) -> Row:
+def _build_contrast_row(contrast: Contrast) -> Row:
     return {
-        **{name: getattr(one, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
-        **_list_ends(one.interval),
-        **{name: getattr(one, name) for name in ("won", "tied", "lost")},
-        "test": one.test and one.test.name,
-        "p": one.test and one.test.p,
-        "corrected_p": one.test and one.test.corrected,
-        **{name: getattr(one, name) for name in ("detectable", "judged_alike", "verdict")},
+        **{name: getattr(contrast, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
+        **_list_ends(contrast.interval),
+        **{name: getattr(contrast, name) for name in ("won", "tied", "lost")},
+        "test": contrast.test and contrast.test.name,
+        "p": contrast.test and contrast.test.p,
+        "corrected_p": contrast.test and contrast.test.corrected,
+        **{name: getattr(contrast, name) for name in ("detectable", "judged_alike", "verdict")},
     }
 
 
 def list_duel_rows(duel: Duel) -> Iterator[Row]:
     """Yield a row for each figure of a pair, each strength of a method, and each habit of the judge."""
-    for one in duel.metrics:
-        yield from (row for pair in one.pairs for row in _list_pair_rows(pair))
-        yield from _list_preference_rows(one)
+    for findings in duel.metrics:
+        yield from (row for pair in findings.pairs for row in _list_pair_rows(pair))
+        yield from _list_preference_rows(findings)
 
 
 def _list_pair_rows(pair: PairResult) -> Iterator[Row]:
-    named = {name: getattr(pair, name) for name in ("metric", "first", "second")}
+    pair_names = {name: getattr(pair, name) for name in ("metric", "first", "second")}
     counts = {name: getattr(pair, name) for name in ("won", "tied", "lost", "failed")}
     test = {"p": pair.test and pair.test.p, "corrected_p": pair.test and pair.test.corrected, "verdict": pair.verdict}
     for name in PAIR_FIGURES:
-        yield {**named, "figure": name, **_list_measured(getattr(pair, name)), **counts, **test}
+        yield {**pair_names, "figure": name, **_list_measured(getattr(pair, name)), **counts, **test}
 
 
 def _list_preference_rows(findings: PreferenceFindings) -> Iterator[Row]:
-    for one in findings.ranking:
+    for ranked in findings.ranking:
         yield {
             "metric": findings.metric,
-            "first": one.method,
+            "first": ranked.method,
             "figure": "strength",
-            **_list_measured(one.strength),
-            "rank": one.rank,
+            **_list_measured(ranked.strength),
+            "rank": ranked.rank,
         }
     for name in HABITS:
         yield {"metric": findings.metric, "figure": f"judge: {name}", **_list_measured(getattr(findings.habits, name))}
@@ -86,13 +86,13 @@ def list_compared_figures(group: AgreementGroup) -> dict[str, Mapping[str, Measu
         >>> [*list_compared_figures(group)]
         ['judge and people']
     """
-    found = {
+    compared = {
         JUDGE_AND_PEOPLE: group.judge.figures,
         "judge and people, weighted": group.weighted,
         "people among themselves": group.people.figures,
         **{f"baseline: {floor.name}": floor.figures for floor in group.baselines},
     }
-    return {name: figures for name, figures in found.items() if figures}
+    return {name: figures for name, figures in compared.items() if figures}
 
 
 def list_estimate_rows(estimate: Estimate) -> Iterator[Row]:
@@ -124,11 +124,11 @@ def list_probe_rows(probe: Probe) -> Iterator[Row]:
 
 def _list_measured(figure: Measured) -> Row:
     """Return the value, the ends of both intervals, the number of observations, and the reason if it is undefined."""
-    known = figure if isinstance(figure, MeasuredValue) else None
+    measured = figure if isinstance(figure, MeasuredValue) else None
     return {
-        "value": known.value if known else None,
-        **_list_ends(known.interval if known else None),
-        **_list_ends(known.clustered if known else None, "by_question_"),
+        "value": measured.value if measured else None,
+        **_list_ends(measured.interval if measured else None),
+        **_list_ends(measured.clustered if measured else None, "by_question_"),
         "n": figure.n,
         "reason": figure.reason if isinstance(figure, Undefined) else None,
     }

@@ -30,7 +30,8 @@ def render(forecast: Forecast, console: Console) -> None:
 
 def _format_cells(part: MetricForecast) -> tuple[str, ...]:
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
-    cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
+    # No calls cost nothing, even if the judge has no known price.
+    cost = part.cost if part.calls else 0.0
     return (*(f"{number:,}" for number in numbers), format_cost(cost))
 
 
@@ -66,9 +67,9 @@ def _format_caps(forecast: Forecast) -> Iterator[str]:
         calls = format_count(spent.calls, "call")
         yield f"spent by earlier commands on this run: {calls}{cost}; --max-calls and --max-cost count it"
     if forecast.max_calls is not None:
-        left = max(forecast.max_calls - spent.calls, 0)
-        outcome = OUTCOMES[forecast.calls <= left]
-        yield f"--max-calls {forecast.max_calls}: {outcome}; it leaves {format_count(left, 'call')}"
+        calls_left = max(forecast.max_calls - spent.calls, 0)
+        outcome = OUTCOMES[forecast.calls <= calls_left]
+        yield f"--max-calls {forecast.max_calls}: {outcome}; it leaves {format_count(calls_left, 'call')}"
     if forecast.max_cost is not None:
         left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
         fits = (forecast.cost or 0.0) <= left_cost

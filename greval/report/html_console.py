@@ -37,6 +37,7 @@ class HtmlConsole(Console):
     """
 
     def __init__(self) -> None:
+        # No emoji: `:smile:` in a name is text.
         super().__init__(file=io.StringIO(), width=WIDTH, emoji=False)
         self._parts: list[str] = []
 
@@ -47,23 +48,25 @@ class HtmlConsole(Console):
 
     def print(self, *objects: Any, style: str | Style | None = None, markup: bool | None = None, **_: Any) -> None:  # noqa: ANN401 - as in rich
         """Add tables and lines of text. Other arguments, which concern terminals, have no effect."""
-        for one in objects:
-            self._parts += self._format(one, style or "", markup=markup is not False)
+        for item in objects:
+            self._parts += self._format(item, style or "", markup=markup is not False)
 
-    def _format(self, one: str | ConsoleRenderable | RichCast, style: str | Style, *, markup: bool) -> Iterator[str]:
+    def _format(self, item: str | ConsoleRenderable | RichCast, style: str | Style, *, markup: bool) -> Iterator[str]:
         """Yield the HTML of what is printed."""
-        match one:
+        match item:
             case Group(renderables=parts):
                 for part in parts:
                     yield from self._format(part, style, markup=markup)
             case Table():
-                yield _format_table(one)
+                yield _format_table(item)
             case str() | Text():
-                text = one if isinstance(one, Text) else (Text.from_markup(one, emoji=False) if markup else Text(one))
+                text = (
+                    item if isinstance(item, Text) else (Text.from_markup(item, emoji=False) if markup else Text(item))
+                )
                 if text.plain.strip():
                     yield _format_element("p", text, style="; ".join(filter(None, (LINE, _format_css(style)))))
             case _:
-                raise TypeError(f"expected a table or text to print, got {type(one).__name__}")
+                raise TypeError(f"expected a table or text to print, got {type(item).__name__}")
 
 
 def _format_table(table: Table) -> str:
@@ -71,6 +74,7 @@ def _format_table(table: Table) -> str:
     aligned = [ALIGN_RIGHT if column.justify == "right" else ALIGN_LEFT for column in table.columns]
     head = [read_markup(column.header) for column in table.columns] if table.show_header else []
     rows = zip(*(column.cells for column in table.columns), strict=True)
+    # Neither classes nor scripts: the sanitisers of notebook viewers remove them.
     lines = [
         *([f"<thead>{_format_row('th', head, aligned)}</thead>"] if head else []),
         *("<tbody>", *(_format_row("td", map(read_markup, row), aligned) for row in rows), "</tbody>"),

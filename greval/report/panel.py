@@ -22,60 +22,60 @@ VERDICTS = {"majority": "what most judges say", "median": "the median of the jud
 
 def render(panel: Panel, console: Console) -> None:
     """Print a panel: important warnings, the tables, their explanation, and the other warnings."""
-    whole, *groups = panel.groups
-    tables = _build_tables(panel, whole, groups, console)
-    title = _format_title(panel, whole)
+    overall, *groups = panel.groups
+    tables = _build_tables(panel, overall, groups, console)
+    title = _format_title(panel, overall)
     print_report(console, title, tables, format_panel_legend(panel), warnings=panel.warnings, loud=PROMINENT)
 
 
-def _build_tables(panel: Panel, whole: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
+def _build_tables(panel: Panel, overall: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
     """Build the tables, each in parts if it is wider than the console."""
     yield from split_table(console, *_list_runs(panel))
-    yield from split_table(console, *_list_figures(whole, panel.level))
-    yield from split_table(console, *_list_judges(whole))
-    if len(whole.judges) > PAIR:
-        yield from build_pairs_tables("pairs of judges", whole.among, console)
-    if whole.people is not None:
-        yield from split_table(console, *_list_people(whole, whole.people))
+    yield from split_table(console, *_list_figures(overall, panel.level))
+    yield from split_table(console, *_list_judges(overall))
+    if len(overall.judges) > PAIR:
+        yield from build_pairs_tables("pairs of judges", overall.among, console)
+    if overall.people is not None:
+        yield from split_table(console, *_list_people(overall, overall.people))
     if groups:
         yield from split_table(console, *_list_groups(panel, groups))
 
 
 def format_panel_legend(panel: Panel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
-    whole = panel.groups[0]
+    overall = panel.groups[0]
     yield f"The panel's verdict is {VERDICTS[panel.combine]}. Only items that every judge judged count."
     yield f"Intervals are {panel.level:.0%}, by bootstrap" + (
-        "; by question, whole questions are drawn: the safer one." if whole.questions < whole.things else "."
+        "; by question, whole questions are drawn: the safer one." if overall.questions < overall.things else "."
     )
     yield f"Outlier: {panel.outlier}." if panel.outlier else f"Outlier: none named: {panel.why_none}."
     if len(panel.groups) > 1:
-        figure = "kappa" if any("kappa" in judge.others.figures for judge in whole.judges) else "mae"
+        figure = "kappa" if any("kappa" in judge.others.figures for judge in overall.judges) else "mae"
         yield f"By group, the column of a judge is its {format_name(figure)} with the others."
-    for judge in whole.judges:
+    for judge in overall.judges:
         if judge.others.why:
             yield f"{judge.name}: {judge.others.why}."
-    if whole.people and whole.people.why:
-        yield f"People: {whole.people.why}."
+    if overall.people and overall.people.why:
+        yield f"People: {overall.people.why}."
 
 
-def _format_title(panel: Panel, whole: PanelGroup) -> str:
-    items, questions = format_count(whole.things, "thing"), format_count(whole.questions, "question")
+def _format_title(panel: Panel, overall: PanelGroup) -> str:
+    items, questions = format_count(overall.things, "thing"), format_count(overall.questions, "question")
     return f"{panel.metric}: {len(panel.runs)} judges on {items} of {questions}"
 
 
 def _list_runs(panel: Panel) -> TableContent:
     counts = ("verdicts", "missing", "failed", "skipped")
-    rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.runs)
+    rows = ((run.name, *(str(getattr(run, count)) for count in counts)) for run in panel.runs)
     return ("judge", *counts), [*rows]
 
 
-def _list_figures(whole: PanelGroup, level: float) -> TableContent:
+def _list_figures(overall: PanelGroup, level: float) -> TableContent:
     """List the figures of the agreement among all judges."""
-    figures = {**whole.among.figures, "unanimous": whole.unanimous}
+    figures = {**overall.among.figures, "unanimous": overall.unanimous}
     rows = (
         (
-            format_name(name, whole.among.distance),
+            format_name(name, overall.among.distance),
             f"{figure.n:,}",
             format_measured(figure),
             format_by_question(figure),
@@ -85,19 +85,19 @@ def _list_figures(whole: PanelGroup, level: float) -> TableContent:
     return ("all judges", "n", f"figure [{level:.0%}]", "by question"), [*rows]
 
 
-def _list_judges(whole: PanelGroup) -> TableContent:
-    names = _list_names(judge.others for judge in whole.judges)
-    without = any(judge.alpha_without for judge in whole.judges)
-    last = [f"{format_name('alpha', whole.among.distance)} without it"] if without else []
+def _list_judges(overall: PanelGroup) -> TableContent:
+    names = _list_names(judge.others for judge in overall.judges)
+    without = any(judge.alpha_without for judge in overall.judges)
+    last = [f"{format_name('alpha', overall.among.distance)} without it"] if without else []
     rows = (
-        (*_format_cells(one.name, one.others, names), *([format_measured(one.alpha_without)] if without else []))
-        for one in whole.judges
+        (*_format_cells(judge.name, judge.others, names), *([format_measured(judge.alpha_without)] if without else []))
+        for judge in overall.judges
     )
     return ("against the others", "n", "tied", *map(format_name, names), *last), [*rows]
 
 
-def _list_people(whole: PanelGroup, panel: SideAgreement) -> TableContent:
-    sides = [("the panel", panel), *((judge.name, judge.people) for judge in whole.judges if judge.people)]
+def _list_people(overall: PanelGroup, panel: SideAgreement) -> TableContent:
+    sides = [("the panel", panel), *((judge.name, judge.people) for judge in overall.judges if judge.people)]
     names = _list_names(against for _, against in sides)
     rows = (_format_cells(name, against, names) for name, against in sides)
     return ("against people", "n", "tied", *map(format_name, names)), [*rows]
@@ -120,7 +120,12 @@ def _format_group(group: PanelGroup, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _format_cells(name: str, against: SideAgreement, names: Sequence[str]) -> tuple[str, ...]:
-    return (name, f"{against.n:,}", str(against.ties), *(format_measured(against.figures.get(one)) for one in names))
+    return (
+        name,
+        f"{against.n:,}",
+        str(against.ties),
+        *(format_measured(against.figures.get(figure_name)) for figure_name in names),
+    )
 
 
 def _list_names(sides: Iterator[SideAgreement] | Sequence[SideAgreement]) -> list[str]:

@@ -19,11 +19,14 @@ INK = "#30343b"
 UNWANTED_SVG = re.compile(r"\s*<metadata>.*?</metadata>|\s*<style .*?</style>| id=\"[a-z.\d]+_\d+\"", re.DOTALL)
 """What several drawings on one page would share: rules for the whole page, and ids that count from 1 in each."""
 STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: it can be selected, searched and read aloud
-    "svg.hashsalt": "greval",  # the same figures give the same bytes
+    # Text stays text: it can be selected, searched and read aloud.
+    "svg.fonttype": "none",
+    # The same figures give the same bytes.
+    "svg.hashsalt": "greval",
     "font.family": "sans-serif",
     "font.size": 9.0,
-    "text.parse_math": False,  # `$` in a name begins no formula
+    # `$` in a name begins no formula.
+    "text.parse_math": False,
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
 
@@ -33,16 +36,18 @@ def format_svg(figure: Figure) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg")
     text = file.getvalue()
+    # What comes before the element (XML declaration, document type with an address) is not allowed within HTML.
     return UNWANTED_SVG.sub("", text[text.index("<svg") :])
 
 
 @contextmanager
 def use_style() -> Iterator[None]:
-    """Apply the style within a block, without warnings about characters that the font of the layout lacks."""
+    """Apply the style within a block."""
     try:
         import matplotlib as mpl
     except ImportError as error:
         raise MissingExtraError("plots", "matplotlib") from error
     with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # The font of the layout may lack a character; the reader's font, which draws the text, may have it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield

@@ -71,25 +71,26 @@ def draw_intervals(axes: Sequence[PlotAxis]) -> Figure:
     with use_style():
         from greval.report.svg_figure import SvgFigure
 
-        shown = [axis._replace(points=axis.points[:MAX_POINTS]) for axis in axes]
-        heights = [AXIS_HEIGHT + POINT_HEIGHT * max(1, len(axis.points)) for axis in shown]
+        limited_axes = [axis._replace(points=axis.points[:MAX_POINTS]) for axis in axes]
+        heights = [AXIS_HEIGHT + POINT_HEIGHT * max(1, len(axis.points)) for axis in limited_axes]
         figure = SvgFigure(figsize=(WIDTH, sum(heights) or AXIS_HEIGHT), layout="constrained")
-        if shown:
-            grid = figure.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
-            for place, axis, whole in zip(grid[:, 0], shown, axes, strict=True):
-                _draw_axis(place, axis, left_out=len(whole.points) - len(axis.points))
+        if limited_axes:
+            grid = figure.subplots(len(limited_axes), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+            for subplot, axis, full_axis in zip(grid[:, 0], limited_axes, axes, strict=True):
+                _draw_axis(subplot, axis, hidden_count=len(full_axis.points) - len(axis.points))
     return figure
 
 
-def _draw_axis(axes: Axes, plot: PlotAxis, *, left_out: int) -> None:
+def _draw_axis(axes: Axes, plot: PlotAxis, *, hidden_count: int) -> None:
     """Draw one axis with its points."""
-    more = f" ({len(plot.points)} of {len(plot.points) + left_out} shown)" if left_out else ""
+    more = f" ({len(plot.points)} of {len(plot.points) + hidden_count} shown)" if hidden_count else ""
     axes.set_title(_format_label(plot.title, MAX_TITLE) + more, loc="left", fontsize=10, fontweight="bold")
-    for place, point in enumerate(plot.points):
-        _draw_point(axes, place, point)
+    for row, point in enumerate(plot.points):
+        _draw_point(axes, row, point)
     if plot.reference is not None:
         axes.axvline(plot.reference, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     axes.set_yticks(range(len(plot.points)), [_format_label(point.label) for point in plot.points])
+    # From high to low, so that the first point is at the top.
     axes.set_ylim(len(plot.points) - 0.4, -0.6)
     _limit_axis(axes, plot.limits)
     axes.grid(axis="x", color=COLOURS["muted"], alpha=0.25, linewidth=0.6)
@@ -98,22 +99,24 @@ def _draw_axis(axes: Axes, plot: PlotAxis, *, left_out: int) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_point(axes: Axes, place: int, point: PlotPoint) -> None:
+def _draw_point(axes: Axes, row: int, point: PlotPoint) -> None:
     colour = COLOURS[point.tone]
     if point.low is not None and point.high is not None:
-        axes.plot((point.low, point.high), (place, place), color=colour, linewidth=2, solid_capstyle="butt")
+        # A round cap would make the interval longer than it is.
+        axes.plot((point.low, point.high), (row, row), color=colour, linewidth=2, solid_capstyle="butt")
     if point.value is not None:
-        axes.plot(point.value, place, "o", color=colour, markersize=5)
+        axes.plot(point.value, row, "o", color=colour, markersize=5)
     else:
         axes.annotate(
-            "undefined", (0, place), xycoords=("axes fraction", "data"), va="center", color=COLOURS["muted"], fontsize=8
+            "undefined", (0, row), xycoords=("axes fraction", "data"), va="center", color=COLOURS["muted"], fontsize=8
         )
 
 
 def _limit_axis(axes: Axes, limits: tuple[float | None, float | None]) -> None:
-    """Extend the axis to the ends of the scale, with a margin so that points at an end are drawn whole."""
+    """Extend the axis to the ends of the scale."""
     low, high = axes.get_xlim()
     low, high = (limits[0] if limits[0] is not None else low), (limits[1] if limits[1] is not None else high)
+    # Points at an end are drawn whole.
     margin = (high - low) * 0.02
     axes.set_xlim(low - margin, high + margin)
 

@@ -47,9 +47,9 @@ def build_probe_tables(probe: Probe, *, show: int = 5) -> Iterator[Table]:
 
 def format_probe_legend(probe: Probe) -> Iterator[str]:
     """Yield sentences about what each check expects, the noise, the checks not made, and the cost."""
-    for one in probe.checks:
-        yield f"{one.name}: {one.holds}"
-    if any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in probe.checks):
+    for check in probe.checks:
+        yield f"{check.name}: {check.holds}"
+    if any(isinstance(check.rate, MeasuredValue) and check.rate.clustered for check in probe.checks):
         yield '"by question" resamples whole questions, because verdicts on one question are correlated'
     if probe.noise:
         yield format_noise(probe.noise)
@@ -61,7 +61,7 @@ def format_probe_legend(probe: Probe) -> Iterator[str]:
     yield f"asked now: {format_count(usage.calls, 'call')}, {tokens}{cost}"
 
 
-def format_noise(found: JudgeNoise) -> str:
+def format_noise(noise: JudgeNoise) -> str:
     """Format how stable repeated verdicts are.
 
     Example:
@@ -70,24 +70,24 @@ def format_noise(found: JudgeNoise) -> str:
         >>> format_noise(JudgeNoise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
         'repeats: nothing was judged twice'
     """
-    if not isinstance(found.unsteady, MeasuredValue) or found.flip_rate is None:
+    if not isinstance(noise.unsteady, MeasuredValue) or noise.flip_rate is None:
         return "repeats: nothing was judged twice"
-    spread = "" if found.sd is None else f", standard deviation {found.sd:.2f}"
-    lost = f", {found.failed} failed" if found.failed else ""
+    spread = "" if noise.sd is None else f", standard deviation {noise.sd:.2f}"
+    lost = f", {noise.failed} failed" if noise.failed else ""
     return (
-        f"repeats: of {format_count(found.things, 'verdict')} judged {found.repeats} times "
-        f"{format_measured(found.unsteady)} changed; flip rate {found.flip_rate:.2f}{spread}{lost}"
+        f"repeats: of {format_count(noise.things, 'verdict')} judged {noise.repeats} times "
+        f"{format_measured(noise.unsteady)} changed; flip rate {noise.flip_rate:.2f}{spread}{lost}"
     )
 
 
 def format_troubles(probe: Probe) -> Iterator[str]:
     """Yield what the figures do not include, with the remedy."""
-    for one in probe.checks:
-        for reason, times in one.unused.items():
-            yield f"{one.name}: {times} not used: {reason}"
-        if one.missing:
-            again = "run the same command again to continue, with a higher cap if it was reached"
-            yield f"{one.name}: {one.missing} not judged yet; {again}"
+    for check in probe.checks:
+        for reason, times in check.unused.items():
+            yield f"{check.name}: {times} not used: {reason}"
+        if check.missing:
+            advice = "run the same command again to continue, with a higher cap if it was reached"
+            yield f"{check.name}: {check.missing} not judged yet; {advice}"
     for reason, cases in probe.left_out.items():
         yield f"{format_count(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:
@@ -98,16 +98,16 @@ def format_troubles(probe: Probe) -> Iterator[str]:
 
 
 def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
-    clustered = any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in checks)
+    clustered = any(isinstance(check.rate, MeasuredValue) and check.rate.clustered for check in checks)
     question = ["by question"] if clustered else []
     first = Column("check", left=True, wrap=False)
     rows = (
         (
-            *(one.name, f"{one.killed} of {one.mutants}", format_measured(one.rate)),
-            *([format_by_question(one.rate)] if clustered else []),
-            *map(str, (one.better, one.worse, one.failed, sum(one.unused.values()))),
+            *(check.name, f"{check.killed} of {check.mutants}", format_measured(check.rate)),
+            *([format_by_question(check.rate)] if clustered else []),
+            *map(str, (check.better, check.worse, check.failed, sum(check.unused.values()))),
         )
-        for one in checks
+        for check in checks
     )
     return build_table((first, "caught", "kill rate [95%]", *question, "better", "worse", "failed", "not used"), rows)
 
@@ -120,19 +120,20 @@ def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> T
     return build_table(columns, rows, title=f"Not caught{more}")
 
 
-def _format_survivor(one: SurvivingMutant) -> tuple[str, ...]:
-    who = " ".join(shorten_name(part) for part in (one.sample_id, one.method, one.item) if part)
-    reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
-    return one.check, one.variant, who, str(one.before), str(one.after), reason
+def _format_survivor(survivor: SurvivingMutant) -> tuple[str, ...]:
+    who = " ".join(shorten_name(part) for part in (survivor.sample_id, survivor.method, survivor.item) if part)
+    reason = survivor.reason if len(survivor.reason) <= MAX_REASON else f"{survivor.reason[:MAX_REASON]}..."
+    return survivor.check, survivor.variant, who, str(survivor.before), str(survivor.after), reason
 
 
 def _order_by_variety(survivors: Sequence[SurvivingMutant]) -> list[SurvivingMutant]:
     """Return the survivors, the first of each check and variant before the others."""
-    seen: set[tuple[str, str]] = set()
+    kinds: set[tuple[str, str]] = set()
     first: list[SurvivingMutant] = []
-    others: list[SurvivingMutant] = []
-    for one in survivors:
-        kind = one.check, one.variant
-        (others if kind in seen else first).append(one)
-        seen.add(kind)
-    return first + others
+    further: list[SurvivingMutant] = []
+    for survivor in survivors:
+        # A check with many survivors must not fill the few rows that are shown.
+        kind = survivor.check, survivor.variant
+        (further if kind in kinds else first).append(survivor)
+        kinds.add(kind)
+    return first + further

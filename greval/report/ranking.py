@@ -40,12 +40,12 @@ CONTRAST_COLUMNS = (
 
 def render(report: RankingReport, console: Console) -> None:
     """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
-    important, others = split_warnings(report.warnings, JOIN_REMARKS)
+    important, other_warnings = split_warnings(report.warnings, JOIN_REMARKS)
     print_lines(console, important, "bold red")
     print_line(console, _format_title(report), "italic")
     print_tables(console, _build_tables(report, console))
     print_lines(console, format_ranking_legend(report), "dim")
-    print_lines(console, others, "yellow")
+    print_lines(console, other_warnings, "yellow")
     if report.comparison:
         console.print()
         comparison.render(report.comparison, console)
@@ -81,6 +81,7 @@ def format_csv(report: RankingReport) -> str:
     """Format the measures as CSV: a row for each run and measure, or for each question of each run."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
+    # A spreadsheet runs a name that begins with `=` as a formula.
     writer.writerows(map(escape_formula, row) for row in _iterate_csv_rows(report))
     return stream.getvalue()
 
@@ -88,9 +89,16 @@ def format_csv(report: RankingReport) -> str:
 def _iterate_csv_rows(report: RankingReport) -> Iterator[Sequence[object]]:
     if measures := _list_question_measures(report):
         yield ("question", "run", *measures)
-        yield from ((one.question, run.name, *one.values.values()) for run in report.runs for one in run.questions)
+        yield from (
+            (question.question, run.name, *question.values.values())
+            for run in report.runs
+            for question in run.questions
+        )
         return
-    contrasts = {(one.method, one.metric): one for one in (report.comparison.contrasts if report.comparison else ())}
+    contrasts = {
+        (contrast.method, contrast.metric): contrast
+        for contrast in (report.comparison.contrasts if report.comparison else ())
+    }
     yield (*MEAN_COLUMNS, *(CONTRAST_COLUMNS if report.comparison else ()))
     for run in report.runs:
         for mean in run.means:
@@ -104,13 +112,23 @@ def _list_mean_cells(run: MeasuredRun, mean: RunMean) -> tuple[object, ...]:
     return run.name, mean.measure, mean.n, mean.mean, *ends
 
 
-def _list_contrast_cells(one: Contrast | None) -> tuple[object, ...]:
+def _list_contrast_cells(contrast: Contrast | None) -> tuple[object, ...]:
     """List the cells of a comparison; they are empty for the baseline itself."""
-    if one is None:
+    if contrast is None:
         return (None,) * len(CONTRAST_COLUMNS)
-    ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    ps = (one.test.p, one.test.corrected) if one.test else (None, None)
-    return one.baseline, one.n, one.difference, *ends, one.won, one.tied, one.lost, *ps, one.verdict
+    ends = (contrast.interval.low, contrast.interval.high) if contrast.interval else (None, None)
+    ps = (contrast.test.p, contrast.test.corrected) if contrast.test else (None, None)
+    return (
+        contrast.baseline,
+        contrast.n,
+        contrast.difference,
+        *ends,
+        contrast.won,
+        contrast.tied,
+        contrast.lost,
+        *ps,
+        contrast.verdict,
+    )
 
 
 def _list_question_measures(report: RankingReport) -> list[str]:
@@ -124,12 +142,17 @@ def _has_interval(report: RankingReport, measure: str) -> bool:
 
 def _format_run(run: MeasuredRun) -> list[Cell]:
     counts = [*dict.fromkeys(sorted(mean.n for mean in run.means))]
-    shown = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}-{counts[-1]:,}"
-    return [run.name, shown, *(format_measured(mean.mean_value, write_measure) for mean in run.means)]
+    count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}-{counts[-1]:,}"
+    return [run.name, count, *(format_measured(mean.mean_value, write_measure) for mean in run.means)]
 
 
 def _format_questions(report: RankingReport) -> Iterable[list[Cell]]:
     """Yield the rows of questions: the runs of one question follow each other."""
+    # Each run lists all judged questions in one order, also those without a ranking.
     for several in zip(*(run.questions for run in report.runs), strict=True):
-        for run, one in zip(report.runs, several, strict=True):
-            yield [one.question, run.name, *(format_number(value, digits=DIGITS) for value in one.values.values())]
+        for run, question in zip(report.runs, several, strict=True):
+            yield [
+                question.question,
+                run.name,
+                *(format_number(value, digits=DIGITS) for value in question.values.values()),
+            ]

@@ -15,6 +15,7 @@ class SvgFigure(Figure):
     def savefig(self, fname: Any, **how: Any) -> None:  # noqa: ANN401 - as in matplotlib
         """Save the figure. The text of an SVG file stays text, and the same figures give the same bytes."""
         if how.get("format", str(fname).rpartition(".")[2]) == "svg":
+            # matplotlib writes the time otherwise, so that equal figures would differ.
             how = {"metadata": {"Date": None}, **how}
         with use_style():
             super().savefig(fname, **how)

@@ -64,16 +64,17 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
         (['left', 'right', 'left'], 1)
     """
     table = Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
-    for place, column in enumerate(columns):
-        one = column if isinstance(column, Column) else Column(column, left=not place)
+    for index, column in enumerate(columns):
+        spec = column if isinstance(column, Column) else Column(column, left=not index)
         table.add_column(
-            escape(one.name),
-            justify="left" if one.left else "right",
-            no_wrap=not one.wrap,
+            escape(spec.name),
+            justify="left" if spec.left else "right",
+            no_wrap=not spec.wrap,
+            # rich cuts what does not fit unless it is told to fold it.
             overflow="fold",
-            min_width=one.min_width,
-            ratio=one.ratio,
-            width=one.width,
+            min_width=spec.min_width,
+            ratio=spec.ratio,
+            width=spec.width,
         )
     for row in rows:
         table.add_row(*map(_mark_up, row))
@@ -98,41 +99,44 @@ def split_table(
         [['', 'accuracy'], ['', 'kappa']]
     """
     listed = [tuple(row) for row in rows]
-    whole = build_table(columns, listed)
+    table = build_table(columns, listed)
+    # rich measures within the width of the console unless it is given another one.
     wide = console.options.update(width=UNLIMITED_WIDTH, max_width=UNLIMITED_WIDTH)
-    if Measurement.get(console, wide, whole).maximum <= console.width:
-        yield whole
+    if Measurement.get(console, wide, table).maximum <= console.width:
+        yield table
         return
-    places = [*range(keys)]
-    for place in range(keys, len(columns)):
-        wider = _select_columns(columns, listed, [*places, place])
-        if len(places) > keys and measure_width(console, wider) - COLUMN_GAP > console.width:
-            yield _select_columns(columns, _drop_empty_rows(listed, places[keys:]), places)
-            places = [*range(keys)]
-        places.append(place)
-    parted = len(places) < len(columns)
-    yield _select_columns(columns, _drop_empty_rows(listed, places[keys:]) if parted else listed, places)
+    indices = [*range(keys)]
+    for index in range(keys, len(columns)):
+        wider = _select_columns(columns, listed, [*indices, index])
+        # A part has one column besides the keys at least, however narrow the console is. The last one has no gap.
+        if len(indices) > keys and measure_width(console, wider) - COLUMN_GAP > console.width:
+            yield _select_columns(columns, _drop_empty_rows(listed, indices[keys:]), indices)
+            indices = [*range(keys)]
+        indices.append(index)
+    # A part leaves out rows that have nothing in it; a table that is whole keeps them.
+    parted = len(indices) < len(columns)
+    yield _select_columns(columns, _drop_empty_rows(listed, indices[keys:]) if parted else listed, indices)
 
 
-def _drop_empty_rows(rows: Sequence[Sequence[Cell]], places: Sequence[int]) -> list[Sequence[Cell]]:
+def _drop_empty_rows(rows: Sequence[Sequence[Cell]], indices: Sequence[int]) -> list[Sequence[Cell]]:
     """Return the rows that have a text in one of some columns."""
-    return [row for row in rows if any(_get_text(row[place]) for place in places)]
+    return [row for row in rows if any(_get_text(row[index]) for index in indices)]
 
 
-def _select_columns(columns: Sequence[str | Column], rows: Sequence[Sequence[Cell]], places: Sequence[int]) -> Table:
+def _select_columns(columns: Sequence[str | Column], rows: Sequence[Sequence[Cell]], indices: Sequence[int]) -> Table:
     """Build a table of some columns, each as wide as its cells; headings and long names are folded between words."""
     chosen = []
-    for place in places:
-        column = columns[place]
-        one = column if isinstance(column, Column) else Column(column, left=not place)
-        widest = max((len(_get_text(row[place])) for row in rows), default=0)
-        if one.min_width is not None:
-            chosen.append(one)
-        elif place:
-            chosen.append(one._replace(width=max(widest, *map(len, one.name.split() or [""]))))
+    for index in indices:
+        column = columns[index]
+        spec = column if isinstance(column, Column) else Column(column, left=not index)
+        widest = max((len(_get_text(row[index])) for row in rows), default=0)
+        if spec.min_width is not None:
+            chosen.append(spec)
+        elif index:
+            chosen.append(spec._replace(width=max(widest, *map(len, spec.name.split() or [""]))))
         else:
-            chosen.append(one._replace(min_width=min(widest, MAX_KEY_WIDTH)))
-    return build_table(chosen, ([row[place] for place in places] for row in rows))
+            chosen.append(spec._replace(min_width=min(widest, MAX_KEY_WIDTH)))
+    return build_table(chosen, ([row[index] for index in indices] for row in rows))
 
 
 def _get_text(cell: Cell) -> str:
@@ -184,7 +188,8 @@ def fit_table(console: Console, *tables: Table) -> Table:
 
 
 def print_line(console: Console, line: str, style: str = "") -> None:
-    """Print a line verbatim, without markup. A terminal gets it folded between words, a file in one piece."""
+    """Print a line verbatim, without markup; a terminal gets it folded between words."""
+    # A file gets the line in one piece, so that it can be searched.
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
@@ -204,12 +209,12 @@ def print_report(
     loud: str | tuple[str, ...],
 ) -> None:
     """Print a report: important warnings, which begin with `loud`, the title, tables, legend, and other warnings."""
-    important, others = split_warnings(warnings, loud)
+    important, other_warnings = split_warnings(warnings, loud)
     print_lines(console, important, "bold red")
     print_line(console, title, "italic")
     print_tables(console, tables)
     print_lines(console, legend, "dim")
-    print_lines(console, others, "yellow")
+    print_lines(console, other_warnings, "yellow")
 
 
 def print_tables(console: Console, tables: Iterable[Table | None]) -> None:
@@ -265,6 +270,7 @@ def format_number(value: float | None, *, digits: int = 2, size: float | None = 
         return "-"
     size = abs(value if size is None else size)
     digits = min(digits, next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), digits))
+    # Adding zero makes 0.0 of -0.0.
     return f"{round(value, digits) + 0.0:{'+' if sign else ''},.{digits}f}"
 
 
@@ -273,7 +279,9 @@ def format_interval(interval: Interval | None, write: Callable[[float], str] = f
     return "" if interval is None else f"[{write(interval.low)}, {write(interval.high)}]"
 
 
-def format_measured(found: Measured | None, write: Callable[[float], str] = format_number, *, without: str = "") -> str:
+def format_measured(
+    figure: Measured | None, write: Callable[[float], str] = format_number, *, without: str = ""
+) -> str:
     """Format a figure with its interval; a dash if it is undefined, and an empty text if it was not computed.
 
     `write` formats its numbers, and `without` is the text in place of an interval that is not known.
@@ -283,7 +291,7 @@ def format_measured(found: Measured | None, write: Callable[[float], str] = form
         >>> format_measured(MeasuredValue(value=0.5, n=10)), format_measured(undefined), format_measured(None)
         ('0.50', '-', '')
     """
-    match found:
+    match figure:
         case None:
             return ""
         case Undefined():
@@ -303,7 +311,7 @@ def format_cost(cost: float | None) -> str:
 
 
 def shorten_name(text: str, most: int = MAX_NAME) -> str:
-    """Shorten a long name by leaving out its middle, because its ends distinguish it from similar names.
+    """Shorten a long name by leaving out its middle.
 
     Example:
         >>> shorten_name("chunk-0123456789", most=11)
@@ -313,5 +321,6 @@ def shorten_name(text: str, most: int = MAX_NAME) -> str:
     """
     if len(text) <= most:
         return text
-    kept = (most - len(ELLIPSIS)) // 2
-    return f"{text[:kept]}{ELLIPSIS}{text[-kept:]}"
+    # Both ends stay, because they distinguish an id from similar ones.
+    half = (most - len(ELLIPSIS)) // 2
+    return f"{text[:half]}{ELLIPSIS}{text[-half:]}"

@@ -98,13 +98,14 @@ class _Tree:
                 yield f"{node.name}  [expected, not reached]"
 
     def _format_below(self, root: str) -> Iterator[str]:
-        """Yield the lines below a node; a list of what is to be shown, because a walk may be deeper than the stack."""
-        waiting = [("", edge, place == 0) for place, edge in enumerate(reversed(self._edges[root]))]
+        """Yield the lines below a node."""
+        # A list in place of recursion, because a walk may be deeper than the stack; reversed, as its end comes first.
+        waiting = [("", edge, index == 0) for index, edge in enumerate(reversed(self._edges[root]))]
         while waiting:
             indent, edge, is_last = waiting.pop()
             key = self._find_lower(edge)
             is_first = self._is_below(edge)
-            seen = "" if is_first else f"  ({'above' if key in self._shown else 'below'})"
+            reference = "" if is_first else f"  ({'above' if key in self._shown else 'below'})"
             marks = [
                 *(["gold edge"] if edge.gold else []),
                 *(_list_node_marks(self._graph.nodes[key]) if is_first else []),
@@ -113,11 +114,11 @@ class _Tree:
             arrow = arrow if edge.label else arrow.strip(" ─") + " "
             number = "" if edge.activation is None else f"  {edge.activation:.2f}"
             name = self._graph.nodes[key].name
-            yield f"{indent}{'└─' if is_last else '├─'} {arrow}{name}{number}{_format_marks(marks)}{seen}"
+            yield f"{indent}{'└─' if is_last else '├─'} {arrow}{name}{number}{_format_marks(marks)}{reference}"
             if is_first:
                 self._shown.add(key)
                 inner = f"{indent}{'   ' if is_last else '│  '}"
-                waiting += [(inner, one, place == 0) for place, one in enumerate(reversed(self._edges[key]))]
+                waiting += [(inner, child, index == 0) for index, child in enumerate(reversed(self._edges[key]))]
 
 
 def _list_node_marks(node: WalkNode) -> list[str]:
@@ -142,8 +143,10 @@ def _describe_counts(graph: WalkGraph) -> list[str]:
         lines.append(f"{graph.expected_edges_walked} of {expected} walked")
     if graph.nodes_left_out or graph.edges_left_out:
         nodes, edges = format_count(graph.nodes_left_out, "node"), format_count(graph.edges_left_out, "edge")
-        known = any(edge.activation is not None for edge in graph.edges)
-        lines.append(f"left out: {nodes} and {edges}, those {'of the lowest activation' if known else 'walked last'}")
+        has_activation = any(edge.activation is not None for edge in graph.edges)
+        lines.append(
+            f"left out: {nodes} and {edges}, those {'of the lowest activation' if has_activation else 'walked last'}"
+        )
     return lines
 
 
@@ -185,13 +188,14 @@ def draw_walk_svg(
         for text, edge in zip(texts, graph.edges, strict=True)
     ]
     layout = compute_layout(graph, node_widths, edge_widths)
+    # Ids must differ from those of other drawings on the page, and be the same for equal arguments.
     name = f"walk-{sha256(repr((heading, graph, *([prefix] if prefix else []))).encode()).hexdigest()[:12]}"
     drawing = _SvgDrawing(graph, layout, texts, name)
     return drawing.draw(heading)
 
 
 class _SvgDrawing:
-    """The parts of a drawing as SVG. Styles are attributes, because a style sheet would apply to a whole page."""
+    """The parts of a drawing as SVG."""
 
     def __init__(self, graph: WalkGraph, layout: Layout, texts: list[str], name: str) -> None:
         self._graph = graph
@@ -228,6 +232,7 @@ class _SvgDrawing:
                     "height": _number(height),
                     "role": "img",
                     "aria-labelledby": f"{self._name}-title {self._name}-desc",
+                    # Styles are attributes, because a style sheet would apply to a whole page.
                     "font-family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
                 },
                 _write("title", {"id": f"{self._name}-title"}, escape(heading)),
@@ -248,7 +253,8 @@ class _SvgDrawing:
         return f"{'; '.join(parts)}."
 
     def _order_edges(self) -> list[int]:
-        """Order the edges so that gold is drawn on top."""
+        """Return the numbers of the edges in the order of drawing."""
+        # SVG draws in this order: gold comes last, on top of the others.
         return sorted(range(len(self._graph.edges)), key=lambda number: bool(self._graph.edges[number].gold))
 
     def _draw_arrow(self, kind: str) -> str:
@@ -267,8 +273,8 @@ class _SvgDrawing:
         boxes = [self._layout.nodes[key] for key in (edge.source, edge.target)]
         depths = [self._graph.nodes[key].depth for key in (edge.source, edge.target)]
         upper = int(depths[1] < depths[0])
-        begin = _find_port(boxes[upper], (number, upper), left=False)
-        end = _find_port(boxes[1 - upper], (number, 1 - upper), left=depths[0] != depths[1])
+        begin = _find_port(boxes[upper], (number, upper), is_left=False)
+        end = _find_port(boxes[1 - upper], (number, 1 - upper), is_left=depths[0] != depths[1])
         run = self._layout.after[depths[upper]]
         if depths[0] == depths[1]:
             bulge = begin[0] + run + min(44.0, 16 + abs(begin[1] - end[1]) / 8)
@@ -281,6 +287,7 @@ class _SvgDrawing:
             path = f"M{_point(begin)}H{_number(begin[0] + run)}C{_point((begin[0] + run + bend, begin[1]))} "
             path += f"{_point((stop - bend, end[1]))} {_point((stop, end[1]))}H{_number(end[0])}"
             text_at = (stop + 6, end[1] - 4)
+        # Lines are drawn away from the start nodes, so that an edge which leads back has its arrow at its start.
         arrow = "marker-start" if upper else "marker-end"
         line = {
             "d": path,
@@ -291,10 +298,10 @@ class _SvgDrawing:
             arrow: f"url(#{self._get_arrow_id(edge.gold)})",
             **({"stroke-dasharray": "6 5"} if edge.gold == "missed" else {}),
         }
-        whole = _format_graph_edge(self._graph, edge)
-        whole += "" if edge.activation is None else f", activation {edge.activation:.3g}"
-        whole += {"": "", "found": ", expected", "missed": ", expected, not walked"}[edge.gold]
-        parts = [_write("title", {}, escape(whole)), _write("path", line)]
+        title = _format_graph_edge(self._graph, edge)
+        title += "" if edge.activation is None else f", activation {edge.activation:.3g}"
+        title += {"": "", "found": ", expected", "missed": ", expected, not walked"}[edge.gold]
+        parts = [_write("title", {}, escape(title)), _write("path", line)]
         if edge.gold:
             parts.append(_draw_diamond(text_at[0] + 4, text_at[1] - 4, is_open=edge.gold == "missed"))
         if self._texts[number]:
@@ -316,16 +323,16 @@ class _SvgDrawing:
         box = PlacedNode(0, -8, 30, 16)
         plain = "walked, wider if more activated" if self._highest else "walked"
         signs = (
-            (any(one.is_start for one in nodes), _draw_box(WalkNode("", 0, is_start=True), box), "start"),
-            (any(one.is_final for one in nodes), _draw_box(WalkNode("", 0, is_final=True), box), "end"),
+            (any(node.is_start for node in nodes), _draw_box(WalkNode("", 0, is_start=True), box), "start"),
+            (any(node.is_final for node in nodes), _draw_box(WalkNode("", 0, is_final=True), box), "end"),
             (
-                any(one.gold == "missed" for one in nodes),
+                any(node.gold == "missed" for node in nodes),
                 _draw_box(WalkNode("", 0, gold="missed"), box),
                 "expected, not reached",
             ),
-            (any(not one.gold for one in edges), self._draw_sign(""), plain),
-            (any(one.gold == "found" for one in edges), self._draw_sign("found"), "expected and walked"),
-            (any(one.gold == "missed" for one in edges), self._draw_sign("missed"), "expected, not walked"),
+            (any(not edge.gold for edge in edges), self._draw_sign(""), plain),
+            (any(edge.gold == "found" for edge in edges), self._draw_sign("found"), "expected and walked"),
+            (any(edge.gold == "missed" for edge in edges), self._draw_sign("missed"), "expected, not walked"),
         )
         drawn: list[str] = []
         x = 0.0
@@ -378,9 +385,9 @@ def _draw_text(x: float, y: float, text: str, *, size: float, fill: str) -> str:
     return _write("text", {"x": _number(x), "y": _number(y), "font-size": _number(size), "fill": fill}, escape(text))
 
 
-def _find_port(box: PlacedNode, end: tuple[int, int], *, left: bool) -> tuple[float, float]:
+def _find_port(box: PlacedNode, end: tuple[int, int], *, is_left: bool) -> tuple[float, float]:
     """Return the point at which an end of an edge meets the box of its node."""
-    return (box.x, box.left[end]) if left else (box.x + box.width, box.right[end])
+    return (box.x, box.left[end]) if is_left else (box.x + box.width, box.right[end])
 
 
 def _shorten_edge_text(edge: WalkEdge) -> str:
@@ -396,6 +403,7 @@ def _count_columns(text: str) -> int:
 def _shorten_to_width(text: str, most: int) -> str:
     """Shorten a text by leaving out its middle, to a width in columns."""
     length = min(len(text), most)
+    # Wide characters need two columns, so that the number of characters that fit is found by trying.
     while _count_columns(shorter := shorten_name(text, length)) > most and length > most // 2:
         length -= 1
     return shorter
@@ -408,8 +416,8 @@ def _measure(text: str, size: float) -> float:
 
 def _write(element: str, attributes: Mapping[str, str], *content: str) -> str:
     """Write an element of XML; the content is XML, and the attributes are text."""
-    named = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
-    return f"<{element}{named}>{''.join(content)}</{element}>" if content else f"<{element}{named}/>"
+    attribute_text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{element}{attribute_text}>{''.join(content)}</{element}>" if content else f"<{element}{attribute_text}/>"
 
 
 def _point(point: tuple[float, float]) -> str:
@@ -418,4 +426,5 @@ def _point(point: tuple[float, float]) -> str:
 
 def _number(value: float) -> str:
     """Write a coordinate with one decimal, or none if it is whole; never as -0."""
+    # Adding zero makes 0.0 of -0.0.
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

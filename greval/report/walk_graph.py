@@ -1,7 +1,6 @@
 """What a drawing of a traversal shows: its nodes and edges with their activation, and which of them the gold expects.
 
-An expected edge counts as walked if a walked edge joins the same nodes in either direction. Its label is compared only
-if some walked edge has that label, because a graph may name its relations otherwise than the gold.
+An expected edge counts as walked if a walked edge joins the same nodes in either direction.
 """
 
 from __future__ import annotations
@@ -73,7 +72,8 @@ def build_walk_graph(traversal: Traversal, gold: Gold | None, activation: Mappin
     activation; edges without activation in the order in which they were walked.
     """
     walk = read_walk(Case(question="?", traversal=traversal, gold=gold))
-    if isinstance(walk, Skipped):  # only without a traversal
+    # Only without a traversal.
+    if isinstance(walk, Skipped):
         raise TypeError(walk.reason)
     edges = _list_edges(walk, activation or {})
     return _select(WalkGraph(_list_nodes(walk, edges), edges, *(0, 0), *_count_expected(walk, edges)))
@@ -95,14 +95,16 @@ def _list_edges(walk: GraphWalk, activation: Mapping[Edge, float]) -> tuple[Walk
     for edge in walk.traversal.traversed_edges:
         source, label, target = edge
         key = (walk.normalise_node(source), normalise_name(label), walk.normalise_node(target))
-        known = [value for value in (activation.get(edge), walked[key].activation if key in walked else None) if value]
+        activations = [
+            value for value in (activation.get(edge), walked[key].activation if key in walked else None) if value
+        ]
         first = walked.get(key) or WalkEdge(key[0], clean_name(label), key[2], activation.get(edge))
-        walked[key] = replace(first, activation=max(known)) if known else first
+        walked[key] = replace(first, activation=max(activations)) if activations else first
     missed: dict[Edge, WalkEdge] = {}
     for expected in walk.gold.expected_edges or ():
-        found = _find_walked(walk, expected, walked)
-        walked.update({key: replace(walked[key], gold="found") for key in found})
-        if not found:
+        matches = _find_walked(walk, expected, walked)
+        walked.update({key: replace(walked[key], gold="found") for key in matches})
+        if not matches:
             source, label, target = expected
             key = (walk.normalise_node(source), normalise_name(label), walk.normalise_node(target))
             missed[key] = WalkEdge(key[0], clean_name(label), key[2], gold="missed")
@@ -114,7 +116,8 @@ def _find_walked(walk: GraphWalk, expected: Edge, walked: Iterable[Edge]) -> lis
     keys = [*walked]
     ends = {walk.normalise_node(expected[0]), walk.normalise_node(expected[2])}
     label = normalise_name(expected[1])
-    label = label if label in {known for _, known, _ in keys} else ""
+    # A label is compared only if a walked edge has it: a graph may name its relations otherwise than the gold.
+    label = label if label in {walked_label for _, walked_label, _ in keys} else ""
     return [key for key in keys if {key[0], key[2]} == ends and (not label or key[1] in ("", label))]
 
 
@@ -132,7 +135,7 @@ def _list_nodes(walk: GraphWalk, edges: tuple[WalkEdge, ...]) -> dict[str, WalkN
     gold, traversal = walk.gold, walk.traversal
     ends = (end for source, _, target in gold.expected_edges or () for end in (source, target))
     expected = [*(gold.start_nodes or ()), *ends, *(gold.expected_nodes or ())]
-    wanted, visited = walk.map_nodes(expected), walk.map_nodes(traversal.visited)
+    expected_keys, visited = walk.map_nodes(expected), walk.map_nodes(traversal.visited)
     starts, finals = walk.map_nodes(traversal.start_nodes), walk.map_nodes(traversal.final_nodes)
     names = walk.map_nodes((*traversal.visited, *expected))
     depths = _compute_all_depths(edges, [*starts], [*names])
@@ -142,7 +145,7 @@ def _list_nodes(walk: GraphWalk, edges: tuple[WalkEdge, ...]) -> dict[str, WalkN
             depths[key],
             is_start=key in starts,
             is_final=key in finals,
-            gold=("found" if key in visited else "missed") if key in wanted else "",
+            gold=("found" if key in visited else "missed") if key in expected_keys else "",
         )
         for key, name in names.items()
     }
@@ -158,11 +161,14 @@ def _compute_all_depths(edges: tuple[WalkEdge, ...], starts: list[str], keys: li
     depths = compute_depths(walked, starts) if starts else {}
     for key in keys:
         if key not in depths:
-            near = compute_depths(joined, [key])
-            known = [depths[other] + steps for other, steps in near.items() if other in depths]
-            own = min(known) if known else int(bool(starts))
+            distances = compute_depths(joined, [key])
+            neighbour_depths = [
+                depths[neighbour] + steps for neighbour, steps in distances.items() if neighbour in depths
+            ]
+            depth = min(neighbour_depths) if neighbour_depths else int(bool(starts))
+            # From there on only edges between nodes without a depth count: the others keep that of the walk.
             reached = compute_depths([edge for edge in joined if depths.keys().isdisjoint((edge[0], edge[2]))], [key])
-            depths.update({other: own + steps for other, steps in reached.items() if other not in depths})
+            depths.update({neighbour: depth + steps for neighbour, steps in reached.items() if neighbour not in depths})
     return depths
 
 
@@ -170,17 +176,18 @@ def _select(graph: WalkGraph) -> WalkGraph:
     """Leave out what exceeds the limits: all but the start nodes, the gold, and the edges of highest activation."""
     ranked = sorted(graph.edges, key=lambda edge: (not edge.gold, -_read_activation(edge)))
     if len(graph.nodes) > MAX_NODES:
-        kept = _select_nodes(graph, ranked)
-        ranked = [edge for edge in ranked if edge.source in kept and edge.target in kept]
+        selected = _select_nodes(graph, ranked)
+        ranked = [edge for edge in ranked if edge.source in selected and edge.target in selected]
     else:
-        kept = {*graph.nodes}
+        selected = {*graph.nodes}
+    # Gold is drawn even beyond the limit: what was missed is what the drawing is for.
     limit = max(MAX_EDGES, sum(bool(edge.gold) for edge in ranked))
     edges = {*ranked[:limit]}
     return replace(
         graph,
-        nodes={key: node for key, node in graph.nodes.items() if key in kept},
+        nodes={key: node for key, node in graph.nodes.items() if key in selected},
         edges=tuple(edge for edge in graph.edges if edge in edges),
-        nodes_left_out=len(graph.nodes) - len(kept),
+        nodes_left_out=len(graph.nodes) - len(selected),
         edges_left_out=len(graph.edges) - len(edges),
     )
 
@@ -188,36 +195,40 @@ def _select(graph: WalkGraph) -> WalkGraph:
 def _select_nodes(graph: WalkGraph, ranked: Iterable[WalkEdge]) -> set[str]:
     """Return the nodes to draw: start nodes and gold, what leads to them, then the ends of the best edges."""
     parents = _find_parents(graph)
-    kept: set[str] = set()
+    selected: set[str] = set()
     for key, node in graph.nodes.items():
         if node.is_start or node.gold:
-            kept.update(_list_ancestors(key, parents))
+            selected.update(_list_ancestors(key, parents))
     for edge in ranked:
-        more = {*_list_ancestors(edge.source, parents), *_list_ancestors(edge.target, parents)} - kept
-        if len(kept) + len(more) <= MAX_NODES:
-            kept |= more
+        # A node is drawn with all that leads to it, or it would hang in the air.
+        more = {*_list_ancestors(edge.source, parents), *_list_ancestors(edge.target, parents)} - selected
+        if len(selected) + len(more) <= MAX_NODES:
+            selected |= more
     for key in graph.nodes:
-        if len(kept) < MAX_NODES:
-            kept.update(_list_ancestors(key, parents) if parents.get(key, key) in kept or key not in parents else ())
-    return kept
+        if len(selected) < MAX_NODES:
+            selected.update(
+                _list_ancestors(key, parents) if parents.get(key, key) in selected or key not in parents else ()
+            )
+    return selected
 
 
 def _find_parents(graph: WalkGraph) -> dict[str, str]:
     """Return for each node the neighbour nearer to a start node by which it was first reached."""
     parents: dict[str, str] = {}
+    # Walked edges first: a node hangs on an expected edge only if no walked one leads to it.
     for edge in sorted(graph.edges, key=lambda edge: edge.gold == "missed"):
-        for key, other in ((edge.target, edge.source), (edge.source, edge.target)):
-            if graph.nodes[other].depth < graph.nodes[key].depth:
-                parents.setdefault(key, other)
+        for key, neighbour in ((edge.target, edge.source), (edge.source, edge.target)):
+            if graph.nodes[neighbour].depth < graph.nodes[key].depth:
+                parents.setdefault(key, neighbour)
     return parents
 
 
 def _list_ancestors(key: str, parents: Mapping[str, str]) -> list[str]:
     """List a node and all nodes that lead to it."""
-    found = [key]
-    while found[-1] in parents:
-        found.append(parents[found[-1]])
-    return found
+    ancestors = [key]
+    while ancestors[-1] in parents:
+        ancestors.append(parents[ancestors[-1]])
+    return ancestors
 
 
 def _read_activation(edge: WalkEdge) -> float:

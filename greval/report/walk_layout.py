@@ -51,7 +51,7 @@ def compute_layout(graph: WalkGraph, node_widths: Mapping[str, float], edge_widt
     the ends of its edges need, so that no text of an edge is on another.
     """
     columns = _order_columns(graph)
-    before, after = _measure_gaps(graph, edge_widths, len(columns))
+    left_gaps, right_gaps = _measure_gaps(graph, edge_widths, len(columns))
     sides = _list_sides(graph)
     heights = {
         key: max(30.0, *(_get_port_distance(graph, ends) * len(ends) + 8 for ends in both))
@@ -61,25 +61,25 @@ def compute_layout(graph: WalkGraph, node_widths: Mapping[str, float], edge_widt
     placed: dict[str, PlacedNode] = {}
     x = 0.0
     for number, column in enumerate(columns):
-        x += before[number] + (CURVE if number else 0)
+        x += left_gaps[number] + (CURVE if number else 0)
         width = max((node_widths[key] for key in column), default=0.0)
         for key in column:
             placed[key] = PlacedNode(x, centres[key] - heights[key] / 2, width, heights[key])
-        x += width + after[number]
+        x += width + right_gaps[number]
     top = min((node.y for node in placed.values()), default=0.0)
     placed = {key: PlacedNode(box.x, box.y - top, box.width, box.height) for key, box in placed.items()}
     placed = {key: _place_ports(graph, key, placed, sides[key]) for key in placed}
-    return Layout(placed, before, after, x, max((box.y + box.height for box in placed.values()), default=0.0))
+    return Layout(placed, left_gaps, right_gaps, x, max((box.y + box.height for box in placed.values()), default=0.0))
 
 
 def _measure_gaps(graph: WalkGraph, widths: Sequence[float], columns: int) -> tuple[list[float], list[float]]:
     """Return for each column the widest text of the edges that end at its left side, and at its right side."""
-    before, after = [0.0] * columns, [0.0] * columns
+    left_gaps, right_gaps = [0.0] * columns, [0.0] * columns
     for edge, width in zip(graph.edges, widths, strict=True):
         source, target = graph.nodes[edge.source].depth, graph.nodes[edge.target].depth
-        side = after if source == target else before
+        side = right_gaps if source == target else left_gaps
         side[max(source, target)] = max(side[max(source, target)], width)
-    return before, after
+    return left_gaps, right_gaps
 
 
 def _order_columns(graph: WalkGraph) -> list[list[str]]:
@@ -87,26 +87,35 @@ def _order_columns(graph: WalkGraph) -> list[list[str]]:
     columns: list[list[str]] = [[] for _ in range(max((node.depth for node in graph.nodes.values()), default=0) + 1)]
     for key, node in graph.nodes.items():
         columns[node.depth].append(key)
-    near = _list_neighbours(graph.edges)
+    neighbours = _list_neighbours(graph.edges)
     for turn in range(PASSES):
+        # In turn from the right and from the left, so that neither side decides alone.
         numbers = range(len(columns)) if turn % 2 else range(len(columns) - 1, -1, -1)
         for number in numbers:
-            places = {key: place / max(1, len(column)) for column in columns for place, key in enumerate(column)}
+            positions = {
+                key: position / max(1, len(column)) for column in columns for position, key in enumerate(column)
+            }
             column = columns[number]
-            others = [[places[key] for key in near[own] if graph.nodes[key].depth != number] for own in column]
+            neighbour_positions = [
+                [positions[key] for key in neighbours[member] if graph.nodes[key].depth != number] for member in column
+            ]
             means = np.array(
-                [np.mean(known) if known else places[own] for own, known in zip(column, others, strict=True)]
+                [
+                    np.mean(node_positions) if node_positions else positions[member]
+                    for member, node_positions in zip(column, neighbour_positions, strict=True)
+                ]
             )
-            columns[number] = [column[place] for place in np.argsort(means, kind="stable")]
+            # Ties keep their order, so that nothing in a drawing depends on chance.
+            columns[number] = [column[position] for position in np.argsort(means, kind="stable")]
     return columns
 
 
 def _list_neighbours(edges: Sequence[WalkEdge]) -> dict[str, list[str]]:
-    near: dict[str, list[str]] = defaultdict(list)
+    neighbours: dict[str, list[str]] = defaultdict(list)
     for edge in edges:
-        near[edge.source].append(edge.target)
-        near[edge.target].append(edge.source)
-    return near
+        neighbours[edge.source].append(edge.target)
+        neighbours[edge.target].append(edge.source)
+    return neighbours
 
 
 def _list_sides(graph: WalkGraph) -> dict[str, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
@@ -118,6 +127,7 @@ def _list_sides(graph: WalkGraph) -> dict[str, tuple[list[tuple[int, int]], list
     for number, edge in enumerate(graph.edges):
         depths = graph.nodes[edge.source].depth, graph.nodes[edge.target].depth
         for end, key in enumerate((edge.source, edge.target)):
+            # False is the left side, True the right one.
             sides[key][depths[end] <= depths[1 - end]].append((number, end))
     return sides
 
@@ -136,7 +146,7 @@ def _compute_centres(
     graph: WalkGraph, columns: Sequence[Sequence[str]], heights: Mapping[str, float]
 ) -> dict[str, float]:
     """Compute the heights of the nodes' centres: as near to those of their neighbours as the order allows."""
-    near = _list_neighbours(graph.edges)
+    neighbours = _list_neighbours(graph.edges)
     centres: dict[str, float] = {}
     for column in columns:
         centres.update(zip(column, _stack([0.0] * len(column), [heights[key] for key in column]), strict=True))
@@ -144,8 +154,13 @@ def _compute_centres(
         numbers = range(len(columns)) if turn % 2 else range(len(columns) - 1, -1, -1)
         for number in numbers:
             column = columns[number]
-            others = ([centres[key] for key in near[own] if graph.nodes[key].depth != number] for own in column)
-            aims = [float(np.mean(known)) if known else centres[own] for own, known in zip(column, others, strict=True)]
+            neighbour_centres = (
+                [centres[key] for key in neighbours[member] if graph.nodes[key].depth != number] for member in column
+            )
+            aims = [
+                float(np.mean(node_centres)) if node_centres else centres[member]
+                for member, node_centres in zip(column, neighbour_centres, strict=True)
+            ]
             centres.update(zip(column, _stack(aims, [heights[key] for key in column]), strict=True))
     return centres
 
@@ -162,10 +177,10 @@ def _stack(aims: Sequence[float], heights: Sequence[float]) -> list[float]:
     for aim in np.asarray(aims, dtype=float) - offsets:
         mean, count = float(aim), 1
         while blocks and blocks[-1][0] > mean:
-            before, n = blocks.pop()
-            mean, count = (before * n + mean * count) / (n + count), n + count
+            previous, n = blocks.pop()
+            mean, count = (previous * n + mean * count) / (n + count), n + count
         blocks.append((mean, count))
-    return [float(one) for one in np.repeat([mean for mean, _ in blocks], [n for _, n in blocks]) + offsets]
+    return [float(centre) for centre in np.repeat([mean for mean, _ in blocks], [n for _, n in blocks]) + offsets]
 
 
 def _place_ports(
@@ -181,11 +196,11 @@ def _place_ports(
 
         def find_other(end: tuple[int, int]) -> float:
             edge = graph.edges[end[0]]
-            other = placed[edge.source if end[1] else edge.target]
-            return other.y + other.height / 2
+            neighbour = placed[edge.source if end[1] else edge.target]
+            return neighbour.y + neighbour.height / 2
 
         ordered = sorted(ends, key=find_other)
         distance = _get_port_distance(graph, ordered)
         first = box.y + box.height / 2 - distance * (len(ordered) - 1) / 2
-        heights.append({end: first + distance * place for place, end in enumerate(ordered)})
+        heights.append({end: first + distance * index for index, end in enumerate(ordered)})
     return PlacedNode(box.x, box.y, box.width, box.height, *heights)

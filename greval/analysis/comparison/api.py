@@ -94,15 +94,15 @@ def compare(
         >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}
         ...          for n in range(8) for name in spent]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> found = compare(run, baseline="local").contrasts[0]
-        >>> found.n, found.difference, found.lost, found.verdict
+        >>> contrast = compare(run, baseline="local").contrasts[0]
+        >>> contrast.n, contrast.difference, contrast.lost, contrast.verdict
         (8, 2.0, 8, 'worse')
     """
     check_options(options, CompareOptions, "compare")
     if baseline is not None and against is not None:
         raise DataError("give either a baseline or an earlier run to compare with, not both")
     level = check_level(options.get("level", LEVEL))
-    wanted = ComparisonRequest(
+    request = ComparisonRequest(
         run=resolve_run_folder(run, TWO_RUNS_EXAMPLE),
         against=resolve_run_folder(against, TWO_RUNS_EXAMPLE) if against is not None else None,
         baseline=baseline,
@@ -111,7 +111,7 @@ def compare(
         metrics=tuple(options.get("metrics") or ()) or None,
         methods=tuple(options.get("methods") or ()) or None,
     )
-    plan = plan_comparison(wanted)
+    plan = plan_comparison(request)
     check_pairs(plan)
     return build_comparison(plan, options.get("correction", "bonferroni"), level)
 
@@ -119,28 +119,32 @@ def compare(
 def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:
     """Compute every comparison, then correct all of their tests as one family."""
     tests = sum(bool(pairs.has_both.any()) for _, pairs in plan.iterate_pairs())
+    # The smallest p of n sampled flips is 1 / (n + 1): with few draws no corrected p could be significant.
     resamples = min(MAX_RESAMPLES, max(RESAMPLES, DRAWS_PER_TEST * tests - 1))
+    # Pairs are computed again in each pass, so that those of one contrast at a time are in memory.
     tested = (compute_differences(pairs) for _, pairs in plan.iterate_pairs() if pairs.has_both.any())
-    least = [find_least_p(one.clusters, one.higher + one.lower, resamples, kind=one.kind) for one in tested]
+    least = [find_least_p(pairs.clusters, pairs.higher + pairs.lower, resamples, kind=pairs.kind) for pairs in tested]
     family = _build_family(plan, least, how, level)
     rules = ContrastSettings(level, family.alpha / family.counted, resamples)
-    found = [(_build_contrast(plan, match, pairs, rules), pairs.is_unbalanced) for match, pairs in plan.iterate_pairs()]
-    contrasts = _correct_contrasts(plan, [one for one, _ in found], family)
-    wanted = plan.wanted
+    results = [
+        (_build_contrast(plan, match, pairs, rules), pairs.is_unbalanced) for match, pairs in plan.iterate_pairs()
+    ]
+    contrasts = _correct_contrasts(plan, [contrast for contrast, _ in results], family)
+    request = plan.wanted
     return Comparison(
-        folder=str(wanted.run),
-        against=str(wanted.against) if wanted.against else None,
-        baseline=wanted.baseline,
+        folder=str(request.run),
+        against=str(request.against) if request.against else None,
+        baseline=request.baseline,
         methods=plan.list_methods(),
-        by=wanted.by,
-        cluster_by=wanted.cluster_by,
+        by=request.by,
+        cluster_by=request.cluster_by,
         level=level,
         family=family,
         contrasts=contrasts,
         levels=tuple(_compute_levels(plan)),
         axes=tuple(find_axes(contrasts, plan.scales)),
         without_numbers=plan.without_numbers,
-        warnings=tuple(find_warnings(plan, contrasts, [is_unbalanced for _, is_unbalanced in found])),
+        warnings=tuple(find_warnings(plan, contrasts, [is_unbalanced for _, is_unbalanced in results])),
     )
 
 
@@ -152,8 +156,8 @@ def _build_contrast(
     scale = plan.find_scale_direction(match.metric)
     won, lost = list_won_and_lost(pairs, scale.better, plan.scores.questions)
     facts = {"judged_alike": _is_judged_alike(plan, match), "computed": scale.computed}
-    found = compute_contrast(pairs, names, scale, rules)
-    return found.model_copy(update={**facts, "won_questions": won, "lost_questions": lost})
+    contrast = compute_contrast(pairs, names, scale, rules)
+    return contrast.model_copy(update={**facts, "won_questions": won, "lost_questions": lost})
 
 
 def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction, level: float) -> CorrectionFamily:
@@ -163,12 +167,13 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
         (len(plan.metrics), "metric"),
         (len(plan.groups), "group"),
     ]
+    # 1 - 0.95 is 0.050000000000000044.
     tests, alpha = len(least), round(1 - level, 12)
     text = f"{_format_count(tests, 'test')}: {' x '.join(_format_count(*kind) for kind in kinds)}"
     if len(plan.groups) > 1:
         text += " (all questions and each group by itself)"
-    if rest := prod(count for count, _ in kinds) - tests:
-        text += f", {rest} of them without a pair"
+    if without_pair := prod(count for count, _ in kinds) - tests:
+        text += f", {without_pair} of them without a pair"
     return CorrectionFamily(tests=tests, counted=count_capable(least, alpha), told=text, correction=how, alpha=alpha)
 
 
@@ -181,30 +186,35 @@ def _format_count(number: int, what: str) -> str:
     """
     if number == 1:
         return f"1 {what}"
-    first, *rest = what.split(" ")
-    return " ".join([str(number), f"{first}s", *rest])
+    first, *modifiers = what.split(" ")
+    return " ".join([str(number), f"{first}s", *modifiers])
 
 
 def _correct_contrasts(
-    plan: ComparisonPlan, found: Sequence[Contrast], family: CorrectionFamily
+    plan: ComparisonPlan, contrasts: Sequence[Contrast], family: CorrectionFamily
 ) -> tuple[Contrast, ...]:
     """Return the comparisons with corrected p values and verdicts."""
-    tests = [one.test for one in found if one.test]
+    tests = [contrast.test for contrast in contrasts if contrast.test]
     least = [test.least for test in tests]
     ps = iter(correct_discrete([test.p for test in tests], least, family.correction, alpha=family.alpha))
     return tuple(
-        apply_correction(one, next(ps), family.alpha, facts=_is_noise_free(plan, one)) if one.test else one
-        for one in found
+        apply_correction(contrast, next(ps), family.alpha, facts=_is_noise_free(plan, contrast))
+        if contrast.test
+        else contrast
+        for contrast in contrasts
     )
 
 
-def _is_noise_free(plan: ComparisonPlan, one: Contrast) -> bool:
-    """Return whether the figures of a run against an earlier one have no noise.
-
-    Measures without an upper end, such as latency, vary between runs even if nothing has changed.
-    """
+def _is_noise_free(plan: ComparisonPlan, contrast: Contrast) -> bool:
+    """Return whether the figures of a run against an earlier one have no noise."""
+    # Measures without an upper end, such as latency, vary between runs even if nothing has changed.
     against = plan.wanted.against is not None
-    return against and one.computed and one.judged_alike and plan.find_scale_direction(one.metric).ends is not None
+    return (
+        against
+        and contrast.computed
+        and contrast.judged_alike
+        and plan.find_scale_direction(contrast.metric).ends is not None
+    )
 
 
 def _is_judged_alike(plan: ComparisonPlan, match: PlannedContrast) -> bool:
@@ -221,9 +231,11 @@ def _compute_levels(plan: ComparisonPlan) -> Iterator[MethodMean]:
     sides = sorted((side for side in plan.scores.sides if side in compared), key=lambda side: side.method != first)
     for metric in plan.metrics:
         for side in sides:
-            found = build_figures(plan.scores, metric, side)
+            figures = build_figures(plan.scores, metric, side)
             for group, number in plan.groups:
-                which = found.has_figure if number is None else found.has_figure & (plan.scores.get_groups() == number)
+                which = (
+                    figures.has_figure if number is None else figures.has_figure & (plan.scores.get_groups() == number)
+                )
                 n = int(which.sum())
                 mean, plain = _compute_means(plan, metric, side, which) if n else (None, None)
                 method = plan.format_side(side)
@@ -246,19 +258,20 @@ def find_axes(contrasts: Iterable[Contrast], scales: Mapping[str, ScaleDirection
     Metrics have one unit if their scales name the same, or name none and are equally wide.
     """
     units: dict[tuple[str, float | None], dict[str, list[Contrast]]] = {}
-    for one in contrasts:
-        scale = scales.get(one.metric, ScaleDirection(known=False))
+    for contrast in contrasts:
+        scale = scales.get(contrast.metric, ScaleDirection(known=False))
         width = scale.ends[1] - scale.ends[0] if scale.ends else None
-        units.setdefault((scale.unit, width), {}).setdefault(one.metric, []).append(one)
+        units.setdefault((scale.unit, width), {}).setdefault(contrast.metric, []).append(contrast)
     for (unit, width), metrics in units.items():
-        ends = (abs(number) for rows in metrics.values() for one in rows for number in _list_numbers(one))
+        ends = (abs(number) for rows in metrics.values() for contrast in rows for number in _list_numbers(contrast))
+        # Without the minimum share, tiny differences would look as large as the scale.
         end = _round_up(max(*ends, MIN_SHARE * (width or 0.0)) or 1.0)
         yield DifferenceAxis(unit=unit, metrics=tuple(metrics), end=end)
 
 
-def _list_numbers(one: Contrast) -> tuple[float, ...]:
-    ends = (one.interval.low, one.interval.high) if one.interval else ()
-    return (one.difference or 0.0, *ends)
+def _list_numbers(contrast: Contrast) -> tuple[float, ...]:
+    ends = (contrast.interval.low, contrast.interval.high) if contrast.interval else ()
+    return (contrast.difference or 0.0, *ends)
 
 
 def _round_up(number: float) -> float:
@@ -269,5 +282,6 @@ def _round_up(number: float) -> float:
         (0.4, 4.0, 0.0015)
     """
     power = 10.0 ** floor(log10(number))
-    factor = next((one for one in NICE_FACTORS if one * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
+    factor = next((nice for nice in NICE_FACTORS if nice * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
+    # The product has an error in its last digits, which labels of axes would show.
     return float(f"{factor * power:.6g}")

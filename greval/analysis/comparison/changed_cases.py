@@ -31,13 +31,13 @@ class ChangedQuestion(NamedTuple):
 
 def list_changed_questions(comparison: Comparison) -> list[ChangedKey]:
     """List the questions that a comparison names as won or lost over all questions, in the order of the contrasts."""
-    named = dict.fromkeys(
-        ChangedKey(question, one.method, one.baseline)
-        for one in comparison.contrasts
-        if not one.group
-        for question in (*one.lost_questions, *one.won_questions)
+    keys = dict.fromkeys(
+        ChangedKey(question, contrast.method, contrast.baseline)
+        for contrast in comparison.contrasts
+        if not contrast.group
+        for question in (*contrast.lost_questions, *contrast.won_questions)
     )
-    return [*named]
+    return [*keys]
 
 
 def read_changed_questions(comparison: Comparison, keys: Sequence[ChangedKey]) -> Iterator[ChangedQuestion]:
@@ -73,11 +73,12 @@ def _find_method(name: str) -> str:
 def _read_cases(folder: str, keys: Sequence[CaseKey]) -> Iterator[CaseResults | None]:
     """Yield the case of each key, None if the run does not hold it any more."""
     with Store.open(Path(folder)) as store, store.snapshot():
-        found = read_case_results(store, keys)
-        at = next(found, None)
+        cases = read_case_results(store, keys)
+        at = next(cases, None)
         for key in keys:
+            # Cases come in the order of the keys, but those that the run no longer holds are missing among them.
             if at and (at.sample_id, at.method) == key:
                 yield at
-                at = next(found, None)
+                at = next(cases, None)
             else:
                 yield None

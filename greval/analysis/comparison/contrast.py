@@ -62,10 +62,12 @@ class ContrastSettings(NamedTuple):
 def compute_differences(pairs: QuestionPairs) -> PairDifferences:
     """Return the differences of the questions for which both sides have a figure."""
     method, baseline = pairs.method.values[pairs.has_both], pairs.baseline.values[pairs.has_both]
+    # 0.3 - 0.2 and 0.2 - 0.1 are one size of difference, and a rounding error is a tie.
     differences = np.round(method - baseline, DIGITS)
     codes = None if pairs.clusters is None else pairs.clusters[pairs.has_both]
     binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
     higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
+    # McNemar's test takes questions as independent, so that clusters are tested by sign flips even if binary.
     kind: PairKind = "clusters" if codes is not None else "shares" if binary else "means"
     return PairDifferences(differences, sum_by_cluster(differences, codes), higher, lower, binary, kind)
 
@@ -75,7 +77,7 @@ def compute_contrast(
 ) -> Contrast:
     """Compare a method with the baseline over their pairs, without the correction of p and the verdict."""
     both = pairs.has_both
-    known = {
+    fields = {
         **names._asdict(),
         "better": scale.better,
         "questions": len(both),
@@ -84,15 +86,15 @@ def compute_contrast(
         "baseline_left_out": pairs.baseline.left_out,
     }
     if not both.any():
-        return Contrast(**known)
-    differences, found, higher, lower, binary, kind = compute_differences(pairs)
-    drawn = compute_difference_intervals(found, level=rules.level, ends=scale.difference_ends)
+        return Contrast(**fields)
+    differences, cluster_sums, higher, lower, binary, kind = compute_differences(pairs)
+    drawn = compute_difference_intervals(cluster_sums, level=rules.level, ends=scale.difference_ends)
     won, lost = (higher, lower) if scale.better == "higher" else (lower, higher)
-    test = run_test(found, higher, lower, rules.resamples, kind=kind)
+    test = run_test(cluster_sums, higher, lower, rules.resamples, kind=kind)
     return Contrast(
-        **known,
+        **fields,
         **drawn._asdict(),
-        clusters=None if pairs.clusters is None else len(found.sums),
+        clusters=None if pairs.clusters is None else len(cluster_sums.sums),
         method_mean=float(pairs.method.values[both].mean()),
         baseline_mean=float(pairs.baseline.values[both].mean()),
         difference=float(differences.mean()),
@@ -100,29 +102,30 @@ def compute_contrast(
         tied=len(differences) - higher - lower,
         lost=lost,
         effect=_compute_effect(differences, higher, lower, binary=binary),
-        test=test if kind == "shares" else test.model_copy(update={"wilcoxon_p": wilcoxon(found.sums)}),
-        detectable=_compute_detectable(found, higher + lower, rules, shares=kind == "shares"),
+        test=test if kind == "shares" else test.model_copy(update={"wilcoxon_p": wilcoxon(cluster_sums.sums)}),
+        detectable=_compute_detectable(cluster_sums, higher + lower, rules, shares=kind == "shares"),
         bounds=pairs.compute_bounds(scale) if not both.all() else None,
     )
 
 
-def apply_correction(found: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:
+def apply_correction(contrast: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:
     """Return a comparison with the corrected p and the verdict; with `facts`, any difference is a change."""
-    if found.test is None:
-        return found
+    if contrast.test is None:
+        return contrast
     test = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
-    verdict = _decide_verdict(found, corrected.p, alpha, facts=facts)
-    return found.model_copy(update={"test": found.test.model_copy(update=test), "verdict": verdict})
+    verdict = _decide_verdict(contrast, corrected.p, alpha, facts=facts)
+    return contrast.model_copy(update={"test": contrast.test.model_copy(update=test), "verdict": verdict})
 
 
-def _decide_verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> ContrastVerdict:
-    if corrected <= alpha and found.difference:
-        return "better" if (found.difference > 0) == (found.better == "higher") else "worse"
-    if not found.won and not found.lost:
+def _decide_verdict(contrast: Contrast, corrected: float, alpha: float, *, facts: bool) -> ContrastVerdict:
+    if corrected <= alpha and contrast.difference:
+        return "better" if (contrast.difference > 0) == (contrast.better == "higher") else "worse"
+    if not contrast.won and not contrast.lost:
         return "equal on every question"
+    # Figures without noise need no test: any difference is a change.
     if facts:
         return "changed"
-    return "too few questions to tell" if found.detectable is None else "no difference seen"
+    return "too few questions to tell" if contrast.detectable is None else "no difference seen"
 
 
 def list_won_and_lost(
@@ -133,29 +136,31 @@ def list_won_and_lost(
     The largest differences come first, equal ones in the order of their ids.
     """
     each = compute_differences(pairs).each * (1 if better == "higher" else -1)
-    found = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
-    changed = sorted((-abs(size), names[number], size > 0) for size, number in found if size)
-    won, lost = (tuple(name for _, name, is_won in changed if is_won is wanted) for wanted in (True, False))
+    sizes = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
+    # Equal differences are in the order of their ids, so that the same run always names the same questions.
+    changed = sorted((-abs(size), names[number], size > 0) for size, number in sizes if size)
+    won, lost = (tuple(name for _, name, is_won in changed if is_won is outcome) for outcome in (True, False))
     return won, lost
 
 
-def run_test(found: ClusterSums, higher: int, lower: int, resamples: int, *, kind: PairKind) -> DifferenceTest:
+def run_test(cluster_sums: ClusterSums, higher: int, lower: int, resamples: int, *, kind: PairKind) -> DifferenceTest:
     """Test a difference, with `resamples` sign flips if too many to enumerate; `corrected` is p itself for now."""
-    least = find_least_p(found, higher + lower, resamples, kind=kind)
+    least = find_least_p(cluster_sums, higher + lower, resamples, kind=kind)
     if kind == "shares":
         table = mcnemar(higher, lower)
         name: TestName = "mcnemar exact" if table.exact else "mcnemar chi-square"
         return DifferenceTest(name=name, p=table.p, corrected=table.p, least=least, mid_p=table.mid_p)
-    p = sign_flip_test(found.sums, resamples=resamples)
+    p = sign_flip_test(cluster_sums.sums, resamples=resamples)
     name = "paired permutation" if kind == "means" else "cluster permutation"
     return DifferenceTest(name=name, p=p, corrected=p, least=least)
 
 
-def find_least_p(found: ClusterSums, differing: int, resamples: int, *, kind: PairKind) -> float:
+def find_least_p(cluster_sums: ClusterSums, differing: int, resamples: int, *, kind: PairKind) -> float:
     """Return the smallest p that `run_test` could give for differences of these sizes, or a lower bound of it."""
     if kind == "shares":
+        # All of the differing questions on one side.
         return mcnemar(differing, 0).p
-    return min_sign_flip_p(found.sums, resamples=resamples)
+    return min_sign_flip_p(cluster_sums.sums, resamples=resamples)
 
 
 def _compute_effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> EffectSizes:
@@ -164,14 +169,14 @@ def _compute_effect(differences: Floats, higher: int, lower: int, *, binary: boo
     return EffectSizes(cohens_dz=cohens_dz(differences), rank_biserial=rank_biserial(differences))
 
 
-def _compute_detectable(found: ClusterSums, discordant: int, rules: ContrastSettings, *, shares: bool) -> float | None:
-    """Compute the smallest difference that would probably be detected, or None if no difference can be.
-
-    The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.
-    """
-    n = len(found.sums)
+def _compute_detectable(
+    cluster_sums: ClusterSums, discordant: int, rules: ContrastSettings, *, shares: bool
+) -> float | None:
+    """Compute the smallest difference that would probably be detected, or None if no difference can be."""
+    n = len(cluster_sums.sums)
+    # The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.
     if 2.0 ** (1 - n) > rules.alpha:
         return None
     if shares:
         return detectable_share(discordant, n, alpha=rules.alpha)
-    return detectable_mean(found.error, n, alpha=rules.alpha)
+    return detectable_mean(cluster_sums.error, n, alpha=rules.alpha)

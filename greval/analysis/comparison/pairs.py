@@ -69,6 +69,7 @@ class QuestionPairs:
         """
         only_method = int((self.method.has_figure & ~self.baseline.has_figure).sum())
         only_baseline = int((self.baseline.has_figure & ~self.method.has_figure).sum())
+        # If one side fails on the hard questions, the pairs that are left are the easy ones.
         apart = abs(only_method - only_baseline) / max(1, len(self.has_both))
         return apart > MAX_GAP or mcnemar(only_method, only_baseline).p < ALPHA
 
@@ -93,8 +94,9 @@ def build_figures(scores: ScoreColumns, metric: str, side: ComparisonSide) -> Si
 
 def pair_sides(scores: ScoreColumns, method: SideFigures, baseline: SideFigures, group: int | None) -> QuestionPairs:
     """Pair two sides over one group of questions; over all questions if no group is given."""
-    known = (method.states != MISSING) | (baseline.states != MISSING)
-    within = known if group is None else known & (scores.get_groups() == group)
+    # Questions that neither method was asked are not of this contrast.
+    has_row = (method.states != MISSING) | (baseline.states != MISSING)
+    within = has_row if group is None else has_row & (scores.get_groups() == group)
     clusters = scores.get_clusters()
-    own = None if clusters is None else clusters[within]
-    return QuestionPairs(method.select(within), baseline.select(within), own, np.flatnonzero(within))
+    cluster_codes = None if clusters is None else clusters[within]
+    return QuestionPairs(method.select(within), baseline.select(within), cluster_codes, np.flatnonzero(within))

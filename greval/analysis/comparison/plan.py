@@ -81,106 +81,115 @@ class ComparisonPlan(NamedTuple):
         return self.scales.get(metric, ScaleDirection(known=False))
 
 
-def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
+def plan_comparison(request: ComparisonRequest) -> ComparisonPlan:
     """Read the runs and plan every contrast.
 
     Raises:
         DataError: If a method, metric or tag does not exist, or there is nothing to compare.
         StoreError: If a folder is not a run.
     """
-    scores = ScoreColumns(wanted.by, wanted.cluster_by)
-    folders = [(wanted.run, False), *([(wanted.against, True)] if wanted.against else [])]
+    scores = ScoreColumns(request.by, request.cluster_by)
+    folders = [(request.run, False), *([(request.against, True)] if request.against else [])]
     remarks: dict[str, None] = {}
-    metrics_of_runs = [_read_run(scores, folder, remarks, before=before) for folder, before in folders]
-    _check_tags(scores, wanted)
+    metrics_of_runs = [_read_run(scores, folder, remarks, is_earlier=is_earlier) for folder, is_earlier in folders]
+    _check_tags(scores, request)
     scales = find_directions(*metrics_of_runs)
-    metrics = _select_metrics(scores, wanted, scales)
+    metrics = _select_metrics(scores, request, scales)
     numbered = tuple(metric for metric in metrics if not _is_without_numbers(scores, metric))
     groups: list[tuple[str, int | None]] = [("", None)]
-    if wanted.by:
+    if request.by:
         groups += sorted(scores.groups.items())
     return ComparisonPlan(
-        wanted=wanted,
+        wanted=request,
         scores=scores,
         scales=scales,
         metrics=numbered,
         without_numbers=tuple(metric for metric in metrics if metric not in numbered),
-        matches=_match_methods(scores, wanted),
+        matches=_match_methods(scores, request),
         groups=tuple(groups),
         join_remarks=tuple(remarks),
     )
 
 
-def _read_run(scores: ScoreColumns, folder: Path, remarks: dict[str, None], *, before: bool) -> dict[str, StoredMetric]:
+def _read_run(
+    scores: ScoreColumns, folder: Path, remarks: dict[str, None], *, is_earlier: bool
+) -> dict[str, StoredMetric]:
     """Read a run into the scores, and its remarks about joins, and return its metrics."""
     with Store.open(folder) as store, store.snapshot():
-        scores.add_run(store, before=before)
+        scores.add_run(store, before=is_earlier)
         remarks.update(dict.fromkeys(read_join_remarks(store)))
         return read_metrics(store)
 
 
-def _check_tags(scores: ScoreColumns, wanted: ComparisonRequest) -> None:
+def _check_tags(scores: ScoreColumns, request: ComparisonRequest) -> None:
     """Raise an error if no question has one of the tags."""
-    for tag in (*wanted.by, *([wanted.cluster_by] if wanted.cluster_by else [])):
+    for tag in (*request.by, *([request.cluster_by] if request.cluster_by else [])):
+        # In other commands `--by method` is the usual grouping, so that it is tried here.
         if tag == "method":
             raise DataError("methods are what is compared: group by a tag of the questions instead of by method")
         if tag not in scores.tags:
-            raise build_unknown_name_error("tag", tag, scores.tags, wanted.run)
+            raise build_unknown_name_error("tag", tag, scores.tags, request.run)
 
 
-def _select_metrics(scores: ScoreColumns, wanted: ComparisonRequest, scales: Iterable[str]) -> tuple[str, ...]:
+def _select_metrics(scores: ScoreColumns, request: ComparisonRequest, scales: Iterable[str]) -> tuple[str, ...]:
     """Return the requested metrics, in the order of their definitions."""
-    order = {name: place for place, name in enumerate(scales)}
-    found = sorted(scores.columns, key=lambda name: order.get(name, len(order)))
-    for name in wanted.metrics or ():
-        if name not in found:
-            raise build_unknown_name_error("metric", name, found, wanted.run)
-    return tuple(found if wanted.metrics is None else dict.fromkeys(wanted.metrics))
+    order = {name: index for index, name in enumerate(scales)}
+    columns = sorted(scores.columns, key=lambda name: order.get(name, len(order)))
+    for name in request.metrics or ():
+        if name not in columns:
+            raise build_unknown_name_error("metric", name, columns, request.run)
+    return tuple(columns if request.metrics is None else dict.fromkeys(request.metrics))
 
 
 def _is_without_numbers(scores: ScoreColumns, metric: str) -> bool:
     """Return whether a metric was judged but none of its values reads as a number."""
-    found = [column.get_states(0) for column in scores.columns[metric].values()]
-    return any(WITHOUT_NUMBER in states for states in found) and not any(SCORED in states for states in found)
+    states_by_side = [column.get_states(0) for column in scores.columns[metric].values()]
+    # A metric of which every row failed has no number either, but is compared, so that the failures show.
+    return any(WITHOUT_NUMBER in states for states in states_by_side) and not any(
+        SCORED in states for states in states_by_side
+    )
 
 
-def _match_methods(scores: ScoreColumns, wanted: ComparisonRequest) -> tuple[SidePair, ...]:
+def _match_methods(scores: ScoreColumns, request: ComparisonRequest) -> tuple[SidePair, ...]:
     """Return each method with what it is compared with.
 
     Raises:
         DataError: If a method does not exist, or there is nothing to compare with.
     """
     now = [side.method for side in scores.sides if not side.before]
-    for name in (*(wanted.methods or ()), *([wanted.baseline] if wanted.baseline is not None else [])):
+    for name in (*(request.methods or ()), *([request.baseline] if request.baseline is not None else [])):
         if name not in now:
-            raise build_unknown_name_error("method", name, now, wanted.run)
-    chosen = now if wanted.methods is None else [name for name in now if name in wanted.methods]
-    if wanted.against:
-        return _match_earlier_run(chosen, scores, wanted)
-    if wanted.baseline is not None:
-        found = [(ComparisonSide(name), ComparisonSide(wanted.baseline)) for name in chosen if name != wanted.baseline]
+            raise build_unknown_name_error("method", name, now, request.run)
+    chosen = now if request.methods is None else [name for name in now if name in request.methods]
+    if request.against:
+        return _match_earlier_run(chosen, scores, request)
+    if request.baseline is not None:
+        pairs = [
+            (ComparisonSide(name), ComparisonSide(request.baseline)) for name in chosen if name != request.baseline
+        ]
     else:
-        found = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
-    if not found and now == [""]:
+        pairs = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
+    # The column that names the methods may not have been read.
+    if not pairs and now == [""]:
         raise DataError(
-            f"{wanted.run}: nothing to compare: its cases name no method; judge them with --column method=NAME, the "
+            f"{request.run}: nothing to compare: its cases name no method; judge them with --column method=NAME, the "
             "column that holds it, or with --method, or compare with an earlier run (--against)"
         )
-    if not found:
+    if not pairs:
         raise DataError(
-            f"{wanted.run}: nothing to compare: its methods are {_format_methods(now)}; "
+            f"{request.run}: nothing to compare: its methods are {_format_methods(now)}; "
             "compare with an earlier run (--against), or judge the cases of another method into this one"
         )
-    return tuple(found)
+    return tuple(pairs)
 
 
-def _match_earlier_run(chosen: Sequence[str], scores: ScoreColumns, wanted: ComparisonRequest) -> tuple[SidePair, ...]:
+def _match_earlier_run(chosen: Sequence[str], scores: ScoreColumns, request: ComparisonRequest) -> tuple[SidePair, ...]:
     """Pair each method with itself in the earlier run."""
-    before = [side.method for side in scores.sides if side.before]
-    common = [name for name in chosen if name in before]
+    earlier = [side.method for side in scores.sides if side.before]
+    common = [name for name in chosen if name in earlier]
     if not common:
-        now, then = _format_methods(chosen), _format_methods(before)
-        raise DataError(f"no method is in both runs: {wanted.run} has {now}; {wanted.against} has {then}")
+        now, then = _format_methods(chosen), _format_methods(earlier)
+        raise DataError(f"no method is in both runs: {request.run} has {now}; {request.against} has {then}")
     return tuple((ComparisonSide(name), ComparisonSide(name, before=True)) for name in common)
 
 

@@ -56,7 +56,8 @@ class DifferenceTest(Record):
     addition to the test that counts, and are not corrected.
     """
 
-    __test__ = False  # so that pytest does not collect it as a test class
+    # Else pytest collects it as a test class, by its name where it is imported.
+    __test__ = False
 
     name: TestName
     p: float
@@ -201,5 +202,8 @@ class Comparison(NotebookDisplay, Record):
     def name_first(self, most: int) -> Comparison:
         """Return the comparison with at most `most` won and `most` lost questions named for each contrast."""
         names = ("won_questions", "lost_questions")
-        cut = (one.model_copy(update={name: getattr(one, name)[:most] for name in names}) for one in self.contrasts)
+        cut = (
+            contrast.model_copy(update={name: getattr(contrast, name)[:most] for name in names})
+            for contrast in self.contrasts
+        )
         return self.model_copy(update={"contrasts": tuple(cut)})

@@ -38,12 +38,13 @@ def find_pair_remarks(plan: ComparisonPlan) -> Iterator[str]:
 def join_questions(plan: ComparisonPlan, *, only_few: bool = False) -> Iterator[tuple[SidePair, IdJoin]]:
     """Yield the join of the questions of each pair of sides; those of the side with fewer are looked up.
 
-    With `only_few`, pairs of which at least half meet are left out before any id is read.
+    With `only_few`, pairs of which at least half meet are left out.
     """
     masks = {side: _mask_questions(plan, side) for match in plan.matches for side in match}
     questions = plan.scores.questions if plan.matches else ()
     for match in plan.matches:
         first, second = sorted(match, key=lambda side: int(masks[side].sum()))
+        # Decided by the masks: ids are read only of sides that hardly meet.
         if only_few and 2 * int((masks[first] & masks[second]).sum()) >= int(masks[first].sum()):
             continue
         few, many = ([questions[n] for n in masks[side].nonzero()[0].tolist()] for side in (first, second))
@@ -55,11 +56,11 @@ def _mask_questions(plan: ComparisonPlan, side: ComparisonSide) -> Flags:
     """Return a mask of the questions of which a side has a row."""
     import numpy as np
 
-    known = np.zeros(len(plan.scores), np.bool_)
+    has_row = np.zeros(len(plan.scores), np.bool_)
     for columns in plan.scores.columns.values():
         if side in columns:
-            known |= columns[side].get_states(len(plan.scores)) != MISSING
-    return known
+            has_row |= columns[side].get_states(len(plan.scores)) != MISSING
+    return has_row
 
 
 def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:
@@ -70,15 +71,15 @@ def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:
             f"{plan.wanted.run}: no question has a figure of both {_name_sides(plan, match)}: {missing}; "
             "record or judge what is missing, or compare by another metric"
         )
-    found = f"{plan.wanted.run}: nothing to compare: {join.describe()}"
+    message = f"{plan.wanted.run}: nothing to compare: {join.describe()}"
     shared = find_shared_columns(plan, match)
     if not shared:
-        return f"{found}; {REMEDY}"
+        return f"{message}; {REMEDY}"
     columns = [column for column in shared if column != QUESTION]
     if not columns:
-        return f"{found}; their questions are the same texts: {REMEDY}"
+        return f"{message}; their questions are the same texts: {REMEDY}"
     options = " or ".join(f"--column id={column}" for column in columns)
-    return f"{found}; {format_names(columns)} has the same values on both sides: judge the cases again with {options}"
+    return f"{message}; {format_names(columns)} has the same values on both sides: judge the cases again with {options}"
 
 
 def _name_sides(plan: ComparisonPlan, match: SidePair) -> str:
@@ -106,10 +107,10 @@ def _list_skip_reasons(plan: ComparisonPlan, side: ComparisonSide) -> list[str]:
     folder = plan.wanted.against if side.before and plan.wanted.against else plan.wanted.run
     with Store.open(folder) as store, store.snapshot():
         summaries = summarise_run(store, "method").summaries
-    found = (
+    side_summaries = (
         summary for summary in summaries if summary.metric in plan.metrics and summary.group == (side.method or "")
     )
-    return [*dict.fromkeys(reason for summary in found for reason in summary.skips)][:MAX_REASONS]
+    return [*dict.fromkeys(reason for summary in side_summaries for reason in summary.skips)][:MAX_REASONS]
 
 
 class _SideColumns(NamedTuple):
@@ -126,13 +127,14 @@ def find_shared_columns(plan: ComparisonPlan, match: SidePair) -> list[str]:
     """
     first, second = (_read_columns(plan, side) for side in match)
     least = min(first.size, second.size)
-    found = []
+    columns = []
     for name in first.values.keys() & second.values.keys():
-        values, others = ({*side.values[name].values()} for side in (first, second))
-        is_unique = len(values) == first.size and len(others) == second.size
-        if is_unique and least and 2 * len(values & others) >= least:
-            found.append(name)
-    return sorted(found)
+        first_values, second_values = ({*side.values[name].values()} for side in (first, second))
+        # Only a column that differs in each row can stand for an id.
+        is_unique = len(first_values) == first.size and len(second_values) == second.size
+        if is_unique and least and 2 * len(first_values & second_values) >= least:
+            columns.append(name)
+    return sorted(columns)
 
 
 def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> _SideColumns:

@@ -20,7 +20,7 @@ def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: S
     yield from find_pair_remarks(plan)
     yield from _find_judge_mismatches(contrasts)
     yield from _find_unmatched_methods(plan)
-    yield from _find_missing_figures(one for one, apart in zip(contrasts, unlike, strict=True) if apart)
+    yield from _find_missing_figures(contrast for contrast, apart in zip(contrasts, unlike, strict=True) if apart)
     yield from _find_cluster_warnings(plan, contrasts)
     for metric in plan.metrics:
         if not plan.find_scale_direction(metric).known:
@@ -29,8 +29,10 @@ def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: S
 
 def _find_judge_mismatches(contrasts: Sequence[Contrast]) -> Iterator[str]:
     """Yield a warning for each pair of sides that were judged by different definitions or judges."""
-    seen = dict.fromkeys((one.metric, one.method, one.baseline) for one in contrasts if not one.judged_alike)
-    for metric, method, baseline in seen:
+    mismatches = dict.fromkeys(
+        (contrast.metric, contrast.method, contrast.baseline) for contrast in contrasts if not contrast.judged_alike
+    )
+    for metric, method, baseline in mismatches:
         yield (
             f"NOT COMPARABLE: {metric} of {method} and of {baseline} was judged by different definitions or judges; "
             "a difference may come from these. Judge both sides by the same metric and judge"
@@ -45,43 +47,47 @@ def _find_unmatched_methods(plan: ComparisonPlan) -> Iterator[str]:
     for side in plan.scores.sides:
         if side.method not in compared:
             runs = plan.wanted.run, plan.wanted.against
-            here, there = reversed(runs) if side.before else runs
-            yield f"method {side.method or NO_VALUE} is in {here} only, not in {there}: it is not compared"
+            run, other_run = reversed(runs) if side.before else runs
+            yield f"method {side.method or NO_VALUE} is in {run} only, not in {other_run}: it is not compared"
 
 
 def _find_missing_figures(contrasts: Iterable[Contrast]) -> Iterator[str]:
     """Yield a warning if one side lacks figures more often: over all questions, otherwise by group."""
     metrics: dict[tuple[str, str], list[str]] = {}
     everywhere: set[tuple[str, str, str]] = set()
-    for one in contrasts:
-        who = (one.metric, one.method, one.baseline)
-        if not one.group:
+    for contrast in contrasts:
+        who = (contrast.metric, contrast.method, contrast.baseline)
+        if not contrast.group:
             everywhere.add(who)
-        if not one.group or who not in everywhere:
-            metrics.setdefault((one.group, _format_missing_figures(one)), []).append(one.metric)
+        # What is said of all questions is not said again of each group.
+        if not contrast.group or who not in everywhere:
+            metrics.setdefault((contrast.group, _format_missing_figures(contrast)), []).append(contrast.metric)
     for (group, text), names in metrics.items():
         yield f"{', '.join(names)} ({group or ALL_QUESTIONS}): {text}"
 
 
-def _format_missing_figures(one: Contrast) -> str:
+def _format_missing_figures(contrast: Contrast) -> str:
     """Format the number of figures that each side lacks, and their possible effect."""
-    sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
-    lacking = ", ".join(f"{left.total} of {name}{format_reasons(left)}" for name, left in sides)
-    text = f"of {format_count(one.questions, 'question')} no figure for {lacking}"
-    if one.bounds is None:
-        return f"{text}; the possible effect is unknown, because the scale has no upper bound" if one.n else text
-    worst, best = one.bounds.worst, one.bounds.best
-    return f"{text}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
+    sides = [(contrast.method, contrast.method_left_out), (contrast.baseline, contrast.baseline_left_out)]
+    lacking = ", ".join(f"{counts.total} of {name}{format_reasons(counts)}" for name, counts in sides)
+    text = f"of {format_count(contrast.questions, 'question')} no figure for {lacking}"
+    if contrast.bounds is None:
+        return f"{text}; the possible effect is unknown, because the scale has no upper bound" if contrast.n else text
+    worst, best = contrast.bounds.worst, contrast.bounds.best
+    return (
+        f"{text}; were these the worst for {contrast.method}, the difference would be {worst:+.3g}, "
+        f"the best {best:+.3g}"
+    )
 
 
-def format_reasons(left: LeftOutCounts) -> str:
+def format_reasons(counts: LeftOutCounts) -> str:
     """Format the reasons why questions are left out, in brackets.
 
     Example:
         >>> format_reasons(LeftOutCounts(failed=2, missing=1))
         ' (2 failed, 1 missing)'
     """
-    reasons = [f"{count} {name.replace('_', ' ')}" for name, count in left if count]
+    reasons = [f"{count} {name.replace('_', ' ')}" for name, count in counts if count]
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
@@ -94,9 +100,9 @@ def _find_cluster_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast]) 
     if alone := int((codes < 0).sum()):
         yield f"{alone} questions have no tag {tag}: each of them is its own cluster"
     fewest: dict[str, int] = {}
-    for one in contrasts:
-        if one.clusters is not None:
-            fewest[one.group] = min(one.clusters, fewest.get(one.group, one.clusters))
+    for contrast in contrasts:
+        if contrast.clusters is not None:
+            fewest[contrast.group] = min(contrast.clusters, fewest.get(contrast.group, contrast.clusters))
     for group, count in fewest.items():
         if count < MIN_BOOTSTRAP_CLUSTERS:
             yield (

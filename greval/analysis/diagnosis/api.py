@@ -89,6 +89,7 @@ def diagnose_run(
             store = opened.enter_context(Store.open(resolve_run_folder(run)))
             opened.enter_context(store.snapshot())
         verdicts = AnswerVerdicts(store, metric)
+        # The generator closes the store at its end, so that it must outlive this block.
         return _iterate_diagnoses(store, verdicts, IndexLookup(inventory) if inventory else None, opened.pop_all())
 
 
@@ -116,8 +117,9 @@ def _iterate_diagnoses(
 
 def read_newest_cases(store: Store) -> Iterator[Case]:
     """Yield the newest case of each sample and method, in the order in which they were judged."""
-    last = {(case.id, case.method): place for place, case in enumerate(store.cases())}
-    return (case for place, case in enumerate(store.cases()) if last[case.id, case.method] == place)
+    # The first pass keeps a number for each case, so that no case is held in memory.
+    last = {(case.id, case.method): position for position, case in enumerate(store.cases())}
+    return (case for position, case in enumerate(store.cases()) if last[case.id, case.method] == position)
 
 
 def _decide(case: Case, verdict: AnswerVerdict, holdings: IndexLookup | None) -> Decision:
@@ -140,46 +142,51 @@ def _decide_by_evidence(case: Case, gold: Gold, holdings: IndexLookup | None) ->
     entry = EntryNodes(trail)
     needed, starts = tuple(find_needs(trail)), tuple(entry.iterate_evidence())
     evidence = (*starts, *needed)
+    # Start nodes are where a walk begins, not what the answer needs: they decide only if nothing else can.
     deciding = needed or (starts if entry.is_missed_by_all else ())
+    # Empty lists record that nothing is needed, as for a question without an answer; None records nothing.
     if not deciding and () in (gold.essential, gold.expected_edges, gold.expected_nodes):
         return "not used", "The gold says that the answer needs no document, edge or node: its lists are empty.", ()
     if not deciding:
         return "unknown", "the gold names no document, edge or node that the answer needs, so nothing decides it", ()
-    lost = [one for one in deciding if one.lost]
+    lost = [part for part in deciding if part.lost]
     if not lost:
         return "not used", _describe_unused_context(case, needed), evidence
     if case.chunks is None and case.triples is None and case.traversal is None:
-        lost = [one for one in lost if one.lost == "not in the index"]
+        # Of a response that records no context, only the index can tell what was lost.
+        lost = [part for part in lost if part.lost == "not in the index"]
         if not lost:
             return "unknown", "neither chunks nor triples nor a walk are recorded, so nothing decides it", evidence
-    cause = min((one.lost for one in lost if one.lost), key=LOSSES.index)
+    cause = min((part.lost for part in lost if part.lost), key=LOSSES.index)
     return cause, " ".join((_describe_loss(cause, lost, starts), *_describe_unknowns(cause, trail, entry))), evidence
 
 
 def _describe_loss(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) -> str:
     """Describe what was lost at the step of the cause, and what was lost later."""
-    first = [one for one in lost if one.lost == cause]
-    missed = [one for one in starts if one.lost == cause]
-    sentence = f"{cause.capitalize()}: {_format_evidence((*missed, *(one for one in first if one not in missed)))}."
-    later = [one for one in lost if one.lost != cause]
-    parts = (f"{name} {_format_evidence(of)}" for name in LOSSES if (of := [one for one in later if one.lost == name]))
+    first = [part for part in lost if part.lost == cause]
+    missed = [part for part in starts if part.lost == cause]
+    sentence = f"{cause.capitalize()}: {_format_evidence((*missed, *(part for part in first if part not in missed)))}."
+    later = [part for part in lost if part.lost != cause]
+    parts = (
+        f"{name} {_format_evidence(of)}" for name in LOSSES if (of := [part for part in later if part.lost == name])
+    )
     return sentence + (f" Lost later: {'; '.join(parts)}." if later else "")
 
 
 def _format_evidence(parts: Iterable[Evidence]) -> str:
     """Format the first few parts of the evidence, with what was observed."""
-    texts = [f"{one.kind} {one.name} ({one.told})" for one in parts]
+    texts = [f"{part.kind} {part.name} ({part.told})" for part in parts]
     more = [f"and {len(texts) - MAX_NAMED} more"] if len(texts) > MAX_NAMED else []
     return ", ".join((*texts[:MAX_NAMED], *more))
 
 
 def _describe_unused_context(case: Case, needed: Sequence[Evidence]) -> str:
     """Describe that all evidence was in the context, and which chunk contains the expected answer."""
-    found = f"All that is needed was in the context: {_format_evidence(needed)}."
+    sentence = f"All that is needed was in the context: {_format_evidence(needed)}."
     where = find_chunk_with_answer(case)
     if where:
-        return f"{found} Chunk {where[0]} contains the expected {where[1]!r}."
-    return f"{found} No chunk contains the expected answer word for word: look whether the right passage is there."
+        return f"{sentence} Chunk {where[0]} contains the expected {where[1]!r}."
+    return f"{sentence} No chunk contains the expected answer word for word: look whether the right passage is there."
 
 
 def _describe_unknowns(cause: Cause, trail: EvidencePath, entry: EntryNodes) -> Iterable[str]:

@@ -50,6 +50,7 @@ class CorrectnessThreshold(Record):
             case Skipped(reason=reason):
                 return AnswerVerdict(right=None, metric=self.metric, reason=reason)
             case Failed(error=error):
+                # The method gave no response; other failures are the judge's.
                 failed = error.kind == "method"
                 return AnswerVerdict(right=None, metric=self.metric, reason=error.message, failed=failed)
             case Scored(judgements=judgements):
@@ -96,6 +97,7 @@ class AnswerVerdicts:
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:
+        # A metric that judges items says nothing of the answer as a whole.
         scales = {name: metric.scale for name, metric in read_metrics(store).items() if not metric.over}
         self.metric = metric or next((name for name in PREFERRED_METRICS if name in scales), FALLBACK_METRIC)
         self._computed: ComputedMetric | None = None
@@ -116,16 +118,18 @@ class AnswerVerdicts:
         return self._bar.classify(compute_outcome(self._computed, case))
 
 
-def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMetric:
+def _load_computed_metric(name: str, folder: str, metric_names: list[str]) -> ComputedMetric:
     """Load a metric that the run does not contain, so that it can be computed."""
     try:
         metric = find_metric(name)
     except DefinitionError as error:
-        raise DataError(f"{folder}: {name} is not in the run, which holds {', '.join(held)}; {error}") from error
+        raise DataError(
+            f"{folder}: {name} is not in the run, which holds {', '.join(metric_names)}; {error}"
+        ) from error
     if not isinstance(metric, ComputedMetric):
         raise DataError(
-            f"{folder}: {name} is not in the run, which holds {', '.join(held)}; name one of these with --metric, "
-            f"or judge it first: greval evaluate CASES -m {name} -o {folder}"
+            f"{folder}: {name} is not in the run, which holds {', '.join(metric_names)}; name one of these with "
+            f"--metric, or judge it first: greval evaluate CASES -m {name} -o {folder}"
         )
     return metric
 
@@ -133,8 +137,7 @@ def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMe
 def describe_correct_answer(case: Case) -> str | None:
     """Describe how the answer contains an expected one, or return None if it does not.
 
-    An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning:
-    an answer that merely repeats it is not correct for that reason.
+    An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning.
 
     Example:
         >>> case = Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace.")
@@ -144,44 +147,50 @@ def describe_correct_answer(case: Case) -> str | None:
         >>> describe_correct_answer(case) is None
         True
     """
-    for wanted in _list_expected(case) if case.answer else ():
-        if _is_scored_correct(EXACT, wanted, case.answer):
-            return f"the answer is the expected {wanted!r}"
-        if _is_opening_clause(case.answer or "", wanted):
-            return f"the answer begins with the expected {wanted!r}"
-        if _is_distinctive(wanted, case.question) and _is_scored_correct(CONTAINED, wanted, case.answer):
-            return f"the answer contains the expected {wanted!r}"
+    for expected in _list_expected(case) if case.answer else ():
+        if _is_scored_correct(EXACT, expected, case.answer):
+            return f"the answer is the expected {expected!r}"
+        # Short answers, such as "no", occur in others by chance, but not as a clause at the beginning.
+        if _is_opening_clause(case.answer or "", expected):
+            return f"the answer begins with the expected {expected!r}"
+        if _is_distinctive(expected, case.question) and _is_scored_correct(CONTAINED, expected, case.answer):
+            return f"the answer contains the expected {expected!r}"
     return None
 
 
 def find_chunk_with_answer(case: Case) -> tuple[str, str] | None:
     """Return the id of a chunk whose text contains an expected answer, with that answer, or None."""
-    for wanted in _list_expected(case):
-        for chunk in (case.chunks or ()) if _is_distinctive(wanted, case.question) else ():
-            if _is_scored_correct(CONTAINED, wanted, chunk.text):
-                return chunk.id, wanted
+    for expected in _list_expected(case):
+        for chunk in (case.chunks or ()) if _is_distinctive(expected, case.question) else ():
+            if _is_scored_correct(CONTAINED, expected, chunk.text):
+                return chunk.id, expected
     return None
 
 
 def _list_expected(case: Case) -> tuple[str, ...]:
-    found = list_expected_answers(case)
-    return () if isinstance(found, Skipped) else found
+    answers = list_expected_answers(case)
+    return () if isinstance(answers, Skipped) else answers
 
 
-def _is_scored_correct(name: str, wanted: str, text: str | None) -> bool:
+def _is_scored_correct(name: str, expected: str, text: str | None) -> bool:
     """Return whether a computed metric scores a text as correct."""
     metric = find_computed_metric(name)
-    found = metric and compute_outcome(metric, Case(question="", expected_answer=wanted, answer=text))
-    return isinstance(found, Scored) and any(judgement.number == 1 for judgement in found.judgements)
+    outcome = metric and compute_outcome(metric, Case(question="", expected_answer=expected, answer=text))
+    return isinstance(outcome, Scored) and any(judgement.number == 1 for judgement in outcome.judgements)
 
 
-def _is_distinctive(wanted: str, question: str) -> bool:
+def _is_distinctive(expected: str, question: str) -> bool:
     """Return whether an expected answer is specific enough that a text which contains it is correct."""
-    long = len(wanted) >= MIN_DISTINCTIVE_LENGTH or any(letter.isdigit() for letter in wanted) or not wanted.isascii()
-    return long and not _is_scored_correct(CONTAINED, wanted, question)
+    long = (
+        len(expected) >= MIN_DISTINCTIVE_LENGTH
+        or any(letter.isdigit() for letter in expected)
+        or not expected.isascii()
+    )
+    # An answer that merely repeats the question is not correct for that reason.
+    return long and not _is_scored_correct(CONTAINED, expected, question)
 
 
-def _is_opening_clause(answer: str, wanted: str) -> bool:
+def _is_opening_clause(answer: str, expected: str) -> bool:
     """Return whether an answer begins with a text as a clause of its own, such as "No, it is not"."""
-    own, start = normalise_name(answer), normalise_name(wanted)
-    return own.startswith(start) and own[len(start) : len(start) + 1] in CLAUSE_ENDS
+    text, start = normalise_name(answer), normalise_name(expected)
+    return text.startswith(start) and text[len(start) : len(start) + 1] in CLAUSE_ENDS

@@ -45,23 +45,25 @@ class EvidencePath:
 
     @cached_property
     def documents(self) -> frozenset[str]:
-        """The documents of the context and the ids of its chunks, because gold may name either."""
+        """The documents of the context and the ids of its chunks."""
         chunks = self.case.chunks or ()
-        known = self.holdings.chunks if self.holdings else {}
-        named = (name for chunk in chunks for name in (chunk.id, chunk.doc_id, known.get(chunk.id)))
-        return frozenset(name for name in named if name is not None)
+        documents_of_chunks = self.holdings.chunks if self.holdings else {}
+        # Gold may name documents or chunks.
+        names = (name for chunk in chunks for name in (chunk.id, chunk.doc_id, documents_of_chunks.get(chunk.id)))
+        return frozenset(name for name in names if name is not None)
 
     @cached_property
     def walked_documents(self) -> frozenset[str]:
         """The documents from which the traversed edges come, by the index.
 
         The documents of visited nodes count only if no indexed edge comes from them, or if the traversal records only
-        nodes: a node that is named in many documents is no sign that the traversal reached each of them.
+        nodes.
         """
         if self.holdings is None or self.walk is None:
             return frozenset()
         of_edges = {name for edge in self.walk.traversed_edges for name in self.find_sources(edge) or ()}
         of_nodes = {name for node in self.visited_nodes for name in self.holdings.nodes.get(node, ())}
+        # A node that is named in many documents is no sign that the traversal reached each of them.
         named_by_edges = frozenset() if self._has_nodes_only else self.holdings.told_by_edges
         return frozenset(of_edges | (of_nodes - named_by_edges))
 
@@ -90,14 +92,14 @@ class EvidencePath:
 
     def find_triple(self, edge: Edge) -> str | None:
         """Return the id of the triple in the context that states an edge, or None."""
-        found = self._find_documents(edge, self._triples)
-        return found[0] if found else None
+        triple_ids = self._find_documents(edge, self._triples)
+        return triple_ids[0] if triple_ids else None
 
     def find_triple_with_node(self, name: str) -> str | None:
         """Return the id of a triple in the context that contains a node, or None."""
-        wanted = self.names.find_names(name)
+        node_names = self.names.find_names(name)
         ends = ((t.id, {*map(self.names.canonical, (t.subject, t.object))}) for t in self.case.triples or ())
-        return next((own for own, names in ends if not names.isdisjoint(wanted)), None)
+        return next((triple_id for triple_id, names in ends if not names.isdisjoint(node_names)), None)
 
     def find_sources(self, edge: Edge) -> Documents | None:
         """Return the documents from which an edge of the index comes; None if it is not in the index."""
@@ -105,23 +107,29 @@ class EvidencePath:
 
     def find_chunk_with_nodes(self, names: Iterable[str]) -> str | None:
         """Return the id of a chunk whose text contains a name of each of the nodes, or None."""
-        wanted = [{*map(_normalise_text, self.names.find_spellings(name))} for name in names]
-        found = (own for own, text in self._texts if all(any(_is_named_in(n, text) for n in forms) for forms in wanted))
-        return next(found, None)
+        spellings = [{*map(_normalise_text, self.names.find_spellings(name))} for name in names]
+        chunk_ids = (
+            chunk_id
+            for chunk_id, text in self._texts
+            if all(any(_is_named_in(n, text) for n in forms) for forms in spellings)
+        )
+        return next(chunk_ids, None)
 
     def find_label(self, edge: Edge) -> str | None:
         """Return the label by which to compare an edge, or None.
 
         The result is None if the edge has no label, or if the graph has other labels than the gold.
         """
-        own = normalise_name(edge[1])
+        label = normalise_name(edge[1])
         graph = self.holdings.ties.labels if self.holdings else frozenset()
         used = graph or self._walked.labels | self._triples.labels
-        return own if own and own in used else None
+        # A graph may name its relations otherwise than the gold; a label that it never uses proves nothing.
+        return label if label and label in used else None
 
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
         """The ids of the chunks with their normalised texts."""
+        # Spaces at both ends, so that a name at the start or the end is between spaces too.
         return [(chunk.id, f" {_normalise_text(chunk.text or '')} ") for chunk in self.case.chunks or ()]
 
     def _find_documents(self, edge: Edge, ties: EdgeIndex) -> Documents | None:
@@ -169,12 +177,13 @@ class EntryNodes:
         The nearest required start nodes along the expected edges decide.
         """
         if self.is_missed_by_all:
+            # Entity linking cannot find a node that the index does not have.
             unindexed = self.named and not any(map(self._is_in_index, self.named))
             return "not in the index" if unindexed else "entry not found"
-        near = self._find_nearest(names) if len(self.matched_nodes) < len(self._roots) else ()
-        if not near or any(name in self.matched_nodes for name in near):
+        nearest = self._find_nearest(names) if len(self.matched_nodes) < len(self._roots) else ()
+        if not nearest or any(name in self.matched_nodes for name in nearest):
             return "not reached"
-        return "entry not found" if any(map(self._is_in_index, near)) else "not in the index"
+        return "entry not found" if any(map(self._is_in_index, nearest)) else "not in the index"
 
     def iterate_evidence(self) -> Iterator[Evidence]:
         """Yield each start node that the gold names, with the step at which it was lost."""
@@ -194,15 +203,15 @@ class EntryNodes:
     def _is_in_index(self, name: str) -> bool:
         """Return whether the index may contain a node."""
         nodes = self._trail.holdings.nodes if self._trail.holdings else {}
-        return not nodes or any(own in nodes for own in self._trail.names.find_names(name))
+        return not nodes or any(canonical in nodes for canonical in self._trail.names.find_names(name))
 
     def _find_nearest(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the required start nodes that are fewest expected edges away; empty if no edges lead to one."""
         canonical = self._find_canonical_name
         edges = [(canonical(a), label, canonical(b)) for a, label, b in self._trail.gold.expected_edges or ()]
         hops = compute_depths(edges, map(canonical, names))
-        away = {name: hops[canonical(name)] for name in self._roots if canonical(name) in hops}
-        return tuple(name for name, far in away.items() if far == min(away.values()))
+        distances = {name: hops[canonical(name)] for name in self._roots if canonical(name) in hops}
+        return tuple(name for name, distance in distances.items() if distance == min(distances.values()))
 
     def _find_canonical_name(self, name: str) -> str:
         """Return one name for all aliases of a node."""
@@ -216,6 +225,7 @@ def _normalise_text(text: str) -> str:
 
 def _is_named_in(name: str, text: str) -> bool:
     """Return whether a text contains a name, between spaces unless its script is written without spaces."""
+    # Lo are the letters of scripts without case, of which Chinese, Japanese and Thai have no spaces.
     together = any(unicodedata.category(letter) == "Lo" for letter in name)
     return (name if together else f" {name} ") in text
 
@@ -238,10 +248,10 @@ def find_needs(trail: EvidencePath) -> Iterator[Evidence]:
 
 def _trace_document(name: str, trail: EvidencePath, entry: EntryNodes) -> Evidence:
     """Find the step at which a document was lost."""
-    known = trail.holdings.documents if trail.holdings else frozenset()
+    documents = trail.holdings.documents if trail.holdings else frozenset()
     if how := _describe_document_in_context(name, trail):
         return Evidence(kind="document", name=name, told=how)
-    if known and name not in known:
+    if documents and name not in documents:
         return Evidence(kind="document", name=name, lost="not in the index", told="the index does not hold it")
     if how := _describe_document_reached(name, trail):
         return Evidence(kind="document", name=name, lost="dropped", told=f"{how}, and no chunk of it is in the context")
@@ -257,8 +267,9 @@ def _describe_document_in_context(name: str, trail: EvidencePath) -> str | None:
     if name in trail.documents:
         return "a chunk of it is in the context"
     edges = trail.gold.expected_edges or ()
-    own = [edge for edge in edges if name in (trail.find_sources(edge) or ())] or edges
-    if not trail.case.chunks and own and all(trail.find_triple(edge) for edge in own):
+    document_edges = [edge for edge in edges if name in (trail.find_sources(edge) or ())] or edges
+    # A method that returns no texts gives a document by what its edges say.
+    if not trail.case.chunks and document_edges and all(trail.find_triple(edge) for edge in document_edges):
         return "the edges that come from it are in the context as triples"
     return None
 
@@ -268,8 +279,8 @@ def _describe_document_reached(name: str, trail: EvidencePath) -> str | None:
     if trail.walk is None:
         return None
     if trail.holdings:
-        whole = trail.holdings.chunks.get(name, name)
-        return "walked nodes or edges come from it" if whole in trail.walked_documents else None
+        document = trail.holdings.chunks.get(name, name)
+        return "walked nodes or edges come from it" if document in trail.walked_documents else None
     edges, nodes = trail.gold.expected_edges or (), trail.gold.expected_nodes or ()
     walked = bool(edges or nodes) and all(map(trail.has_followed, edges)) and all(map(trail.has_visited, nodes))
     return "the walk went along all expected edges and nodes" if walked else None
@@ -282,6 +293,7 @@ def _trace_edge(edge: Edge, trail: EvidencePath, entry: EntryNodes) -> Evidence:
         return Evidence(kind="edge", name=name, told=how)
     if trail.has_followed(edge):
         return Evidence(kind="edge", name=name, lost="dropped", told="the walk went along it, and it is in no triple")
+    # An index without any edge is one that lists no edges, not one that lacks this one.
     if trail.holdings and trail.holdings.ties and trail.find_sources(edge) is None:
         return Evidence(kind="edge", name=name, lost="not in the index", told=_describe_missing_edge(edge, trail))
     return Evidence(kind="edge", name=name, **_describe_unreached((edge[0], edge[2]), trail, entry))
@@ -297,12 +309,12 @@ def _describe_missing_edge(edge: Edge, trail: EvidencePath) -> str:
 
 def _describe_edge_in_context(edge: Edge, trail: EvidencePath) -> str | None:
     """Describe how an edge is in the context: as a triple, or in the text of its document."""
-    if own := trail.find_triple(edge):
-        return f"it is in the context as triple {own}"
+    if source_id := trail.find_triple(edge):
+        return f"it is in the context as triple {source_id}"
     essential = frozenset(trail.gold.essential or ())
     if not essential:
-        own = trail.find_chunk_with_nodes((edge[0], edge[2]))
-        return f"the text of chunk {own} names both its ends" if own else None
+        source_id = trail.find_chunk_with_nodes((edge[0], edge[2]))
+        return f"the text of chunk {source_id} names both its ends" if source_id else None
     sources = frozenset(trail.find_sources(edge) or ()) & essential
     if sources & trail.documents or (not sources and essential <= trail.documents):
         return "a document that it comes from is in the context"
@@ -316,18 +328,18 @@ def _trace_node(name: str, trail: EvidencePath, entry: EntryNodes) -> Evidence:
     if trail.has_visited(name):
         reason = "the walk visited it, and it is in no triple and no chunk"
         return Evidence(kind="node", name=name, lost="dropped", told=reason)
-    held = trail.holdings.nodes if trail.holdings else {}
-    if held and held.keys().isdisjoint(trail.names.find_names(name)):
+    nodes = trail.holdings.nodes if trail.holdings else {}
+    if nodes and nodes.keys().isdisjoint(trail.names.find_names(name)):
         return Evidence(kind="node", name=name, lost="not in the index", told="the index has no such node")
     return Evidence(kind="node", name=name, **_describe_unreached((name,), trail, entry))
 
 
 def _describe_node_in_context(name: str, trail: EvidencePath) -> str | None:
     """Describe how a node is in the context, or return None."""
-    if own := trail.find_triple_with_node(name):
-        return f"it is in the context in triple {own}"
-    if own := trail.find_chunk_with_nodes((name,)):
-        return f"the text of chunk {own} names it"
+    if source_id := trail.find_triple_with_node(name):
+        return f"it is in the context in triple {source_id}"
+    if source_id := trail.find_chunk_with_nodes((name,)):
+        return f"the text of chunk {source_id} names it"
     essential = frozenset(trail.gold.essential or ())
     return "all essential documents are in the context" if essential and essential <= trail.documents else None
 

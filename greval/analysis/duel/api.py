@@ -67,8 +67,8 @@ def summarise_duel(
         ...           "method": "a vs b"} for n in range(8) for name in ("clear",)]
         >>> def judge(messages):
         ...     return {"reason": "Clear.", "value": "A" if "<answer_a>\nclear" in messages[-1].text else "B"}
-        >>> found = summarise_duel(evaluate(cases, [metric], ScriptedJudge(judge), out=tempfile.mkdtemp()))
-        >>> pair = found.metrics[0].pairs[0]
+        >>> summary = summarise_duel(evaluate(cases, [metric], ScriptedJudge(judge), out=tempfile.mkdtemp()))
+        >>> pair = summary.metrics[0].pairs[0]
         >>> pair.won, pair.win_rate.value, pair.verdict
         (8, 1.0, 'first preferred')
     """
@@ -87,14 +87,14 @@ def summarise_stored_duel(
 ) -> Duel:
     """Summarise the preferences of a run that is open for reading, as `summarise_duel` does."""
     names = _select_metrics(store, metrics)
-    found = [(name, read_verdicts(store, name, cluster_by)) for name in names]
-    findings, warnings = summarise_verdicts(found, correction=correction, level=level)
+    verdicts_by_metric = [(name, read_verdicts(store, name, cluster_by)) for name in names]
+    findings, warnings = summarise_verdicts(verdicts_by_metric, correction=correction, level=level)
     return Duel(
         folder=str(store.folder),
         level=level,
         correction=correction,
         cluster_by=cluster_by,
-        tests=sum(pair.test is not None for one in findings for pair in one.pairs),
+        tests=sum(pair.test is not None for finding in findings for pair in finding.pairs),
         metrics=findings,
         warnings=(*_find_pair_remarks(store), *warnings),
     )
@@ -106,36 +106,39 @@ def _find_pair_remarks(store: Store) -> list[str]:
 
 
 def summarise_verdicts(
-    found: Sequence[tuple[str, Sequence[PairVerdict]]], *, correction: Correction, level: float
+    verdicts_by_metric: Sequence[tuple[str, Sequence[PairVerdict]]], *, correction: Correction, level: float
 ) -> tuple[tuple[PreferenceFindings, ...], tuple[str, ...]]:
     """Summarise the verdicts of each preference metric, and list the warnings about them.
 
     Args:
-        found: The name of each metric with its verdicts on pairs; metrics without a verdict are left out.
+        verdicts_by_metric: The name of each metric with its verdicts on pairs; metrics without a verdict are left out.
         correction: The correction of the p values of all pairs and metrics.
         level: The confidence level of the intervals, of all tests together, and of all warnings about habits together.
     """
-    known = [(name, verdicts) for name, verdicts in found if verdicts]
-    findings = _correct_family([_build_findings(*one, level=level) for one in known], correction, level)
-    strict = correct_level(level, len(known))
+    judged = [(name, verdicts) for name, verdicts in verdicts_by_metric if verdicts]
+    findings = _correct_family(
+        [_build_findings(name, verdicts, level=level) for name, verdicts in judged], correction, level
+    )
+    # Each habit of each metric may accuse a judge by chance, so that their level is corrected for all of them.
+    strict = correct_level(level, len(judged))
     warnings = (
         warning
-        for one, (_, verdicts) in zip(findings, known, strict=True)
-        for warning in find_warnings(one, measure_all_habits(verdicts, level=strict))
+        for finding, (_, verdicts) in zip(findings, judged, strict=True)
+        for warning in find_warnings(finding, measure_all_habits(verdicts, level=strict))
     )
     return tuple(findings), tuple(warnings)
 
 
-def _select_metrics(store: Store, wanted: Sequence[str]) -> list[str]:
-    """Return the names of the preference metrics of a run, all or those that are wanted."""
-    check_metric_names(store, wanted)
-    known = [name for name, one in read_metrics(store).items() if one.is_preference]
-    if not known:
+def _select_metrics(store: Store, names: Sequence[str]) -> list[str]:
+    """Return the names of the preference metrics of a run, all, or those of these names."""
+    check_metric_names(store, names)
+    preferences = [name for name, metric in read_metrics(store).items() if metric.is_preference]
+    if not preferences:
         raise DataError(f"{store.folder}: has no preference; judge pairs first, such as with -m comprehensiveness")
-    for name in wanted:
-        if name not in known:
-            raise DataError(f"{store.folder}: {name} is no preference; its preferences are {', '.join(known)}")
-    return [*wanted] or known
+    for name in names:
+        if name not in preferences:
+            raise DataError(f"{store.folder}: {name} is no preference; its preferences are {', '.join(preferences)}")
+    return [*names] or preferences
 
 
 def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: float) -> PreferenceFindings:
@@ -144,7 +147,7 @@ def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: floa
     adjusted, effect = adjust_for_length([*groups.values()], level=level)
     return PreferenceFindings(
         metric=metric,
-        judges=tuple(dict.fromkeys(one.judge for one in verdicts)),
+        judges=tuple(dict.fromkeys(verdict.judge for verdict in verdicts)),
         pairs=tuple(
             build_pair_result(metric, group, rate, level=level)
             for group, rate in zip(groups.values(), adjusted, strict=True)
@@ -157,7 +160,7 @@ def _build_findings(metric: str, verdicts: Sequence[PairVerdict], *, level: floa
 def _correct_family(findings: Sequence[PreferenceFindings], how: Correction, level: float) -> list[PreferenceFindings]:
     """Correct the p values of all pairs of all metrics as one family, and decide the verdicts."""
     alpha = round(1 - level, 12)
-    tests = [pair.test for one in findings for pair in one.pairs if pair.test]
+    tests = [pair.test for finding in findings for pair in finding.pairs if pair.test]
     corrected = iter(correct_discrete([test.p for test in tests], [test.least for test in tests], how, alpha=alpha))
 
     def correct(pair: PairResult) -> PairResult:
@@ -166,7 +169,7 @@ def _correct_family(findings: Sequence[PreferenceFindings], how: Correction, lev
         test = pair.test.model_copy(update={"corrected": next(corrected).p})
         return pair.model_copy(update={"test": test, "verdict": _decide_verdict(pair, test.corrected, alpha)})
 
-    return [one.model_copy(update={"pairs": tuple(map(correct, one.pairs))}) for one in findings]
+    return [finding.model_copy(update={"pairs": tuple(map(correct, finding.pairs))}) for finding in findings]
 
 
 def _decide_verdict(pair: PairResult, corrected: float, alpha: float) -> DuelVerdict:

@@ -21,8 +21,8 @@ SHARE = NumberRange(0.0, 1.0)
 
 def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Measured, *, level: float) -> PairResult:
     """Build the result of one pair of methods, without the correction of p and the verdict."""
-    judged = [one for one in verdicts if one.outcome is not None]
-    outcomes = [one.outcome for one in judged]
+    judged = [verdict for verdict in verdicts if verdict.outcome is not None]
+    outcomes = [verdict.outcome for verdict in judged]
     return PairResult(
         metric=metric,
         first=verdicts[0].first,
@@ -50,8 +50,9 @@ def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
     if not judged:
         return None
     codes = encode_clusters(judged)
-    signs = np.asarray([one.outcome for one in judged], dtype=float) - TIE
+    signs = np.asarray([verdict.outcome for verdict in judged], dtype=float) - TIE
     sums = sum_by_cluster(2 * signs, codes)
+    # Each question is a cluster of its own: the exact sign test is that of McNemar.
     if len(sums.sums) == len(judged):
         won, lost = int((signs > 0).sum()), int((signs < 0).sum())
         p, least = mcnemar(won, lost).exact_p, mcnemar(won + lost, 0).exact_p
@@ -71,19 +72,23 @@ def measure_mean(
     """Return the mean of a number from 0 to 1 of each verdict, with its interval over clusters of questions."""
     if not verdicts:
         return Undefined(n=0, reason=reason)
-    found = sum_by_cluster(np.asarray([read(one) for one in verdicts], dtype=float), encode_clusters(verdicts))
-    interval = mean_interval(found.sums, found.sizes, SHARE, level=level)
-    return MeasuredValue(value=found.mean, n=len(verdicts), interval=interval)
+    cluster_sums = sum_by_cluster(
+        np.asarray([read(verdict) for verdict in verdicts], dtype=float), encode_clusters(verdicts)
+    )
+    interval = mean_interval(cluster_sums.sums, cluster_sums.sizes, SHARE, level=level)
+    return MeasuredValue(value=cluster_sums.mean, n=len(verdicts), interval=interval)
 
 
 def measure_habits(verdicts: Sequence[PairVerdict], length_effect: Measured, *, level: float) -> JudgeHabits:
     """Measure the habits of a judge over all pairs that it judged in both orders."""
-    judged = [one for one in verdicts if one.orders]
+    judged = [verdict for verdict in verdicts if verdict.orders]
     reason = "no pair was judged in both orders"
     return JudgeHabits(
         flip_rate=_measure_flips(judged, level=level),
-        first_shown=measure_mean(judged, lambda one: sum(one.shown) / len(one.shown), reason, level=level),
-        tie_share=measure_mean(judged, lambda one: one.orders.count(TIE) / len(one.orders), reason, level=level),
+        first_shown=measure_mean(judged, lambda verdict: sum(verdict.shown) / len(verdict.shown), reason, level=level),
+        tie_share=measure_mean(
+            judged, lambda verdict: verdict.orders.count(TIE) / len(verdict.orders), reason, level=level
+        ),
         length_effect=length_effect,
     )
 
@@ -97,8 +102,8 @@ def measure_all_habits(verdicts: Sequence[PairVerdict], *, level: float) -> Judg
 def group_by_pair(verdicts: Iterable[PairVerdict]) -> dict[tuple[str, str], list[PairVerdict]]:
     """Group verdicts by their pair of methods."""
     groups: dict[tuple[str, str], list[PairVerdict]] = {}
-    for one in verdicts:
-        groups.setdefault((one.first, one.second), []).append(one)
+    for verdict in verdicts:
+        groups.setdefault((verdict.first, verdict.second), []).append(verdict)
     return groups
 
 
@@ -120,10 +125,10 @@ def adjust_for_length(
         logarithm of the ratio in place of the squashed difference.
     """
     rows = [
-        (number, one)
+        (number, verdict)
         for number, group in enumerate(groups)
-        for one in group
-        if one.outcome is not None and one.length_ratio is not None
+        for verdict in group
+        if verdict.outcome is not None and verdict.length_ratio is not None
     ]
     present = sorted({number for number, _ in rows})
     if not rows:
@@ -131,10 +136,10 @@ def adjust_for_length(
         return (nothing,) * len(groups), nothing
     design = np.zeros((len(rows), len(present) + 1))
     design[np.arange(len(rows)), [present.index(number) for number, _ in rows]] = 1.0
-    design[:, -1] = [one.length_ratio for _, one in rows]
-    outcomes = np.asarray([one.outcome for _, one in rows], dtype=float)
+    design[:, -1] = [verdict.length_ratio for _, verdict in rows]
+    outcomes = np.asarray([verdict.outcome for _, verdict in rows], dtype=float)
     *intercepts, effect = fit_logistic(
-        LogisticData(design, outcomes, encode_clusters([one for _, one in rows])), level=level
+        LogisticData(design, outcomes, encode_clusters([verdict for _, verdict in rows])), level=level
     )
     rates = dict(zip(present, map(_convert_to_rate, intercepts), strict=True))
     missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
@@ -143,20 +148,20 @@ def adjust_for_length(
 
 def rank_methods(verdicts: Sequence[PairVerdict], *, level: float) -> tuple[MethodStrength, ...]:
     """Rank the methods by their strengths, the strongest first; without ranks if they are undefined."""
-    methods = [*dict.fromkeys(name for one in verdicts for name in (one.first, one.second))]
-    judged = [one for one in verdicts if one.outcome is not None]
-    given = PairedComparisons(
-        first=np.asarray([methods.index(one.first) for one in judged], dtype=np.int64),
-        second=np.asarray([methods.index(one.second) for one in judged], dtype=np.int64),
-        outcomes=np.asarray([one.outcome for one in judged], dtype=float),
+    methods = [*dict.fromkeys(name for verdict in verdicts for name in (verdict.first, verdict.second))]
+    judged = [verdict for verdict in verdicts if verdict.outcome is not None]
+    comparisons = PairedComparisons(
+        first=np.asarray([methods.index(verdict.first) for verdict in judged], dtype=np.int64),
+        second=np.asarray([methods.index(verdict.second) for verdict in judged], dtype=np.int64),
+        outcomes=np.asarray([verdict.outcome for verdict in judged], dtype=float),
         clusters=encode_clusters(judged),
         size=len(methods),
     )
-    found = [*zip(methods, estimate_strengths(given, level=level), strict=True)]
-    order = sorted(found, key=lambda one: -one[1].value if isinstance(one[1], MeasuredValue) else 0.0)
+    strengths = [*zip(methods, estimate_strengths(comparisons, level=level), strict=True)]
+    order = sorted(strengths, key=lambda pair: -pair[1].value if isinstance(pair[1], MeasuredValue) else 0.0)
     return tuple(
-        MethodStrength(method=name, rank=place if isinstance(strength, MeasuredValue) else None, strength=strength)
-        for place, (name, strength) in enumerate(order, 1)
+        MethodStrength(method=name, rank=rank if isinstance(strength, MeasuredValue) else None, strength=strength)
+        for rank, (name, strength) in enumerate(order, 1)
     )
 
 
@@ -175,7 +180,7 @@ def _expit(log_odds: float) -> float:
 
 
 def _measure_flips(judged: Sequence[PairVerdict], *, level: float) -> Measured:
-    both = [one for one in judged if one.orders]
+    both = [verdict for verdict in judged if verdict.orders]
     return measure_mean(both, _get_flip, "no pair was judged in both orders", level=level)
 
 

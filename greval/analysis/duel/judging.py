@@ -84,7 +84,7 @@ def duel(
         >>> metric = PreferenceMetric(name="clarity", description="Which answer is clearer.",
         ...                           needs=["question", "answer"], steps=["Compare them."])
         >>> first = duel(run, [metric], ScriptedJudge([{"reason": "Clear.", "value": "A"}]))
-        >>> [(one.method, one.value) for one in first.results() if one.metric == "clarity"]
+        >>> [(result.method, result.value) for result in first.results() if result.metric == "clarity"]
         [('local vs walk', 'Tie')]
     """
     return run_sync(duel_async(run, metrics, judge, **options))
@@ -109,10 +109,11 @@ async def duel_async(
     for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
         warnings.warn(remark, DataWarning, stacklevel=2)
     rows: Iterable[Case | RowFault] = [*faults, *pairs]
-    given = select_evaluate_options(options)
+    evaluate_options = select_evaluate_options(options)
     if (width := options.get("until_width")) is not None:
         goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
         schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
+        # An iterator, because which pair comes next depends on the verdicts so far.
         rows = chain(faults, schedule)
         on_result = options.get("on_result")
 
@@ -121,5 +122,5 @@ async def duel_async(
             if on_result:
                 on_result(result)
 
-        given["on_result"] = add_result
-    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)
+        evaluate_options["on_result"] = add_result
+    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **evaluate_options)

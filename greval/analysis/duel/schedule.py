@@ -67,7 +67,7 @@ class PairSchedule:
         pairs: Iterable[Case],
         metrics: Sequence[str],
         goal: WidthGoal,
-        known: Iterable[tuple[str, Iterable[PairVerdict]]] = (),
+        stored_verdicts: Iterable[tuple[str, Iterable[PairVerdict]]] = (),
     ) -> None:
         check_level(goal.level)
         if not 0 < goal.width < 1:
@@ -78,7 +78,7 @@ class PairSchedule:
         self._goal = goal
         self._verdicts: defaultdict[_Duelists, dict[str, PairVerdict]] = defaultdict(dict)
         self._widths: dict[_Duelists, float] = {}
-        for metric, verdicts in known:
+        for metric, verdicts in stored_verdicts:
             for verdict in verdicts:
                 self.add_verdict(metric, verdict)
         self._pairs = {(pair.id, pair.method): pair for pair in sorted(pairs, key=self._get_place)}
@@ -86,16 +86,16 @@ class PairSchedule:
     @classmethod
     def resume(cls, pairs: Iterable[Case], metrics: Sequence[str], goal: WidthGoal, folder: Path) -> Self:
         """Create the schedule of pairs of which some may be judged already, in this run folder."""
-        known = []
+        stored_verdicts = []
         if (folder / FILE).is_file():
             with Store.open(folder) as store, store.snapshot():
-                known = [(metric, read_verdicts(store, metric, goal.cluster_by)) for metric in metrics]
-        return cls(pairs, metrics, goal, known)
+                stored_verdicts = [(metric, read_verdicts(store, metric, goal.cluster_by)) for metric in metrics]
+        return cls(pairs, metrics, goal, stored_verdicts)
 
     def __iter__(self) -> Iterator[Case]:
         """Yield each pair that is to be judged, deciding when it is asked for."""
         for pair in self._pairs.values():
-            if self._is_judged(pair) or any(not self._is_known(one) for one in self._list_duelists(pair)):
+            if self._is_judged(pair) or any(not self._is_known(duelists) for duelists in self._list_duelists(pair)):
                 yield pair
 
     def add_result(self, result: Result) -> None:
@@ -108,18 +108,21 @@ class PairSchedule:
         """Take note of a verdict, in place of an earlier one on the same pair."""
         duelists = _Duelists(metric, verdict.first, verdict.second)
         self._verdicts[duelists][verdict.sample_id] = verdict
+        # Computed again when it is asked for: once for many verdicts.
         self._widths.pop(duelists, None)
 
     def describe(self) -> Iterator[str]:
         """Yield lines that say how much was judged, and which win rates are not known well enough."""
         judged = {
-            (one.first, one.second, key)
-            for one, found in self._verdicts.items()
-            for key, verdict in found.items()
+            (opponents.first, opponents.second, key)
+            for opponents, verdicts in self._verdicts.items()
+            for key, verdict in verdicts.items()
             if verdict.outcome is not None
         }
         yield f"{len(judged):,} of {format_count(len(self._pairs), 'pair')} judged"
-        for duelists in dict.fromkeys(one for pair in self._pairs.values() for one in self._list_duelists(pair)):
+        for duelists in dict.fromkeys(
+            opponents for pair in self._pairs.values() for opponents in self._list_duelists(pair)
+        ):
             if not self._is_known(duelists):
                 count = format_count(len(self._list_judged(duelists)), "question")
                 yield (
@@ -128,10 +131,11 @@ class PairSchedule:
                 )
 
     def _get_place(self, pair: Case) -> tuple[bool, int, str, str]:
+        # By hash: files are often sorted, so that their first questions say little about the others.
         return not self._is_judged(pair), hash_sample_id(pair.id), pair.id, pair.method
 
     def _is_judged(self, pair: Case) -> bool:
-        return any(pair.id in self._verdicts[one] for one in self._list_duelists(pair))
+        return any(pair.id in self._verdicts[duelists] for duelists in self._list_duelists(pair))
 
     def _list_duelists(self, pair: Case) -> list[_Duelists]:
         return [_Duelists(metric, *split_pair_label(pair, pair.method)) for metric in self._metrics]
@@ -148,4 +152,4 @@ class PairSchedule:
         return self._widths[duelists]
 
     def _list_judged(self, duelists: _Duelists) -> list[PairVerdict]:
-        return [one for one in self._verdicts[duelists].values() if one.outcome is not None]
+        return [verdict for verdict in self._verdicts[duelists].values() if verdict.outcome is not None]

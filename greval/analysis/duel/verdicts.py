@@ -65,24 +65,25 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
         cluster_by: The tag whose value names the cluster of a question; None if each question is its own.
     """
     finder = CaseFinder(store)
-    found: dict[tuple[str, str, str], PairVerdict] = {}
+    verdicts: dict[tuple[str, str, str], PairVerdict] = {}
     mirrored: list[PairVerdict] = []
     for result in store.results(ResultFilter(metrics=(metric,))):
         if result.outcome.status == "skipped":
             continue
         verdict = build_verdict(result, finder.find_case(result), cluster_by)
+        # The same two answers may have been judged as `a vs b` and as `b vs a`; the question counts once.
         if verdict.first > verdict.second:
             mirrored.append(mirror_verdict(verdict))
         else:
-            found[verdict.pair] = verdict
+            verdicts[verdict.pair] = verdict
     for verdict in mirrored:
-        if verdict.pair not in found or found[verdict.pair].outcome is None:
-            found[verdict.pair] = verdict
-    return [*found.values()]
+        if verdict.pair not in verdicts or verdicts[verdict.pair].outcome is None:
+            verdicts[verdict.pair] = verdict
+    return [*verdicts.values()]
 
 
 def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
-    """Exchange the methods of a verdict; what stood first was shown first all the same.
+    """Exchange the methods of a verdict.
 
     Example:
         >>> verdict = PairVerdict("q1", ("id", "q1"), "b", "a", "judge", 1.0, (1.0, 1.0), (1.0, 0.0), 0.5)
@@ -94,6 +95,7 @@ def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
         second=verdict.first,
         outcome=None if verdict.outcome is None else WIN - verdict.outcome,
         orders=tuple(WIN - outcome for outcome in verdict.orders),
+        # `shown` stays: what stood first was shown first all the same.
         length_ratio=None if verdict.length_ratio is None else -verdict.length_ratio,
     )
 
@@ -102,21 +104,27 @@ def build_verdict(result: Result, case: Case | None, cluster_by: str | None) -> 
     """Build the verdict of a result on a pair, whose case may be unknown."""
     first, second = split_pair_label(case, result.method)
     tag = result.tags.get(cluster_by, "") if cluster_by else ""
-    found = PairVerdict(
-        result.sample_id, ("tag", tag) if tag else ("id", result.sample_id), first, second, result.judge, None
+    verdict = PairVerdict(
+        result.sample_id,
+        # With its kind: the id of a question without the tag may be the value of the tag of others.
+        ("tag", tag) if tag else ("id", result.sample_id),
+        first,
+        second,
+        result.judge,
+        None,
     )
     if not result.judgements:
-        return found
+        return verdict
     judgement = result.judgements[0]
     orders = tuple(read_outcome(order.value) for order in judgement.orders)
-    shown = tuple(
+    shown_outcomes = tuple(
         outcome if order.shown_first == "A" else WIN - outcome
         for order, outcome in zip(judgement.orders, orders, strict=True)
     )
-    return found._replace(
+    return verdict._replace(
         outcome=_decide_outcome(judgement, orders),
         orders=orders,
-        shown=shown,
+        shown=shown_outcomes,
         length_ratio=None if case is None else compute_length_ratio(case),
     )
 
@@ -137,6 +145,7 @@ def _decide_outcome(judgement: Judgement, orders: Sequence[float]) -> float:
     """Return the outcome: that of both orders if they agree, else a tie; without orders that of the value."""
     if not orders:
         return read_outcome(judgement.value)
+    # A verdict that holds in one order only is no win: half a win would count the position.
     return orders[0] if len(set(orders)) == 1 else TIE
 
 
@@ -145,12 +154,12 @@ def compute_length_ratio(case: Case) -> float | None:
 
     None if one of them is empty or not recorded.
     """
-    own = len((case.answer or "").strip())
-    other = len(((case.other_response and case.other_response.answer) or "").strip())
-    return log(own / other) if own and other else None
+    length = len((case.answer or "").strip())
+    other_length = len(((case.other_response and case.other_response.answer) or "").strip())
+    return log(length / other_length) if length and other_length else None
 
 
 def encode_clusters(verdicts: Sequence[PairVerdict]) -> Integers:
     """Return the number of the cluster of each verdict, from 0."""
-    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(one.cluster for one in verdicts))}
-    return np.asarray([codes[one.cluster] for one in verdicts], dtype=np.int64)
+    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(verdict.cluster for verdict in verdicts))}
+    return np.asarray([codes[verdict.cluster] for verdict in verdicts], dtype=np.int64)

@@ -35,9 +35,9 @@ def find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterator
         habits: The habits, with intervals at the level of all warnings together.
     """
     metric = findings.metric
-    if place := _find_side(habits.first_shown, EVEN):
+    if side := _find_side(habits.first_shown, EVEN):
         yield (
-            f"POSITION BIAS: {metric}: the judge prefers the response that stands {'first' if place > 0 else 'second'} "
+            f"POSITION BIAS: {metric}: the judge prefers the response that stands {'first' if side > 0 else 'second'} "
             f"({_format(habits.first_shown)} of verdicts favour the first; 50% without bias). Both orders are judged, "
             "so that it makes ties, not wins; a judge without it would decide more questions"
         )

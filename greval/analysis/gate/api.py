@@ -58,20 +58,22 @@ def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[s
 def _check_conditions(figures: GateFigures, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
     """Parse all conditions, and check each of them."""
     parsed = [parse_condition(text, figures) for text in conditions]
-    figures.read({one.place for one in parsed})
-    return tuple(_check_condition(figures, one) for one in parsed)
+    # All at once, because a run is read in one pass for all conditions.
+    figures.read({condition.place for condition in parsed})
+    return tuple(_check_condition(figures, condition) for condition in parsed)
 
 
 def _check_condition(figures: GateFigures, condition: GateCondition) -> GateCheck:
     """Check one condition for each of its methods: by their own figures, or by the baseline's."""
     methods = figures.list_methods(condition.place) if condition.method is None else (condition.method,)
-    found = [_check_method(figures, condition, method) for method in methods]
-    texts = [one.text for one in found]
-    missed = any(one.met for one in found)
+    checks = [_check_method(figures, condition, method) for method in methods]
+    texts = [check.text for check in checks]
+    missed = any(check.met for check in checks)
     incomplete = figures.get_incomplete(condition.place)
     if incomplete:
         texts.append(incomplete)
-    undecided = not missed and (bool(incomplete) or not found or any(one.met is None for one in found))
+    # Figures of a part of the cases pass nothing: a gate never passes without data.
+    undecided = not missed and (bool(incomplete) or not checks or any(check.met is None for check in checks))
     return GateCheck(
         condition=condition.text,
         metric=condition.place.metric,

@@ -38,17 +38,17 @@ class _Name(NamedTuple):
 def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     """Parse a condition by the names of the figures.
 
-    Because metrics and groups may both contain `@`, the longest matching metric is used: `ndcg@10` rather than group
-    10 of `ndcg`. For the same reason a group named `v1.low` precedes the figure `low` of group `v1`.
+    The longest matching metric is used: `ndcg@10` rather than group 10 of `ndcg`. A group named `v1.low` precedes the
+    figure `low` of group `v1`.
 
     Raises:
         DataError: With the grammar, with the nearest names, or with what to do about a figure that there is not.
     """
-    left, limit = split_condition(text)
+    left_side, limit = split_condition(text)
     where = format_place_of_error(text)
     if limit.bound.names and not figures.has_baseline:
         raise DataError(f"{where}: there is no baseline; {figures.remedy}")
-    method, what = _split_method(left, figures)
+    method, what = _split_method(left_side, figures)
     name = _resolve_name(what, figures, where)
     if name.figure not in figures.names:
         raise DataError(
@@ -82,15 +82,19 @@ def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
     Raises:
         DataError: If a condition cannot be read, has a baseline, or begins with no metric of the run.
     """
-    known = [*metrics]
+    metric_names = [*metrics]
     for text in conditions:
-        left, limit = split_condition(text)
+        left_side, limit = split_condition(text)
         where = format_place_of_error(text)
         if limit.bound.names:
             raise DataError(f"{where}: a single run has no baseline; use greval compare RUN --baseline METHOD")
-        names = [left, *(left[found.end() :].strip() for found in re.finditer(":", left))]  # a method may hold colons
-        if not any(re.match(rf"{re.escape(metric)}(?:[@.]|$)", name) for metric in known for name in names):
-            raise build_unknown_name_error("metric", re.split("[@.]", names[-1])[0], known, where)
+        # A method may hold colons, so that the metric may begin after any of them.
+        names = [
+            left_side,
+            *(left_side[colon.end() :].strip() for colon in re.finditer(":", left_side)),
+        ]
+        if not any(re.match(rf"{re.escape(metric)}(?:[@.]|$)", name) for metric in metric_names for name in names):
+            raise build_unknown_name_error("metric", re.split("[@.]", names[-1])[0], metric_names, where)
 
 
 def format_place_of_error(text: str) -> str:
@@ -98,12 +102,13 @@ def format_place_of_error(text: str) -> str:
     return f"--fail-if {text!r}"
 
 
-def _split_method(left: str, figures: GateFigures) -> tuple[str | None, str]:
+def _split_method(left_side: str, figures: GateFigures) -> tuple[str | None, str]:
     """Split the name of a method off the left side, if it begins with one."""
+    # The longest first: the name of one method and a colon may begin that of another.
     for method in sorted(figures.methods, key=len, reverse=True):
-        if method and left.startswith(f"{method}:"):
-            return method, left[len(method) + 1 :].strip()
-    return None, left
+        if method and left_side.startswith(f"{method}:"):
+            return method, left_side[len(method) + 1 :].strip()
+    return None, left_side
 
 
 def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
@@ -113,21 +118,22 @@ def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
         DataError: With the nearest names, if it denotes no place; with each of them, if it denotes several.
     """
     spellings: dict[str, list[GatePlace]] = {}
-    for place in figures.places:
-        for spelling in dict.fromkeys(place.spellings):
-            spellings.setdefault(spelling, []).append(place)
+    for metric_group in figures.places:
+        for spelling in dict.fromkeys(metric_group.spellings):
+            spellings.setdefault(spelling, []).append(metric_group)
     figure = next((name for name in FIGURES if what.endswith(f".{name}")), None)
+    # The whole name first: values of tags contain dots, so that a group may be called `v1.low`.
     names: list[tuple[str, FigureName]] = [(what, "mean")]
     if figure:
         names.append((what.removesuffix(f".{figure}"), figure))
-    for name, wanted in names:
-        found = _choose_places(spellings.get(name) or spellings.get(_join_group(name, figures), []))
-        if len(found) > 1:
-            several = " or ".join(place.spellings[-1] for place in found)
+    for name, figure_name in names:
+        matches = _choose_places(spellings.get(name) or spellings.get(_join_group(name, figures), []))
+        if len(matches) > 1:
+            several = " or ".join(metric_group.spellings[-1] for metric_group in matches)
             raise DataError(f"{where}: {name!r} is a value of several tags; write {several}")
-        if found:
-            return _Name(found[0], wanted)
-    metrics = {place.metric for place in figures.places}
+        if matches:
+            return _Name(matches[0], figure_name)
+    metrics = {metric_group.metric for metric_group in figures.places}
     if ":" in what and not any(what.startswith(metric) for metric in metrics):
         raise build_unknown_name_error("method", what.partition(":")[0], filter(None, figures.methods), where)
     raise build_unknown_name_error("metric or METRIC@GROUP", names[-1][0], spellings, where)
@@ -135,7 +141,7 @@ def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
 
 def _join_group(name: str, figures: GateFigures) -> str:
     """Return a name without spaces between the `@` after its metric and the group."""
-    for metric in sorted({place.metric for place in figures.places}, key=len, reverse=True):
+    for metric in sorted({metric_group.metric for metric_group in figures.places}, key=len, reverse=True):
         if name.startswith(f"{metric}@"):
             return f"{metric}@{name[len(metric) + 1 :].strip()}"
     return name
@@ -143,5 +149,6 @@ def _join_group(name: str, figures: GateFigures) -> str:
 
 def _choose_places(places: list[GatePlace]) -> list[GatePlace]:
     """Return the places of the longest metric: a metric itself precedes the group of a shorter one."""
-    longest = max((len(place.metric) for place in places), default=0)
-    return [place for place in places if len(place.metric) == longest]
+    # Metrics and groups may both contain `@`.
+    longest = max((len(metric_group.metric) for metric_group in places), default=0)
+    return [metric_group for metric_group in places if len(metric_group.metric) == longest]

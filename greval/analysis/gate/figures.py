@@ -82,19 +82,19 @@ class GateFigures(Protocol):
         """Read the figures of these places."""
         ...
 
-    def list_methods(self, place: GatePlace) -> tuple[str, ...]:
+    def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:
         """List the methods that a condition without a method is checked for."""
         ...
 
-    def get_figure(self, place: GatePlace, method: str, name: FigureName) -> GateFigure:
+    def get_figure(self, metric_group: GatePlace, method: str, name: FigureName) -> GateFigure:
         """Return a figure of a method."""
         ...
 
-    def get_contrast(self, place: GatePlace, method: str) -> Contrast:
+    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
         """Return the contrast of a method with its baseline."""
         ...
 
-    def get_incomplete(self, place: GatePlace) -> str:
+    def get_incomplete(self, metric_group: GatePlace) -> str:
         """Return why the figures of a place are not complete, and what to do; empty if they are."""
         ...
 
@@ -114,12 +114,15 @@ class ComparisonFigures:
 
     def __init__(self, comparison: Comparison) -> None:
         self._tag = " · ".join(comparison.by) or ALL
-        self._levels = {(self._place(one.metric, one.group), one.method): one for one in comparison.levels}
-        self._contrasts = {(self._place(one.metric, one.group), one.method): one for one in comparison.contrasts}
+        self._levels = {(self._place(level.metric, level.group), level.method): level for level in comparison.levels}
+        self._contrasts = {
+            (self._place(contrast.metric, contrast.group), contrast.method): contrast
+            for contrast in comparison.contrasts
+        }
         self.has_baseline = comparison.baseline is not None or comparison.against is not None
-        compared = comparison.methods if self.has_baseline else (one.method for one in comparison.levels)
+        compared = comparison.methods if self.has_baseline else (level.method for level in comparison.levels)
         self.methods = tuple(dict.fromkeys(compared))
-        self.places = tuple(dict.fromkeys(place for place, _ in self._levels))
+        self.places = tuple(dict.fromkeys(metric_group for metric_group, _ in self._levels))
 
     def _place(self, metric: str, group: str) -> GatePlace:
         return GatePlace(metric, self._tag, group) if group else GatePlace(metric)
@@ -127,22 +130,22 @@ class ComparisonFigures:
     def read(self, places: Collection[GatePlace]) -> None:
         """Do nothing: a comparison holds all its figures."""
 
-    def list_methods(self, place: GatePlace) -> tuple[str, ...]:  # noqa: ARG002 - the same methods for each place
+    def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:  # noqa: ARG002 - the same methods for each place
         """List the methods that are compared."""
         return self.methods
 
-    def get_figure(self, place: GatePlace, method: str, name: FigureName) -> GateFigure:
+    def get_figure(self, metric_group: GatePlace, method: str, name: FigureName) -> GateFigure:
         """Return the mean or the number of questions of a method."""
-        level = self._levels[place, method]
+        level = self._levels[metric_group, method]
         if name == "n":
             return GateFigure(MeasuredValue(value=level.n, n=level.n))
         return GateFigure(level.mean_value, f"n = {level.n}")
 
-    def get_contrast(self, place: GatePlace, method: str) -> Contrast:
+    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
         """Return the contrast of a method with its baseline."""
-        return self._contrasts[place, method]
+        return self._contrasts[metric_group, method]
 
-    def get_incomplete(self, place: GatePlace) -> str:  # noqa: ARG002 - warnings of the comparison name what is missing
+    def get_incomplete(self, metric_group: GatePlace) -> str:  # noqa: ARG002 - warnings of the comparison name what is missing
         """Return an empty text: warnings of the comparison name the questions that have no figure."""
         return ""
 
@@ -169,70 +172,72 @@ class GateRunFigures:
         for metric, method, tags in store.select(("metric", "method", "tags")):
             judged[metric] += 1
             values = _parse_tags(tags).items()
-            for place in (GatePlace(metric), *(GatePlace(metric, tag, value) for tag, value in values)):
-                self._methods.setdefault(place, {})[method] = None
+            for metric_group in (GatePlace(metric), *(GatePlace(metric, tag, value) for tag, value in values)):
+                self._methods.setdefault(metric_group, {})[method] = None
         self._pending = {metric: count - judged[metric] for metric, count in count_planned(store.plans()).items()}
         self.places: Collection[GatePlace] = self._methods.keys()
-        self.methods = sort_methods(method for found in self._methods.values() for method in found)
+        self.methods = sort_methods(method for methods in self._methods.values() for method in methods)
 
     def read(self, places: Collection[GatePlace]) -> None:
         """Read the figures of these places, in one pass over the results."""
-        tallies = {place: ResultTallies(self._scales) for place in places}
-        wanted: dict[str, list[GatePlace]] = {}
-        for place in places:
-            wanted.setdefault(place.metric, []).append(place)
+        tallies = {metric_group: ResultTallies(self._scales) for metric_group in places}
+        groups_by_metric: dict[str, list[GatePlace]] = {}
+        for metric_group in places:
+            groups_by_metric.setdefault(metric_group.metric, []).append(metric_group)
         for metric, method, tags, outline, *costs in self._store.select(OUTLINE_COLUMNS):
-            for place in wanted.get(metric, ()):
-                if not place.tag or _parse_tags(tags).get(place.tag) == place.value:
-                    tallies[place].add(metric, method, outline, costs)
+            for metric_group in groups_by_metric.get(metric, ()):
+                if not metric_group.tag or _parse_tags(tags).get(metric_group.tag) == metric_group.value:
+                    tallies[metric_group].add(metric, method, outline, costs)
                     passed = is_passed(outline, condition) if (condition := self._conditions.get(metric)) else None
                     if passed is not None:
-                        self._passes.setdefault((place, method), []).append(passed)
+                        self._passes.setdefault((metric_group, method), []).append(passed)
         self._summaries = {
-            (place, summary.group): summary for place, found in tallies.items() for summary in found.build_summaries()
+            (metric_group, summary.group): summary
+            for metric_group, tally in tallies.items()
+            for summary in tally.build_summaries()
         }
 
-    def list_methods(self, place: GatePlace) -> tuple[str, ...]:
+    def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:
         """List the methods with results of a place."""
-        return sort_methods(self._methods[place])
+        return sort_methods(self._methods[metric_group])
 
-    def get_figure(self, place: GatePlace, method: str, name: FigureName) -> GateFigure:
+    def get_figure(self, metric_group: GatePlace, method: str, name: FigureName) -> GateFigure:
         """Return a figure of a method, as the report prints it."""
-        found = self._summaries.get((place, method))
-        if found is None:
+        summary = self._summaries.get((metric_group, method))
+        if summary is None:
             return GateFigure(build_measured(None, 0, "no result is there; run the same command again, or judge it"))
-        n = found.counted
+        n = summary.counted
         match name:
             case "mean":
                 # the mean is weighted by probability if there is another one of the values themselves
-                plain = "" if found.plain_mean is None else f", plain {found.plain_mean:.4g}"
-                return GateFigure(build_measured(found.mean, n, _explain_no_mean(found)), f"n = {n}{plain}")
+                plain = "" if summary.plain_mean is None else f", plain {summary.plain_mean:.4g}"
+                return GateFigure(build_measured(summary.mean, n, _explain_no_mean(summary)), f"n = {n}{plain}")
             case "low" | "high":
-                end = getattr(found.interval, name, None)
-                why = _explain_no_mean(found) if found.mean is None else _explain_no_interval(found)
-                return GateFigure(build_measured(end, n, why), f"mean {found.mean or 0:.4g}, n = {n}")
+                end = getattr(summary.interval, name, None)
+                why = _explain_no_mean(summary) if summary.mean is None else _explain_no_interval(summary)
+                return GateFigure(build_measured(end, n, why), f"mean {summary.mean or 0:.4g}, n = {n}")
             case "n":
                 return GateFigure(MeasuredValue(value=n, n=n))
             case "passed":
-                passes = self._passes.get((place, method), [])
+                passes = self._passes.get((metric_group, method), [])
                 share = sum(passes) / len(passes) if passes else None
-                condition = self._conditions.get(place.metric)
-                why = _explain_no_mean(found) if condition else "its metric does not define pass; add pass: '>= 0.7'"
+                condition = self._conditions.get(metric_group.metric)
+                why = _explain_no_mean(summary) if condition else "its metric does not define pass; add pass: '>= 0.7'"
                 return GateFigure(build_measured(share, len(passes), why), f"{sum(passes)} of {len(passes)} pass")
             case "failed":
-                return GateFigure(MeasuredValue(value=found.failed, n=found.planned), f"of {found.planned}")
+                return GateFigure(MeasuredValue(value=summary.failed, n=summary.planned), f"of {summary.planned}")
 
-    def get_contrast(self, place: GatePlace, method: str) -> Contrast:
+    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
         """Raise: a single run has no baseline, and a condition with one is not parsed.
 
         Raises:
             KeyError: Always.
         """
-        raise KeyError(place, method)
+        raise KeyError(metric_group, method)
 
-    def get_incomplete(self, place: GatePlace) -> str:
+    def get_incomplete(self, metric_group: GatePlace) -> str:
         """Return how many cases are not judged yet, and what to do; empty if all are."""
-        pending = self._pending.get(place.metric, 0)
+        pending = self._pending.get(metric_group.metric, 0)
         return f"{pending:,} not judged yet; run the same command again to judge them" if pending > 0 else ""
 
     def format_method(self, method: str) -> str:
@@ -240,21 +245,22 @@ class GateRunFigures:
         return "" if self.methods in {(), ("",)} else f"{method or NO_VALUE}: "
 
 
-@lru_cache(maxsize=MAX_CACHED_TAGS)  # rows share few combinations of tags
+# Rows share few combinations of tags.
+@lru_cache(maxsize=MAX_CACHED_TAGS)
 def _parse_tags(tags: str) -> dict[str, str]:
-    found: dict[str, str] = json.loads(tags)
-    return found
+    parsed: dict[str, str] = json.loads(tags)
+    return parsed
 
 
-def _explain_no_mean(found: Summary) -> str:
+def _explain_no_mean(summary: Summary) -> str:
     """Explain why there is no mean, with what to do."""
-    if found.scored:
+    if summary.scored:
         return "its values are not numbers; give the categories scores, or use .n or .failed"
-    counts = f"{found.failed} failed, {found.skipped} skipped"
+    counts = f"{summary.failed} failed, {summary.skipped} skipped"
     return f"no case has a value ({counts}); greval report RUN shows why"
 
 
-def _explain_no_interval(found: Summary) -> str:
+def _explain_no_interval(summary: Summary) -> str:
     return (
-        f"no interval is defined for these values (n = {found.counted}); judge more cases, or leave .low or .high out"
+        f"no interval is defined for these values (n = {summary.counted}); judge more cases, or leave .low or .high out"
     )

@@ -39,8 +39,8 @@ def check_gold(
     check = _GoldChecker(IndexLookup(inventory) if inventory else None)
     findings = [
         finding
-        for sample, place in zip(samples, places or repeat(""), strict=places is not None)
-        for finding in check.check(sample, place or sample.id)
+        for sample, location in zip(samples, places or repeat(""), strict=places is not None)
+        for finding in check.check(sample, location or sample.id)
     ]
     return (*check.find_join_remarks(), *findings)
 
@@ -55,15 +55,15 @@ class _GoldChecker:
         self._documents: dict[str, None] = {}
         self._nodes: dict[str, None] = {}
 
-    def check(self, sample: Sample, place: str) -> Iterator[GoldFinding]:
+    def check(self, sample: Sample, location: str) -> Iterator[GoldFinding]:
         """Yield all findings on a sample."""
-        for level, message in self._check_sample(sample, place):
-            yield GoldFinding(place=place, sample_id=sample.id, level=level, message=message)
+        for level, message in self._check_sample(sample, location):
+            yield GoldFinding(place=location, sample_id=sample.id, level=level, message=message)
 
-    def _check_sample(self, sample: Sample, place: str) -> Iterator[RuleMessage]:
-        known = self._first.setdefault(sample.id, (sample, place))
-        if known[0] is not sample:
-            yield from _find_contradictions(sample, *known)
+    def _check_sample(self, sample: Sample, location: str) -> Iterator[RuleMessage]:
+        first_row = self._first.setdefault(sample.id, (sample, location))
+        if first_row[0] is not sample:
+            yield from _find_contradictions(sample, *first_row)
             return
         yield from self._check_repeated_question(sample)
         if sample.gold is None:
@@ -83,13 +83,14 @@ class _GoldChecker:
         if self._holdings is None:
             return
         nodes = dict.fromkeys(map(self._holdings.canonical, self._nodes))
-        for kind, named, held in (
+        for kind, gold_names, index_names in (
             ("documents", self._documents, self._holdings.documents),
             ("nodes", nodes, self._holdings.nodes),
         ):
-            if not named or not held:
+            if not gold_names or not index_names:
                 continue
-            join = join_ids(named, held, (f"{kind} of the gold", f"{kind} of the index"))
+            join = join_ids(gold_names, index_names, (f"{kind} of the gold", f"{kind} of the index"))
+            # A few names that are absent are findings of their samples; only a difference of form concerns all.
             if join.met_nothing or (join.near and join.near.is_certain):
                 message = join.find_remark() or join.describe()
                 yield GoldFinding(place=INDEX, sample_id="", level="remark", message=message)
@@ -99,15 +100,15 @@ class _GoldChecker:
         question = normalise_name(sample.question)
         if not question:
             return
-        other = self._asked.setdefault(question, sample.id)
-        if other != sample.id:
-            yield "remark", f"question: {other} asks the same; a duplicate question makes intervals too narrow"
+        first_id = self._asked.setdefault(question, sample.id)
+        if first_id != sample.id:
+            yield "remark", f"question: {first_id} asks the same; a duplicate question makes intervals too narrow"
 
 
-def _find_contradictions(sample: Sample, first: Sample, place: str) -> Iterator[RuleMessage]:
+def _find_contradictions(sample: Sample, first: Sample, location: str) -> Iterator[RuleMessage]:
     """Report the fields in which two rows of one sample differ; a missing field differs from a given one."""
     differ = [name for name in COMPARED_FIELDS if getattr(sample, name) != getattr(first, name)]
-    where = "above" if place == first.id else f"at {place}"
+    where = "above" if location == first.id else f"at {location}"
     if differ:
         yield "fault", f"{', '.join(differ)}: not as {where} under this id; make them equal, or give each its own id"
 

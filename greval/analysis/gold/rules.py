@@ -65,15 +65,17 @@ def _check_grades(gold: Gold) -> Iterator[RuleMessage]:
 def check_index(gold: Gold, holdings: IndexLookup) -> Iterator[RuleMessage]:
     """Report what the gold names and the index does not hold; kinds of which it holds nothing are not checked."""
     relevant = [name for name, grade in (gold.grades or {}).items() if grade > 0]
-    named = {"essential_docs": gold.essential_docs, "helpful_docs": gold.helpful_docs, "grades": relevant}
-    for field, documents in named.items():
+    documents_by_field = {"essential_docs": gold.essential_docs, "helpful_docs": gold.helpful_docs, "grades": relevant}
+    for field, documents in documents_by_field.items():
         missing = [name for name in documents or () if name not in holdings.documents]
         if missing and holdings.documents:
             yield "fault", f"gold.{field}: {format_names(missing)} not in the index; index it, or mend the id"
-    known = NodeNames(gold, holdings)
-    yield from _check_nodes(gold, holdings, known)
+    node_names = NodeNames(gold, holdings)
+    yield from _check_nodes(gold, holdings, node_names)
     if holdings.ties:
-        missing = [format_edge(*edge) for edge in gold.expected_edges or () if not _has_edge(edge, holdings, known)]
+        missing = [
+            format_edge(*edge) for edge in gold.expected_edges or () if not _has_edge(edge, holdings, node_names)
+        ]
         if missing:
             remedy = "mend the edge, or index its document"
             yield "fault", f"gold.expected_edges: {format_names(missing)} not in the index; {remedy}"
@@ -83,8 +85,8 @@ def _check_lists(gold: Gold) -> Iterator[RuleMessage]:
     """Report lists that hold a name twice, an empty name, or nothing."""
     for field in LIST_FIELDS:
         counts = Counter(getattr(gold, field) or ())
-        if twice := [name for name, count in counts.items() if count > 1]:
-            yield "remark", f"gold.{field}: {format_names(twice)} more than once; once is enough"
+        if repeated := [name for name, count in counts.items() if count > 1]:
+            yield "remark", f"gold.{field}: {format_names(repeated)} more than once; once is enough"
         if any(not name.strip() for name in counts):
             yield "fault", f"gold.{field}: holds an empty name; take it out"
     for field in SELDOM_EMPTY:
@@ -112,36 +114,37 @@ def _check_edges(gold: Gold) -> Iterator[RuleMessage]:
 def _check_edge_ends(gold: Gold, loose: Collection[str]) -> Iterator[RuleMessage]:
     """Report ends of edges that are not among the expected nodes.
 
-    Start nodes may be missing there. If the gold names no start nodes, an unknown end may be one: the finding is then
-    only a remark. It is a fault if both ends of an edge are unknown, or if an expected node is on no edge.
+    It is a remark if the gold names no start nodes, unless both ends of an edge are unknown or an expected node is on
+    no edge.
     """
     group, edges = NodeNames(gold, None).find_names, gold.expected_edges or ()
-    known = (*(gold.expected_nodes or ()), *(gold.start_nodes or ()))
+    declared = (*(gold.expected_nodes or ()), *(gold.start_nodes or ()))
     ends = {end for source, _, target in edges for end in (source, target)}
-    unknown = sorted(end for end in ends if _is_missing(known, group(end)))
+    unknown = sorted(end for end in ends if _is_missing(declared, group(end)))
     if not gold.expected_nodes or not unknown:
         return
-    whole = any({source, target} <= {*unknown} for source, _, target in edges)
+    has_unknown_edge = any({source, target} <= {*unknown} for source, _, target in edges)
     message = f"gold.expected_edges: {format_names(unknown)} not among expected_nodes"
-    if gold.start_nodes or whole or loose:
+    # Start nodes may be missing among the expected ones; if none are named, a single unknown end may be one.
+    if gold.start_nodes or has_unknown_edge or loose:
         yield "fault", f"{message}; add it there, or mend the name"
     else:
         yield "remark", f"{message}; if the walk begins there name it in start_nodes, else add it or mend it"
 
 
-def _is_missing(among: Iterable[str], wanted: frozenset[str]) -> bool:
-    return wanted.isdisjoint(map(normalise_name, among))
+def _is_missing(among: Iterable[str], names: frozenset[str]) -> bool:
+    return names.isdisjoint(map(normalise_name, among))
 
 
 def _check_aliases(gold: Gold) -> Iterator[RuleMessage]:
     """Report names that are aliases of two nodes, and aliases of unknown names."""
     owners: dict[str, set[str]] = {}
-    for name, others in (gold.aliases or {}).items():
-        for own in (name, *others):
-            owners.setdefault(normalise_name(own), set()).add(name)
-    for own, of in owners.items():
+    for name, aliases in (gold.aliases or {}).items():
+        for spelling in (name, *aliases):
+            owners.setdefault(normalise_name(spelling), set()).add(name)
+    for spelling, of in owners.items():
         if len(of) > 1:
-            yield "fault", f"gold.aliases: {own!r} stands for {' and '.join(sorted(of))}; let it stand for one"
+            yield "fault", f"gold.aliases: {spelling!r} stands for {' and '.join(sorted(of))}; let it stand for one"
     used = {end for source, _, target in gold.expected_edges or () for end in (source, target)}
     used |= {*(gold.expected_nodes or ()), *(gold.start_nodes or ())}
     if idle := [name for name in gold.aliases or {} if normalise_name(name) not in set(map(normalise_name, used))]:
@@ -149,26 +152,24 @@ def _check_aliases(gold: Gold) -> Iterator[RuleMessage]:
         yield "remark", f"gold.aliases: {format_names(idle)} is named nowhere else in the gold; {remedy}"
 
 
-def _check_nodes(gold: Gold, holdings: IndexLookup, known: NodeNames) -> Iterator[RuleMessage]:
+def _check_nodes(gold: Gold, holdings: IndexLookup, node_names: NodeNames) -> Iterator[RuleMessage]:
     """Report the nodes of each field that the index does not hold."""
     ends = [end for source, _, target in gold.expected_edges or () for end in (source, target)]
     fields = {"expected_nodes": gold.expected_nodes or (), "start_nodes": gold.start_nodes or ()}
     for field, nodes in {**fields, "expected_edges": tuple(dict.fromkeys(ends))}.items():
-        missing = [name for name in nodes if holdings.nodes.keys().isdisjoint(known.find_names(name))]
+        missing = [name for name in nodes if holdings.nodes.keys().isdisjoint(node_names.find_names(name))]
         if missing and holdings.nodes:
             remedy = "mend the name, or give its alias"
             yield "fault", f"gold.{field}: no node {format_names(missing)} in the index; {remedy}"
 
 
-def _has_edge(edge: Edge, holdings: IndexLookup, known: NodeNames) -> bool:
-    """Return whether the index holds an edge.
-
-    An edge with an end that is not in the index counts as held, because its missing node is reported already.
-    """
+def _has_edge(edge: Edge, holdings: IndexLookup, node_names: NodeNames) -> bool:
+    """Return whether the index holds an edge, or lacks one of its ends."""
     source, label, target = edge
-    ends = known.find_names(source), known.find_names(target)
+    ends = node_names.find_names(source), node_names.find_names(target)
+    # The missing node is reported already.
     if holdings.nodes and any(holdings.nodes.keys().isdisjoint(names) for names in ends):
         return True
-    own = normalise_name(label)
-    known_label = own if own in holdings.ties.labels else ""
+    normalised = normalise_name(label)
+    known_label = normalised if normalised in holdings.ties.labels else ""
     return holdings.ties.find_documents(ends[0], known_label or None, ends[1]) is not None

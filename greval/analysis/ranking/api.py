@@ -115,7 +115,7 @@ def measure_runs(
 def _measure_files(
     qrels: Qrels, files: Mapping[str, Path], settings: MeasureSettings, options: MeasureRunsOptions
 ) -> tuple[dict[str, RankingFigures], list[UnreadRun]]:
-    """Measure each run, one at a time in memory; a file that cannot be read does not stop the others."""
+    """Measure each run, one at a time in memory."""
     figures: dict[str, RankingFigures] = {}
     unread = []
     for name, path in files.items():
@@ -126,6 +126,7 @@ def _measure_files(
             figures[name] = compute_figures(qrels, rankings, settings)
         except DataError as error:
             message = str(error)
+            # A file that cannot be read does not stop the others.
             unread.append(UnreadRun(path=str(path), message=message if str(path) in message else f"{path}: {message}"))
     return figures, unread
 

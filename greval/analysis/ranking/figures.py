@@ -165,7 +165,7 @@ def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, settings: MeasureSet
 def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:
     """List the judged questions without a relevant document."""
     names = qrels.questions
-    return tuple(names[place] for place in np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist())
+    return tuple(names[index] for index in np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist())
 
 
 def _build_mean(name: str, values: Floats, settings: MeasureSettings) -> RunMean:

@@ -42,8 +42,8 @@ def read_qrels(
         >>> read_qrels(file).grades.tolist()
         [2, 0]
     """
-    named = _check_fields(columns or {}, QRELS_ROWS)
-    frame = read_frame(Path(path), FrameColumns(QRELS_ROWS, (GRADE,), named, is_required=True))
+    field_columns = _check_fields(columns or {}, QRELS_ROWS)
+    frame = read_frame(Path(path), FrameColumns(QRELS_ROWS, (GRADE,), field_columns, is_required=True))
     try:
         return Qrels.from_frame(frame, relevant=relevant, essential=essential)
     except DataError as error:
@@ -77,8 +77,10 @@ def read_rankings(
         >>> read_rankings(file).questions
         ('q1',)
     """
-    named = _check_fields(columns or {}, RUN_ROWS)
-    frame = read_frame(Path(path), FrameColumns(RUN_ROWS, NUMBERS[order], named, is_required=order in {SCORE, RANK}))
+    field_columns = _check_fields(columns or {}, RUN_ROWS)
+    frame = read_frame(
+        Path(path), FrameColumns(RUN_ROWS, NUMBERS[order], field_columns, is_required=order in {SCORE, RANK})
+    )
     return Rankings.from_frame(frame, ties=ties)
 
 

@@ -152,6 +152,7 @@ def _build_qrels(judged: QuestionDocuments, relevant: int, essential: int | None
         grade = judged.rows[GRADE].filter(too_large)[0]
         raise DataError(f"grade {grade:g}: must be a whole number up to {MAX_GRADE}; round or scale the grades")
     distinct = judged.drop_repeats()
+    # The join is needed only if a document is repeated.
     if len(distinct) < len(judged):
         _check_repeats(judged, distinct)
     return Qrels(distinct, relevant, essential)

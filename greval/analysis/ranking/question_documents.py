@@ -48,11 +48,13 @@ class QuestionDocuments:
         """
         import polars as pl
 
+        # Files are sorted by question nearly always: a join of runs of equal ids instead of all rows.
         runs = frame[QUESTION].rle().struct.unnest()
         names = (runs["value"] if questions is None else questions).unique(maintain_order=True)
         numbered = names.to_frame("value").with_row_index("number")
         numbers = runs.join(numbered, on="value", how="left", maintain_order="left")["number"].to_numpy()
         rows = frame.with_columns(pl.Series(QUESTION, np.repeat(numbers, runs["len"].to_numpy())))
+        # The rows of a question need not follow each other.
         is_grouped = bool(np.all(numbers[1:] > numbers[:-1]))
         return cls(names, rows if is_grouped else rows.sort(QUESTION, maintain_order=True))
 
@@ -96,6 +98,7 @@ class QuestionDocuments:
     def drop_repeats(self) -> QuestionDocuments:
         """Return each document of a question once, at its first row."""
         ids = self.rows.select(QUESTION, DOCUMENT)
+        # Hashes tell sooner than whole rows that nothing is repeated; a collision only leads to the slow way.
         if ids.hash_rows().n_unique() == len(ids):
             return self
         return self.select(self.rows.unique([QUESTION, DOCUMENT], keep="first", maintain_order=True))

@@ -129,6 +129,7 @@ class Rankings:
         for case in cases:
             if case.id in lists:
                 raise DataError(f"two cases have the id {case.id!r}; give the cases of one method at a time")
+            # A chunk without an id can meet no gold: recall would be 0 without a word.
             if case.chunks and case.gold and count_unnamed(case.chunks, list_gold_documents(case.gold)):
                 raise DataError(
                     f"case {case.id!r}: a chunk has no id; give each its doc_id, as the gold names documents"
@@ -173,6 +174,7 @@ def _build_rankings(documents: QuestionDocuments, ties: TieOrder) -> Rankings:
         keys = documents.rows[number].to_numpy()
         order = _sort_rows(documents, -keys if number == SCORE else keys, ties)
         documents = documents if order is None else documents.select(documents.rows[order])
+    # After ranking, so that a repeated document counts at its best position.
     return Rankings(documents.drop_repeats())
 
 
@@ -180,6 +182,7 @@ def _sort_rows(documents: QuestionDocuments, keys: Floats, ties: TieOrder) -> In
     """Return the rows of each question by rising key; None if they already are in this order."""
     numbers = documents.numbers
     is_same = numbers[1:] == numbers[:-1]
+    # Most runs are sorted already, which is seen sooner than sorted again.
     order = None if (~is_same | (keys[1:] >= keys[:-1])).all() else np.lexsort((keys, numbers))
     if ties == "given":
         return order
@@ -189,7 +192,7 @@ def _sort_rows(documents: QuestionDocuments, keys: Floats, ties: TieOrder) -> In
 
 
 def _sort_ties(documents: QuestionDocuments, order: Ints | None, is_tied: np.ndarray) -> Ints:
-    """Return an order whose rows that are tied with the one before are sorted by falling id, in bytes of UTF-8."""
+    """Return an order whose rows that are tied with the one before are sorted by falling id."""
     import polars as pl
 
     order = np.arange(len(documents)) if order is None else order
@@ -197,5 +200,6 @@ def _sort_ties(documents: QuestionDocuments, order: Ints | None, is_tied: np.nda
     groups = np.cumsum(~np.append(False, is_tied))[places]
     rows = pl.DataFrame({"group": groups, "row": order[places]})
     tied = rows.with_columns(documents.rows[DOCUMENT].gather(order[places]))
+    # As trec_eval does. polars compares texts by their bytes in UTF-8, as C does.
     order[places] = tied.sort("group", DOCUMENT, descending=[False, True])["row"].to_numpy()
     return order

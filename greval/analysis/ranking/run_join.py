@@ -44,7 +44,8 @@ def check_run_join(qrels: Qrels, rankings: Rankings, hits: Hits) -> tuple[str, .
     if not len(qrels) or len(hits.gold) * 2 >= len(qrels):
         return tuple(filter(None, remarks))
     documents = _join_sampled_documents(qrels, rankings, hits)
-    if documents.near is None or not documents.near.is_certain:  # most of what is not found is a miss
+    # Most of what is not found is a miss.
+    if documents.near is None or not documents.near.is_certain:
         documents = documents._replace(near=documents.near if not len(hits.gold) else None)
     if not len(hits.gold):
         if documents.cannot_meet:

@@ -89,6 +89,7 @@ def _compute_ideal_dcg(inputs: MeasureInput) -> Floats:
     cut = longest if inputs.cut is None else min(inputs.cut, longest)
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
     best, ranks = np.zeros(inputs.size), np.zeros(inputs.size, np.intp)
+    # One step for each grade in place of one for each document: documents of one grade take adjacent ranks.
     for grade in qrels.levels:
         filled = np.minimum(qrels.count_judged(int(grade)), cut)
         best += inputs.compute_gains(grade) * (discounts[filled] - discounts[ranks])
@@ -116,13 +117,14 @@ def _compute_hit_rate(inputs: MeasureInput) -> tuple[Floats, Flags]:
 
 
 def _compute_perfect_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    due = inputs.count_judged(inputs.qrels.essential)
-    return (inputs.count_hits(inputs.qrels.essential) == due).astype(np.float64), due > 0
+    essential = inputs.count_judged(inputs.qrels.essential)
+    return (inputs.count_hits(inputs.qrels.essential) == essential).astype(np.float64), essential > 0
 
 
 def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
     marked = inputs.mask_by_grade(inputs.qrels.essential)
     questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
+    # Hits are sorted by question and rank: the first of each question is its best.
     best = np.diff(questions, prepend=-1) > 0
     values = np.zeros(inputs.size)
     values[questions[best]] = 1 / ranks[best]
@@ -132,14 +134,15 @@ def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
 def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
     marked = inputs.mask_by_grade(inputs.qrels.relevant)
     questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
+    # The position of each hit among those of its question, from 1, without a loop over questions.
     sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
     return _divide(inputs.sum_by_question(marked, sofar / ranks), inputs.count_judged(inputs.qrels.relevant))
 
 
-def _divide(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
+def _divide(part: npt.NDArray[np.generic], total: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
     """Divide element by element; return the quotients, and a mask of those whose divisor is above 0."""
-    defined: Flags = np.asarray(whole, np.float64) > 0
-    return np.divide(part, whole, out=np.zeros(len(defined)), where=defined), defined
+    defined: Flags = np.asarray(total, np.float64) > 0
+    return np.divide(part, total, out=np.zeros(len(defined)), where=defined), defined
 
 
 FORMULAS: dict[str, Callable[[MeasureInput], tuple[Floats, Flags]]] = {
@@ -180,9 +183,11 @@ def _parse_name(name: str) -> re.Match[str]:
 
 
 def _describe_unknown_measure(name: str) -> str:
-    base, mark, rest = name.partition("@")
-    near = find_similar(base.split("-")[0], FORMULAS)
-    hint = f"; is it {near}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
+    base, mark, cut = name.partition("@")
+    similar = find_similar(base.split("-")[0], FORMULAS)
+    hint = (
+        f"; is it {similar}{mark and '@'}{re.sub('[^0-9]', '', cut).lstrip('0') or (mark and '10')}?" if similar else ""
+    )
     return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"
 
 
@@ -230,8 +235,8 @@ class MeasureResult:
     def __str__(self) -> str:
         mean = "no value" if self.mean is None else f"{self.mean:.4f}"
         counts = f"{self.measured_count:,} of {format_count(self.asked, 'question')} measured, {self.skipped:,} skipped"
-        left_out = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
-        missing = f", {self.missing:,} missing from the run{left_out or ', left out'}" if self.missing else ""
+        zero_note = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
+        missing = f", {self.missing:,} missing from the run{zero_note or ', left out'}" if self.missing else ""
         return f"{self.measure} {mean} ({counts}{missing})"
 
 

@@ -110,6 +110,7 @@ def _aggregate(measure: str, values: list[float]) -> float:
 def list_trec_measures() -> tuple[str, ...]:
     """List the names of all measures, in the order in which trec_eval prints them; those that are added come last."""
     package = _import_pytrec_eval()
+    # Names with their cut-offs appear in results only, so that one document is measured.
     evaluator = package.RelevanceEvaluator({"q": {"d": 1}}, package.supported_measures - NO_FIGURES)
     return tuple(dict.fromkeys((*evaluator.evaluate({"q": {"d": 1.0}})["q"], *ADDED_MEASURES)))
 
@@ -161,13 +162,11 @@ def _share_unjudged(qrels: Qrels, hits: Hits, cut: int) -> Floats:
 
 
 def _interpolate_precision(qrels: Qrels, hits: Hits, level: float) -> Floats:
-    """Compute the highest precision at or after the rank at which recall reaches a level.
-
-    trec_eval 9 rounds up the number of documents that reach it, so that 0.1 of 14 are two; trec_eval 10 rounds.
-    """
+    """Compute the highest precision at or after the rank at which recall reaches a level."""
     is_relevant = qrels.grades[hits.gold] >= qrels.relevant
     questions = hits.questions[is_relevant]
     found_so_far = np.arange(1, len(questions) + 1) - np.searchsorted(questions, questions)
+    # trec_eval 9 rounds up the number of documents that reach it, so that 0.1 of 14 are two; trec_eval 10 rounds.
     has_reached = found_so_far >= np.floor(level * qrels.count_judged(qrels.relevant) + 0.5)[questions]
     precisions = np.zeros(len(hits.depths))
     np.maximum.at(precisions, questions[has_reached], (found_so_far / hits.ranks[is_relevant])[has_reached])

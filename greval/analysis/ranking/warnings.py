@@ -33,8 +33,8 @@ def find_warnings(report: RankingReport) -> Iterator[str]:
 
 def _describe_questions(run: str, what: str, names: Sequence[str], why: str) -> Iterator[str]:
     if names:
-        place = f"{run}: " if run else ""
-        yield f"{place}{format_count(len(names), what)} {why}: {format_names(names)}"
+        prefix = f"{run}: " if run else ""
+        yield f"{prefix}{format_count(len(names), what)} {why}: {format_names(names)}"
 
 
 def _explain_no_comparison(report: RankingReport) -> str:

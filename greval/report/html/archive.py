@@ -77,12 +77,12 @@ class DetailBlocks:
 
     def add(self, details: str) -> tuple[int, int]:
         """Add the details of a case and return the number of its block and its place in it."""
-        place = len(self.blocks), len(self._open)
+        position = len(self.blocks), len(self._open)
         self._open.append(details)
         self._characters += len(details)
         if self._characters >= BLOCK_CHARACTERS:
             self.finish()
-        return place
+        return position
 
     def finish(self) -> None:
         """Compress the last block."""
@@ -140,11 +140,12 @@ class CaseArchive:
             noun: What a case is called in the notes.
         """
         self._details.finish()
+        # Texts of chunks get the room that the details leave: they are cut before a case loses its details.
         packed = self.texts.build_blocks(self._limits.case_bytes - self._details.size)
         notes = []
         if self._left_out:
-            left = format_count(self._left_out, noun)
-            notes.append(f"{left} without details, so that the file stays small; the run has them.")
+            without_details = format_count(self._left_out, noun)
+            notes.append(f"{without_details} without details, so that the file stays small; the run has them.")
         if packed.limit is not None:
             cut = f"cut to {packed.limit:,} characters" if packed.limit else "left out"
             notes.append(f"Texts of chunks are {cut}, so that the file stays small; the run has them.")
@@ -160,14 +161,17 @@ def compress_json(content: JsonValue | Sequence[str]) -> str:
         >>> zlib.decompress(b64decode(compress_json(["a", "b"])))
         b'["a","b"]'
     """
+    # `replace`: halves of surrogate pairs, which JSON files may hold, have no UTF-8.
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return b64encode(zlib.compress(text.encode("utf-8", "replace"), LEVEL)).decode("ascii")
 
 
 def _choose_limit(texts: Sequence[str], most: int) -> int | None:
-    """Return the number of characters to cut texts to, None if all fit. The ratio of a sample is that of all."""
-    if sum(map(len, texts)) <= most // 4:  # four bytes for a character that does not compress
+    """Return the number of characters to cut texts to, None if all fit."""
+    # Four bytes for a character that does not compress.
+    if sum(map(len, texts)) <= most // 4:
         return None
+    # To compress all texts for each limit takes too long: the ratio of a sample stands for that of all.
     step = max(1, sum(map(len, texts)) // SAMPLE_CHARACTERS)
     for limit in (None, *TEXT_LIMITS):
         cut = texts if limit is None else [_cut_or_leave_out(text, limit) for text in texts]

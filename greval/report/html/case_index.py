@@ -34,16 +34,16 @@ class CaseIndex:
         self._metrics = {name: IndexedMetric(scale, build_rank(scale)) for name, scale in scales.items()}
         self._lines: list[JsonValue] = []
 
-    def add(self, found: CaseResults, place: tuple[int, int] | None) -> None:
+    def add(self, case_results: CaseResults, position: tuple[int, int] | None) -> None:
         """Add a case.
 
         Args:
-            found: The case.
-            place: The block with its details and the place in it; None if they are not in the page.
+            case_results: The case.
+            position: The block with its details and the place in it; None if they are not in the page.
         """
-        by_metric: dict[str, Result] = {result.metric: result for result in found.results}
+        by_metric: dict[str, Result] = {result.metric: result for result in case_results.results}
         cells = [self._build_cell(name, by_metric.get(name)) for name in self._metrics]
-        self._lines.append(build_line(found, found.method, cells, place))
+        self._lines.append(build_line(case_results, case_results.method, cells, position))
 
     def build(self, text_starts: Sequence[int]) -> JsonValue:
         """Return the index as JSON content; `text_starts` are the numbers of the first texts of the text blocks."""
@@ -57,7 +57,7 @@ class CaseIndex:
         if not result.judgements:
             return [_describe_missing(result), None, result.outcome.status]
         values = tuple(str(judgement.value) for judgement in result.judgements)
-        numbers = tuple(one.number for one in result.judgements if one.number is not None)
+        numbers = tuple(judgement.number for judgement in result.judgements if judgement.number is not None)
         tone = find_mean_tone(metric.scale, values)
         rank = metric.rank(values, numbers)
         return [
@@ -68,18 +68,18 @@ class CaseIndex:
 
 
 def build_line(
-    found: CaseResults, name: str, cells: Sequence[JsonValue], place: tuple[int, int] | None
+    case_results: CaseResults, name: str, cells: Sequence[JsonValue], position: tuple[int, int] | None
 ) -> list[JsonValue]:
     """Return the line of a case; `name` is that of its method, or what is compared."""
-    case = found.case
+    case = case_results.case
     return [
-        found.sample_id,
+        case_results.sample_id,
         name,
         shorten_text((case.question if case else "")[:MAX_READ], MAX_QUESTION),
         shorten_text(((case.answer if case else None) or "")[:MAX_READ], MAX_ANSWER),
-        {**(case.tags if case else found.results[0].tags)},
+        {**(case.tags if case else case_results.results[0].tags)},
         [*cells],
-        [*place] if place else None,
+        [*position] if position else None,
     ]
 
 

@@ -137,29 +137,30 @@ class CaseViewBuilder:
         prefix: str = "walk",
     ) -> None:
         self._metrics = metrics
-        self._order = {name: place for place, name in enumerate(metrics)}
+        self._order = {name: index for index, name in enumerate(metrics)}
         self._keep_text = keep_text
         self._prefix = prefix
         self._drawings = 0
 
-    def build_view(self, found: CaseResults) -> CaseView:
+    def build_view(self, case_results: CaseResults) -> CaseView:
         """Build the view of a case."""
-        case = found.case
+        case = case_results.case
         by_item: dict[tuple[str, str], list[VerdictView]] = {}
-        own: list[VerdictView] = []
-        known = _list_item_ids(case)
-        for result in sorted(found.results, key=lambda one: self._order.get(one.metric, len(self._order))):
+        case_verdicts: list[VerdictView] = []
+        item_keys = _list_item_ids(case)
+        for result in sorted(case_results.results, key=lambda result: self._order.get(result.metric, len(self._order))):
             over = self._find_over(result)
             for verdict in self._list_views(result, case):
-                place = (over or "", verdict.item or "")
-                by_item.setdefault(place, []).append(verdict) if place in known else own.append(verdict)
+                key = (over or "", verdict.item or "")
+                # Verdicts on items that the stored case does not have would be lost: they stand with those of the case.
+                by_item.setdefault(key, []).append(verdict) if key in item_keys else case_verdicts.append(verdict)
         view = CaseView(
-            sample_id=found.sample_id,
-            method=found.method,
-            tags=tuple((case.tags if case else found.results[0].tags).items()),
+            sample_id=case_results.sample_id,
+            method=case_results.method,
+            tags=tuple((case.tags if case else case_results.results[0].tags).items()),
             texts=tuple(_list_texts(case)) if case else (),
             error=case.error if case else None,
-            verdicts=tuple(own),
+            verdicts=tuple(case_verdicts),
             claims=tuple(_build_claims(case, by_item)) if case else (),
             chunks=tuple(self._build_chunks(case, case.chunks, by_item)) if case else (),
             triples=tuple(_build_triples(case.triples, by_item)) if case else (),
@@ -169,24 +170,24 @@ class CaseViewBuilder:
         )
         return self._divide_pair(view, case, case.other_response) if case and case.other_response else view
 
-    def _divide_pair(self, view: CaseView, case: Case, other: Response) -> CaseView:
+    def _divide_pair(self, view: CaseView, case: Case, other_response: Response) -> CaseView:
         """Return the view of a pair, in which what belongs to one of the two responses is in the view of this one."""
         first, second = _name_responses(case, case.method)
-        own = ResponseView(
+        first_view = ResponseView(
             "A",
             first,
             dict(view.texts).get(ANSWER, ""),
             *(view.error, view.chunks, view.triples, view.aggregates, view.walk_tree),
         )
-        exchanged = ResponseView(
+        second_view = ResponseView(
             letter="B",
             method=second,
-            answer=cut_text(other.answer or ""),
-            error=other.error,
-            chunks=tuple(self._build_chunks(case, other.chunks, {})),
-            triples=tuple(_build_triples(other.triples, {})),
-            aggregates=tuple(map(cut_text, other.aggregates or ())),
-            walk_tree=format_walk_tree(other.traversal, case.gold) if other.traversal else "",
+            answer=cut_text(other_response.answer or ""),
+            error=other_response.error,
+            chunks=tuple(self._build_chunks(case, other_response.chunks, {})),
+            triples=tuple(_build_triples(other_response.triples, {})),
+            aggregates=tuple(map(cut_text, other_response.aggregates or ())),
+            walk_tree=format_walk_tree(other_response.traversal, case.gold) if other_response.traversal else "",
         )
         return view._replace(
             texts=tuple(text for text in view.texts if text[0] != ANSWER),
@@ -195,7 +196,7 @@ class CaseViewBuilder:
             triples=(),
             aggregates=(),
             walk_tree="",
-            responses=(own, exchanged),
+            responses=(first_view, second_view),
         )
 
     def _find_over(self, result: Result) -> str | None:
@@ -205,14 +206,15 @@ class CaseViewBuilder:
     def _list_views(self, result: Result, case: Case | None) -> Iterable[VerdictView]:
         metric = self._metrics.get(result.metric)
         scale = metric.scale if metric else None
-        for place, verdict in enumerate(list_verdicts(result, metric.judged if metric else None)):
-            scored = place < len(result.judgements)
-            failed = place < len(result.judgements) + len(result.failures)
+        for index, verdict in enumerate(list_verdicts(result, metric.judged if metric else None)):
+            scored = index < len(result.judgements)
+            failed = index < len(result.judgements) + len(result.failures)
             view = _build_verdict(verdict, scale, "scored" if scored else "failed" if failed else "skipped")
-            orders = result.judgements[place].orders if scored else ()
+            orders = result.judgements[index].orders if scored else ()
             methods = _name_responses(case, result.method)
             yield view._replace(
                 orders=tuple(_build_order(order, scale, methods) for order in orders),
+                # Outcomes, not values: on a graded scale 1 and 2 are one winner, of whom one order is surer.
                 is_flipped=len({read_outcome(order.value) for order in orders}) > 1,
             )
 
@@ -226,6 +228,7 @@ class CaseViewBuilder:
                 id=chunk.id,
                 labels=tuple(_label_chunk(chunk)),
                 gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
+                # Many cases share a chunk, so that a page holds its text once, by number.
                 text=TextPart("", self._keep_text(text)) if self._keep_text else TextPart(cut_text(text)),
                 triple=None,
                 verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
@@ -235,6 +238,7 @@ class CaseViewBuilder:
         """Draw the walk; its texts are escaped by `draw_walk_svg`."""
         if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
             return None
+        # The number is in the ids of the drawing, which must be unique on the page.
         self._drawings += 1
         if self._drawings > MAX_DRAWINGS:
             return None
@@ -281,9 +285,9 @@ def _name_responses(case: Case | None, label: str) -> tuple[str, str]:
 
 
 def _build_order(order: OrderVerdict, scale: Scale | None, methods: tuple[str, str]) -> OrderView:
-    shown = methods if order.shown_first == "A" else methods[::-1]
+    shown_methods = methods if order.shown_first == "A" else methods[::-1]
     return OrderView(
-        *shown,
+        *shown_methods,
         value=format_value(scale, str(order.value)),
         tone=find_tone(scale, str(order.value)),
         preferred=_find_preferred(order.value, methods),

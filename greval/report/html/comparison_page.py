@@ -134,22 +134,22 @@ class RunSection(NamedTuple):
     versions: TableView
 
 
-def write_comparison_page(comparison: Comparison, path: Path, *, made: datetime, command: str = "") -> None:
+def write_comparison_page(comparison: Comparison, path: Path, *, made_at: datetime, command: str = "") -> None:
     """Write a comparison as one HTML file, which needs no other file and makes no request.
 
     Args:
         comparison: The comparison; its runs are read for the texts of the questions that differ.
         path: The file to write. An existing file is replaced whole or not at all.
-        made: The time that the page shows.
+        made_at: The time that the page shows.
         command: The command line that the page shows.
     """
-    write_atomically(path, build_comparison_page(comparison, made=made, command=command))
+    write_atomically(path, build_comparison_page(comparison, made_at=made_at, command=command))
 
 
 def build_comparison_page(
     comparison: Comparison,
     *,
-    made: datetime,
+    made_at: datetime,
     command: str = "",
     with_addresses: bool = True,
     limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - a frozen value
@@ -157,12 +157,12 @@ def build_comparison_page(
     """Build the page that `write_comparison_page` writes; `with_addresses` and `limits` as in `PageContent`."""
     import greval
 
-    page = PageOrigin(made, command, greval.__version__, with_addresses)
+    page = PageOrigin(made_at, command, greval.__version__, with_addresses)
     metrics, runs = _read_runs(comparison, page)
     views = _build_views(comparison.name_first(MAX_NAMED), metrics)
     packed = _pack_questions(comparison, metrics, limits) if views else None
     pairs = [_build_pair(comparison, *pair, rows, views) for pair, rows in group_pairs(comparison).items()]
-    important, others = split_warnings(comparison.warnings, PROMINENT)
+    important, other_warnings = split_warnings(comparison.warnings, PROMINENT)
     sections = [("differences", "Differences")]
     sections += [("changed", "Won and lost"), ("cases", "All won and lost")] if packed else []
     sections += [("notes", "Notes"), ("made", "How made")]
@@ -176,7 +176,7 @@ def build_comparison_page(
         important=important,
         pairs=pairs,
         legend=[*format_comparison_legend(comparison)],
-        warnings=others,
+        warnings=other_warnings,
         runs=runs,
         most=MAX_NAMED,
         sections=sections,
@@ -201,6 +201,7 @@ def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, Stor
     for folder in dict.fromkeys(filter(None, (comparison.folder, comparison.against))):
         with Store.open(Path(folder)) as store:
             origin: RunOrigin = read_origin(store)
+            # The newer run is read first, and its definition of a metric counts.
             metrics = {**read_metrics(store), **metrics}
         runs.append(RunSection(folder, tuple(list_run_facts(origin, page)), build_versions_table(origin)))
     return metrics, runs
@@ -211,31 +212,31 @@ def _build_views(
 ) -> dict[tuple[str, str], dict[str, NumberedView]]:
     """Build the views of the questions that a comparison names, by pair of methods and question."""
     build = _ChangedViewBuilder(comparison, metrics, CaseViewBuilder(metrics, prefix="first"))
-    found: dict[tuple[str, str], dict[str, NumberedView]] = {}
-    for place, one in enumerate(read_changed_questions(comparison, list_changed_questions(comparison)), 1):
-        view = NumberedView(place, build.build_view(one))
-        found.setdefault((one.key.method, one.key.baseline), {})[one.key.sample_id] = view
-    return found
+    views: dict[tuple[str, str], dict[str, NumberedView]] = {}
+    for number, question in enumerate(read_changed_questions(comparison, list_changed_questions(comparison)), 1):
+        view = NumberedView(number, build.build_view(question))
+        views.setdefault((question.key.method, question.key.baseline), {})[question.key.sample_id] = view
+    return views
 
 
 def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric], limits: ArchiveLimits) -> PackedCases:
     """Compress all questions that were won or lost over all questions, those of the largest differences first."""
     cells = _rank_questions(comparison)
-    keys = sorted(cells, key=lambda key: min(place for _, place in cells[key].values()))
-    names = [*dict.fromkeys(one.metric for one in comparison.contrasts)]
+    keys = sorted(cells, key=lambda key: min(position for _, position in cells[key].values()))
+    names = [*dict.fromkeys(contrast.metric for contrast in comparison.contrasts)]
     several = len({(key.method, key.baseline) for key in keys}) > 1
     archive = CaseArchive(limits)
     views = CaseViewBuilder(metrics, keep_text=archive.texts.keep, prefix="changed")
     build = _ChangedViewBuilder(comparison, metrics, views)
     lines: list[JsonValue] = []
-    for one in read_changed_questions(comparison, keys[: limits.cases]):
-        found = one.method_case or one.baseline_case
-        if found is None:
+    for question in read_changed_questions(comparison, keys[: limits.cases]):
+        case_results = question.method_case or question.baseline_case
+        if case_results is None:
             continue
-        place = archive.add(partial(build.render, one))
-        name = _name_pair(comparison, one.key) if several else ""
-        row = [_build_cell(*cells[one.key][metric]) if metric in cells[one.key] else None for metric in names]
-        lines.append(build_line(found, name, row, place))
+        position = archive.add(partial(build.render, question))
+        name = _name_pair(comparison, question.key) if several else ""
+        row = [_build_cell(*cells[question.key][metric]) if metric in cells[question.key] else None for metric in names]
+        lines.append(build_line(case_results, name, row, position))
     packed = archive.pack(
         lambda starts: {"kind": "changes", "metrics": [*names], "cases": lines, "textStarts": [*starts]}, "question"
     )
@@ -247,21 +248,28 @@ def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric],
 
 def _rank_questions(comparison: Comparison) -> dict[ChangedKey, dict[str, tuple[bool, int]]]:
     """Return for each question and metric whether it was won, and its place in the order of the differences."""
-    found: dict[ChangedKey, dict[str, tuple[bool, int]]] = {}
-    for one in comparison.contrasts:
-        for won, questions in ((False, one.lost_questions), (True, one.won_questions)) if not one.group else ():
-            for place, question in enumerate(questions):
-                found.setdefault(ChangedKey(question, one.method, one.baseline), {})[one.metric] = won, place
-    return found
+    ranks: dict[ChangedKey, dict[str, tuple[bool, int]]] = {}
+    for contrast in comparison.contrasts:
+        for won, questions in (
+            ((False, contrast.lost_questions), (True, contrast.won_questions)) if not contrast.group else ()
+        ):
+            for position, question in enumerate(questions):
+                ranks.setdefault(ChangedKey(question, contrast.method, contrast.baseline), {})[contrast.metric] = (
+                    won,
+                    position,
+                )
+    return ranks
 
 
-def _build_cell(won: bool, place: int) -> JsonValue:  # noqa: FBT001 - of a pair
+def _build_cell(won: bool, position: int) -> JsonValue:  # noqa: FBT001 - of a pair
     """Return the text, the rank, the lower the worse for the method, and the tone of a question."""
-    return ["won" if won else "lost", 1 / (place + 1) if won else -1 / (place + 1), WON if won else LOST]
+    # The larger the difference, the farther from 0, so that one sort puts the worst losses first and wins last.
+    return ["won" if won else "lost", 1 / (position + 1) if won else -1 / (position + 1), WON if won else LOST]
 
 
 def _name_pair(comparison: Comparison, key: ChangedKey) -> str:
-    """Name a pair of methods without the folders of the runs, which the texts of a page replace but no block does."""
+    """Name a pair of methods without the folders of the runs."""
+    # A server replaces folders in the text of a page, which does not reach into compressed blocks.
     return key.method if comparison.against else f"{key.method} against {key.baseline}"
 
 
@@ -270,29 +278,30 @@ class _ChangedViewBuilder:
 
     def __init__(self, comparison: Comparison, metrics: Mapping[str, StoredMetric], views: CaseViewBuilder) -> None:
         self._against = comparison.against
-        self._compared = {one.metric for one in comparison.contrasts}
+        self._compared = {contrast.metric for contrast in comparison.contrasts}
         self._metrics = metrics
         self._views = views
 
-    def build_view(self, one: ChangedQuestion) -> ChangedView:
+    def build_view(self, question: ChangedQuestion) -> ChangedView:
         """Build the view of a question."""
         labels = ("Before", "Now") if self._against else ("Baseline", "Method")
-        baseline = strip_folder(one.key.baseline, self._against)
+        baseline = strip_folder(question.key.baseline, self._against)
         sides = (
-            self._build_side(labels[0], baseline, one.baseline_case),
-            self._build_side(labels[1], one.key.method, one.method_case),
+            self._build_side(labels[0], baseline, question.baseline_case),
+            self._build_side(labels[1], question.key.method, question.method_case),
         )
         texts = next((dict(side.case.texts) for side in reversed(sides) if side.case), {})
-        return ChangedView(one.key.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), sides)
+        return ChangedView(question.key.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), sides)
 
-    def render(self, one: ChangedQuestion) -> str:
+    def render(self, question: ChangedQuestion) -> str:
         """Render the details of a question."""
-        return render_changed(self.build_view(one))
+        return render_changed(self.build_view(question))
 
     def _build_side(self, label: str, method: str, case: CaseResults | None) -> SideView:
         if case is None:
             return SideView(label, method, None, ())
         results = tuple(result for result in case.results if result.metric in self._compared)
+        # A side that was judged by none of the compared metrics is shown with all its verdicts.
         view = self._views.build_view(case._replace(results=results or case.results))
         return SideView(label, method, view, tuple(_list_item_values(results, self._metrics)))
 
@@ -304,8 +313,8 @@ def _list_item_values(
     for result in results:
         metric = metrics.get(result.metric)
         if metric and metric.over and result.judgements:
-            values = [str(one.value) for one in result.judgements]
-            numbers = [one.number for one in result.judgements if one.number is not None]
+            values = [str(judgement.value) for judgement in result.judgements]
+            numbers = [judgement.number for judgement in result.judgements if judgement.number is not None]
             text = format_values(metric.scale, values, numbers)
             yield result.metric, text, find_mean_tone(metric.scale, values)
 
@@ -317,58 +326,58 @@ def _build_pair(
     contrasts: Sequence[Contrast],
     views: Mapping[tuple[str, str], Mapping[str, NumberedView]],
 ) -> PairSection:
-    known = views.get((method, baseline), {})
+    pair_views = views.get((method, baseline), {})
     lists = [
         ChangedList(
-            metric=one.metric,
-            lost=tuple(known[question] for question in one.lost_questions[:MAX_NAMED]),
-            lost_count=one.lost,
-            won=tuple(known[question] for question in one.won_questions[:MAX_NAMED]),
-            won_count=one.won,
+            metric=contrast.metric,
+            lost=tuple(pair_views[question] for question in contrast.lost_questions[:MAX_NAMED]),
+            lost_count=contrast.lost,
+            won=tuple(pair_views[question] for question in contrast.won_questions[:MAX_NAMED]),
+            won_count=contrast.won,
         )
-        for one in contrasts
-        if not one.group and (one.won or one.lost)
+        for contrast in contrasts
+        if not contrast.group and (contrast.won or contrast.lost)
     ]
     units = (_build_unit(axis, contrasts) for axis in comparison.axes)
-    return PairSection(method, baseline, tuple(filter(None, units)), tuple(lists), tuple(known.values()))
+    return PairSection(method, baseline, tuple(filter(None, units)), tuple(lists), tuple(pair_views.values()))
 
 
 def _build_unit(axis: DifferenceAxis, contrasts: Iterable[Contrast]) -> UnitRows | None:
     """Build the rows of a pair of methods for an axis, None if it has none."""
-    rows = tuple(_build_rows(axis, [one for one in contrasts if one.metric in axis.metrics]))
+    rows = tuple(_build_rows(axis, [contrast for contrast in contrasts if contrast.metric in axis.metrics]))
     end = format_figure(axis.end)
     return UnitRows(rows, (f"\N{MINUS SIGN}{end}", "0", f"{end} {axis.unit}".rstrip())) if rows else None
 
 
 def _build_rows(axis: DifferenceAxis, contrasts: Sequence[Contrast]) -> Iterator[ContrastRow]:
-    for one in contrasts:
-        write = create_writer(one)
+    for contrast in contrasts:
+        write = create_writer(contrast)
         yield ContrastRow(
-            name=one.group or one.metric,
-            is_group=bool(one.group),
-            better="lower is better" if one.better == "lower" else "",
-            number=format_pairs_count(one),
-            baseline_mean=write(one.baseline_mean),
-            method_mean=write(one.method_mean),
-            difference=format_difference(one),
+            name=contrast.group or contrast.metric,
+            is_group=bool(contrast.group),
+            better="lower is better" if contrast.better == "lower" else "",
+            number=format_pairs_count(contrast),
+            baseline_mean=write(contrast.baseline_mean),
+            method_mean=write(contrast.method_mean),
+            difference=format_difference(contrast),
             plot=None
-            if one.difference is None
-            else plot_interval(one.difference, one.interval, (-axis.end, axis.end), zero=True),
-            spread=_plot_questions(one),
-            counts=f"{one.won:,} won, {one.tied:,} tied, {one.lost:,} lost",
-            p=format_p(one.test.corrected) if one.test else "-",
-            verdict=format_verdict(one),
-            kind=one.verdict if one.verdict in {"better", "worse"} else "",
+            if contrast.difference is None
+            else plot_interval(contrast.difference, contrast.interval, (-axis.end, axis.end), zero=True),
+            spread=_plot_questions(contrast),
+            counts=f"{contrast.won:,} won, {contrast.tied:,} tied, {contrast.lost:,} lost",
+            p=format_p(contrast.test.corrected) if contrast.test else "-",
+            verdict=format_verdict(contrast),
+            kind=contrast.verdict if contrast.verdict in {"better", "worse"} else "",
         )
 
 
-def _plot_questions(one: Contrast) -> DistributionPlot | None:
+def _plot_questions(contrast: Contrast) -> DistributionPlot | None:
     """Draw the shares of questions won, tied and lost."""
-    total = one.won + one.tied + one.lost
+    total = contrast.won + contrast.tied + contrast.lost
     if not total:
         return None
     segments, at = [], 0.0
-    for name, count, tone in (("won", one.won, WON), ("tied", one.tied, TIED), ("lost", one.lost, LOST)):
+    for name, count, tone in (("won", contrast.won, WON), ("tied", contrast.tied, TIED), ("lost", contrast.lost, LOST)):
         if count:
             size = 100 * count / total
             label = f"{count:,}" if size >= LABELLED_WIDTH else ""

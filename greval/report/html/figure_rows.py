@@ -54,17 +54,17 @@ class TagTable(NamedTuple):
     rows: tuple[TagRow, ...]
 
 
-def build_tag_table(report: Report, found: TagFigures, scales: Mapping[str, Scale]) -> TagTable:
+def build_tag_table(report: Report, figures: TagFigures, scales: Mapping[str, Scale]) -> TagTable:
     """Build the table of the figures by a tag."""
     cells = {
         (row.metric, row.group): row
-        for group in build_figure_groups(report, found.summaries, scales)
+        for group in build_figure_groups(report, figures.summaries, scales)
         for row in group.rows
     }
     metrics = tuple(dict.fromkeys(metric for metric, _ in cells))
     groups = sorted({group for _, group in cells})
     rows = (TagRow(group, tuple(cells.get((metric, group)) for metric in metrics)) for group in groups)
-    return TagTable(found.tag, found.by, metrics, tuple(rows))
+    return TagTable(figures.tag, figures.by, metrics, tuple(rows))
 
 
 def build_figure_groups(
@@ -81,21 +81,24 @@ def build_figure_groups(
     for summary in summaries:
         metrics.setdefault(summary.metric, []).append(summary)
     return tuple(
-        FigureGroup(metric, tuple(_build_rows(report, found, scales.get(metric)))) for metric, found in metrics.items()
+        FigureGroup(metric, tuple(_build_rows(report, metric_summaries, scales.get(metric))))
+        for metric, metric_summaries in metrics.items()
     )
 
 
 def _build_rows(report: Report, summaries: Sequence[Summary], scale: Scale | None) -> list[FigureRow]:
     numbers = [summary.mean for summary in summaries if summary.mean is not None]
-    ends = [end for one in summaries if one.interval for end in (one.interval.low, one.interval.high)]
+    intervals = [summary.interval for summary in summaries if summary.interval]
+    ends = [end for interval in intervals for end in (interval.low, interval.high)]
     axis = find_axis([*numbers, *ends], scale)
     return [_build_row(report, summary, scale, axis) for summary in summaries]
 
 
 def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tuple[float, float]) -> FigureRow:
     plain = format_plain_mean(summary)
-    mean, _, rest = format_mean(summary).removesuffix(plain).partition(" ")
-    interval, _, number = rest.rpartition(" ")
+    # The text of the terminal is taken apart, so that the page cannot print another figure.
+    mean, _, interval_and_count = format_mean(summary).removesuffix(plain).partition(" ")
+    interval, _, number = interval_and_count.rpartition(" ")
     lost = [f"{times:,} {name}" for name, times in (("failed", summary.failed), ("skipped", summary.skipped)) if times]
     return FigureRow(
         metric=summary.metric,

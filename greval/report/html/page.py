@@ -109,11 +109,12 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
     import greval
 
     page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)
+    # One state of the log for all sections, even while the run goes on.
     with store.snapshot():
         scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         origin = read_origin(store)
         lists, views = _build_worst(store, content.worst, content.metrics)
-        tags = [build_tag_table(report, found, scales) for found in summarise_by_tags(store, report.by)]
+        tags = [build_tag_table(report, tag_figures, scales) for tag_figures in summarise_by_tags(store, report.by)]
         keys = [*index_results(store)]
         packed = _pack_cases(store, keys, scales, content.limits)
         pairs = read_paired_methods(store)
@@ -207,17 +208,18 @@ def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[
     scales = read_known_scales(store)
     numbers: dict[CaseKey, int] = {}
     lists = []
-    for found in read_worst_cases(store, most, metrics) if most else ():
-        scale = scales[found.metric]
-        cases = [case for case in found.cases if not _is_flawless(case, scale)]
+    for worst in read_worst_cases(store, most, metrics) if most else ():
+        scale = scales[worst.metric]
+        # The worst of a metric may have the best value: such a case is nothing to look at.
+        cases = [case for case in worst.cases if not _is_flawless(case, scale)]
         entries = []
         for case in cases:
             number = numbers.setdefault((case.sample_id, case.method), len(numbers) + 1)
             entries.append(_build_worst_entry(case, number, scale))
-        why = "" if entries else "No case has an order." if not found.ordered else "No case is below the best value."
-        lists.append(WorstList(found.metric, tuple(entries), why))
+        why = "" if entries else "No case has an order." if not worst.ordered else "No case is below the best value."
+        lists.append(WorstList(worst.metric, tuple(entries), why))
     builder = CaseViewBuilder(read_metrics(store), prefix="worst")
-    return lists, [builder.build_view(found) for found in read_case_results(store, numbers)]
+    return lists, [builder.build_view(case_results) for case_results in read_case_results(store, numbers)]
 
 
 def _is_flawless(case: WorstCase, scale: Scale) -> bool:
@@ -238,8 +240,8 @@ def _pack_cases(
     """Compress the cases of a run, one at a time."""
     index, archive = CaseIndex(scales), CaseArchive(limits)
     builder = CaseViewBuilder(read_metrics(store), keep_text=archive.texts.keep, prefix="case")
-    for found in read_case_results(store, keys[: limits.cases]):
-        index.add(found, archive.add(partial(_render, builder, found)))
+    for case_results in read_case_results(store, keys[: limits.cases]):
+        index.add(case_results, archive.add(partial(_render, builder, case_results)))
     packed = archive.pack(index.build, "case")
     if len(keys) <= limits.cases:
         return packed
@@ -247,8 +249,8 @@ def _pack_cases(
     return packed._replace(notes=(first, *packed.notes))
 
 
-def _render(builder: CaseViewBuilder, found: CaseResults) -> str:
-    return render_case(builder.build_view(found))
+def _render(builder: CaseViewBuilder, case_results: CaseResults) -> str:
+    return render_case(builder.build_view(case_results))
 
 
 def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
@@ -270,7 +272,7 @@ def list_agreements(store: Store) -> Iterator[FindingSection]:
     if not (store.folder / ANNOTATIONS_FILE).is_file():
         return
     try:
-        annotated = {one.metric for one in read_run_annotations(store.folder).annotations}
+        annotated = {annotation.metric for annotation in read_run_annotations(store.folder).annotations}
     except DataError as error:
         yield FindingSection(ANNOTATIONS_FILE, (), (), (str(error),))
         return
@@ -281,18 +283,19 @@ def list_agreements(store: Store) -> Iterator[FindingSection]:
 
 def _build_agreement(store: Store, metric: str) -> FindingSection:
     try:
-        found = agreement(store.folder, metric)
+        measured_agreement = agreement(store.folder, metric)
+    # A page is worth having without its agreement; the section says what is missing.
     except (DataError, MissingExtraError) as error:
         return FindingSection(metric, (), (), (f"no agreement: {error}",))
     return FindingSection(
         title=metric,
-        tables=read_tables(build_agreement_tables(found)),
+        tables=read_tables(build_agreement_tables(measured_agreement)),
         lines=(
-            f"{format_agreement_title(found)}.",
-            format_verdict(found),
-            *format_agreement_legend(found),
+            f"{format_agreement_title(measured_agreement)}.",
+            format_verdict(measured_agreement),
+            *format_agreement_legend(measured_agreement),
         ),
-        warnings=found.warnings,
+        warnings=measured_agreement.warnings,
     )
 
 
@@ -310,12 +313,12 @@ def list_preferences(store: Store) -> Iterator[FindingSection]:
     """Yield the section of all preferences of a run, if pairs were judged."""
     if not any(metric.is_preference for metric in read_metrics(store).values()):
         return
-    found = summarise_stored_duel(store)
-    if not found.metrics:
+    duel = summarise_stored_duel(store)
+    if not duel.metrics:
         return
     yield FindingSection(
-        title=format_names(one.metric for one in found.metrics),
-        tables=read_tables(build_duel_tables(found)),
-        lines=tuple(format_duel_legend(found)),
-        warnings=found.warnings,
+        title=format_names(findings.metric for findings in duel.metrics),
+        tables=read_tables(build_duel_tables(duel)),
+        lines=tuple(format_duel_legend(duel)),
+        warnings=duel.warnings,
     )

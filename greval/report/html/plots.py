@@ -69,12 +69,13 @@ def plot_interval(
 
 def find_axis(numbers: Sequence[float], scale: Scale | None) -> tuple[float, float]:
     """Return the ends of the axis that figures share: those of the scale, or else those of the figures."""
-    found = find_direction(scale) if scale else None
-    if found and found.ends:
-        return found.ends
+    direction = find_direction(scale) if scale else None
+    if direction and direction.ends:
+        return direction.ends
     usable = [number for number in numbers if isfinite(number)]
-    low = min([*usable, *([] if found is None or found.low is None else [found.low])], default=0.0)
+    low = min([*usable, *([] if direction is None or direction.low is None else [direction.low])], default=0.0)
     high = max(usable, default=1.0)
+    # A single figure stands in the middle of an axis that has no length of its own.
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
@@ -100,6 +101,7 @@ def plot_distribution(
             size = 100 * count / total
             text = f"{value}: {count:,} of {total:,} ({count / total:.0%})"
             label = f"{count:,}" if size >= LABELLED_WIDTH else ""
+            # Rounded here only: the errors of many segments would add up.
             segments.append(Segment(round(at, 2), round(size, 2), find_tone(scale, value), label, text))
             at += size
     return DistributionPlot(tuple(segments))
@@ -114,16 +116,17 @@ def _plot_columns(distribution: Mapping[str, int], scale: Scale | None) -> Distr
     low, high = find_axis([*numbers], scale)
     bins: Counter[int] = Counter()
     for number, count in numbers.items():
+        # The highest value belongs to the last column, and values outside of the scale to the outermost ones.
         bins[min(COLUMNS - 1, max(0, int((number - low) / (high - low) * COLUMNS)))] += count
     step, most = (high - low) / COLUMNS, max(bins.values())
     columns = tuple(
         Segment(
-            at=round(100 * place / COLUMNS, 2),
-            size=round(100 * bins[place] / most, 2),
-            tone=find_tone(scale, str(low + (place + 0.5) * step)),
+            at=round(100 * index / COLUMNS, 2),
+            size=round(100 * bins[index] / most, 2),
+            tone=find_tone(scale, str(low + (index + 0.5) * step)),
             label="",
-            text=f"{format_figure(low + place * step)} to {format_figure(low + (place + 1) * step)}: {bins[place]:,}",
+            text=f"{format_figure(low + index * step)} to {format_figure(low + (index + 1) * step)}: {bins[index]:,}",
         )
-        for place in sorted(bins)
+        for index in sorted(bins)
     )
     return DistributionPlot(columns, (format_figure(low), format_figure(high)))

@@ -54,7 +54,9 @@ def create_environment() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("greval.report.html", FOLDER),
+        # Strings that are escaped by hand are safe until one is forgotten.
         autoescape=True,
+        # A misspelt name raises an error in place of a gap in the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -73,12 +75,12 @@ def make_breakable(name: str) -> Markup:
     return Markup("<wbr>").join(JOINING_SIGN.split(name))
 
 
-def render_page(template: str, made: PageOrigin, /, **content: object) -> str:
+def render_page(template: str, page: PageOrigin, /, **content: object) -> str:
     """Render a page with its style, its script and its policy.
 
     Args:
         template: The name of the template.
-        made: When and by which command the page is made.
+        page: When and by which command the page is made.
         **content: The content of the page.
     """
     style, script = (_read_asset(name) for name in ("page.css", "page.js"))
@@ -86,7 +88,7 @@ def render_page(template: str, made: PageOrigin, /, **content: object) -> str:
         create_environment()
         .get_template(template)
         .render(
-            made=made,
+            made=page,
             policy=_build_policy(style, script),
             style=Markup(style),  # noqa: S704 - a file of the package
             script=Markup(script),  # noqa: S704 - a file of the package
@@ -107,8 +109,8 @@ def render_changed(view: NamedTuple) -> str:
 
 @lru_cache
 def _get_macro(template: str, name: str) -> Callable[[object], str]:
-    found: Callable[[object], str] = vars(create_environment().get_template(template).module)[name]
-    return found
+    macro: Callable[[object], str] = vars(create_environment().get_template(template).module)[name]
+    return macro
 
 
 def _read_asset(name: str) -> str:
@@ -120,11 +122,13 @@ def _build_policy(style: str, script: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
+            # Hashes instead of `'unsafe-inline'`: no style or script that a text might smuggle in has one of them.
             f"style-src '{_hash_asset(style)}'",
             f"script-src '{_hash_asset(script)}'",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
+            # The script makes markup of the fragments, which the same templates have escaped, and of nothing else.
             f"trusted-types {FRAGMENT_POLICY}",
         )
     )
@@ -135,15 +139,13 @@ def _hash_asset(text: str) -> str:
 
 
 def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what made a run and a page, as names and texts; `command` is the last command on the run.
-
-    The options of a command may name addresses and paths too.
-    """
-    yield from (("cases", f"{one.name} (sha256 {one.digest})" if one.digest else one.name) for one in origin.files)
+    """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
+    yield from (("cases", f"{file.name} (sha256 {file.digest})" if file.digest else file.name) for file in origin.files)
     for metric, settings in origin.judges.items() or [("", origin.judge)]:
         judge = f"judge of {metric}" if metric else "judge"
-        shown = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
-        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in shown.items())
+        visible = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
+        yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in visible.items())
+    # The options of a command may name addresses and paths too.
     if command and page.with_addresses:
         yield from ((f"option: {name}", format_option(value)) for name, value in command.options.items())
     yield "greval", f"{page.version}, Python {platform.python_version()}"
@@ -165,7 +167,9 @@ def format_option(value: JsonValue) -> str:
 def build_versions_table(origin: RunOrigin) -> TableView:
     """Build the table of definitions and judges; methods that share them have one row."""
     methods: dict[tuple[str, str, str], list[str]] = {}
-    for one in origin.versions:
-        methods.setdefault((one.metric, one.fingerprint, one.judge or "computed"), []).append(one.method)
+    for version in origin.versions:
+        methods.setdefault((version.metric, version.fingerprint, version.judge or "computed"), []).append(
+            version.method
+        )
     rows = tuple((*key, ", ".join(filter(None, names))) for key, names in methods.items())
     return TableView("", ("metric", "fingerprint", "judge", "methods"), (True,) * 4, rows)

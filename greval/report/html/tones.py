@@ -58,6 +58,7 @@ def format_values(scale: Scale | None, values: Sequence[str], numbers: Sequence[
         return format_value(scale, values[0])
     if numbers:
         return f"{format_figure(fmean(numbers))} n={len(values)}"
+    # In the order of their first occurrence, so that a tie is not decided by the order of a set.
     most = max(dict.fromkeys(values), key=values.count)
     return f"{most} {values.count(most)} of {len(values)}"
 
@@ -71,25 +72,26 @@ def _compute_share(scale: Scale, value: str) -> float | None:
     """Return how far a value is from the worst to the best one, 0 to 1."""
     if isinstance(scale, CategoricalScale):
         return _compute_category_share(scale, value)
+    # Without a highest value there is no worst one, and no place between the two.
     if isinstance(scale, MeasureScale) and scale.high is None:
         return None
     try:
         number = float(value)
     except ValueError:
         return None
-    found = find_direction(scale)
-    if found.ends is None or not isfinite(number):
+    direction = find_direction(scale)
+    if direction.ends is None or not isfinite(number):
         return None
-    share = (number - found.ends[0]) / (found.ends[1] - found.ends[0])
-    return 1 - share if found.better == "lower" else share
+    share = (number - direction.ends[0]) / (direction.ends[1] - direction.ends[0])
+    return 1 - share if direction.better == "lower" else share
 
 
 def _compute_category_share(scale: CategoricalScale, value: str) -> float | None:
     scores = {category.name: category.score for category in scale.categories}
     if value not in scores:
         return None
-    known = [score for score in scores.values() if score is not None]
-    own = scores[value]
-    if own is not None and max(known) > min(known):
-        return (own - min(known)) / (max(known) - min(known))
+    category_scores = [score for score in scores.values() if score is not None]
+    value_score = scores[value]
+    if value_score is not None and max(category_scores) > min(category_scores):
+        return (value_score - min(category_scores)) / (max(category_scores) - min(category_scores))
     return 1 - scale.names.index(value) / (len(scores) - 1) if scale.ordered else None

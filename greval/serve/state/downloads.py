@@ -98,7 +98,7 @@ def write_comparison(path: Path, folders: Sequence[Path], options: Mapping[str, 
     """Write a comparison as a page: the file of `greval compare RUN --html`."""
     with _report_errors(*folders):
         found = compare_folders(*folders, **options)
-        text = build_comparison_page(found, made=datetime.now(UTC), with_addresses=False)
+        text = build_comparison_page(found, made_at=datetime.now(UTC), with_addresses=False)
         for one in folders:
             text = text.replace(str(one), one.name)
         path.write_text(text, encoding="utf-8")

@@ -40,7 +40,7 @@ def test_every_entry_point_has_one_order(tmp_path, order):
     printed = CliRunner().invoke(app, ["compare", str(run), "--format", "json"]).stdout
     contrasts = json.loads(printed)["contrasts"]
     assert [(one["method"], one["baseline"]) for one in contrasts] == PAIRS
-    page = build_comparison_page(comparisons["SDK"], made=datetime(2026, 1, 1, tzinfo=UTC))
+    page = build_comparison_page(comparisons["SDK"], made_at=datetime(2026, 1, 1, tzinfo=UTC))
     captions = [f'aria-label="{method} against {baseline}"' for method, baseline in PAIRS]
     assert sorted(captions, key=page.index) == captions
     (axis,) = plot_comparison(comparisons["SDK"])

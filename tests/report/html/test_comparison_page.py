@@ -22,7 +22,7 @@ from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
 
 def make_page(comparison):
     """Return the page of a comparison with single spaces, and its text."""
-    page = build_comparison_page(comparison, made=MADE.made, command=MADE.command)
+    page = build_comparison_page(comparison, made_at=MADE.made, command=MADE.command)
     text = unescape(re.sub(r"<[^>]+>", " ", page[page.index("<main") :]))
     return page, " ".join(text.split())
 
@@ -87,7 +87,7 @@ def test_lists_all_won_and_lost_questions(comparison):
 def test_details_stay_within_a_limit(comparison):
     """Questions for which there is no room are listed without details, and the page says so."""
     page = build_comparison_page(
-        comparison, made=MADE.made, limits=ArchiveLimits(cases=7, detail_bytes=1, case_bytes=500)
+        comparison, made_at=MADE.made, limits=ArchiveLimits(cases=7, detail_bytes=1, case_bytes=500)
     )
     [index] = unpack(page, 'id="index"')
     assert len(index["cases"]) == 7
@@ -105,7 +105,7 @@ def test_compressed_blocks_hold_no_folder(judged_run, tmp_path):
     later = tmp_path / "later"
     evaluate(rows, [load_metric("correctness"), load_metric("latency")], page_judge(), out=later)
     found = compare(later, against=earlier)
-    page = build_comparison_page(found, made=MADE.made)
+    page = build_comparison_page(found, made_at=MADE.made)
     packed = json.dumps([unpack(page, 'id="index"'), *unpack(page, 'data-part="cases"')])
     assert "Or so." in packed
     assert str(tmp_path) in page

@@ -169,7 +169,7 @@ def test_lists_all_won_and_lost_questions(chromium, tmp_path):
         }
 
     run = evaluate(cases, [load_metric("correctness")], ScriptedJudge(answer), out=tmp_path / "run")
-    text = build_comparison_page(compare(run.folder, baseline="old"), made=MADE.made)
+    text = build_comparison_page(compare(run.folder, baseline="old"), made_at=MADE.made)
     with opened(chromium, tmp_path / "page.html", text) as page:
         assert page.inner_text("#count") == "120 of 120 questions, 1 to 50 shown"
         choose(page, "Value", "lost")
@@ -278,7 +278,7 @@ def test_is_accessible_at_every_width(chromium, path, scheme):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_comparison_is_accessible_at_every_width(chromium, judged_run, tmp_path, scheme):
     """Axe finds no violation with both sides of a question open, and nothing is wider than the window."""
-    text = build_comparison_page(compare(judged_run, baseline="local", by="query_type"), made=MADE.made)
+    text = build_comparison_page(compare(judged_run, baseline="local", by="query_type"), made_at=MADE.made)
     with opened(chromium, tmp_path / "page.html", text, color_scheme=scheme) as page:
         page.locator(f"{OPEN} > summary").first.click()
         page.locator(f"{OPEN} .side").first.wait_for()
@@ -311,7 +311,7 @@ def test_a_comparison_of_long_names_is_shown_whole(chromium, tmp_path, baseline,
         for name in (baseline, method)
     ]
     run = evaluate(cases, [load_metric("latency")], out=tmp_path / "run")
-    text = build_comparison_page(compare(run.folder, baseline=baseline, by="type"), made=MADE.made)
+    text = build_comparison_page(compare(run.folder, baseline=baseline, by="type"), made_at=MADE.made)
     too_wide = "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth).length"
     with opened(chromium, tmp_path / "page.html", text) as page:
         for width in (390, 737, 1008, 1024, 1440):
@@ -482,7 +482,7 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
         return {"judgements": [{"item": 1, "reason": other, "value": value}]}
 
     run = evaluate(cases, [parse_metric(METRIC)], ScriptedJudge(answer), out=folder / "run")
-    text = build_comparison_page(compare(run.folder, by="kind"), made=MADE.made)
+    text = build_comparison_page(compare(run.folder, by="kind"), made_at=MADE.made)
     with opened(chromium, folder / "page.html", text) as page:
         while page.locator("#list .case-body:empty").count():
             page.locator(f"{OPEN}:not([open]) > summary").first.click()

@@ -115,7 +115,7 @@ def test_the_comparison_is_the_page_of_the_command(shared_client, shared_runs, r
     ended(shared_client, later)
     for query, options in [({"baseline": "local"}, {}), ({"against": later}, {"against": shared_runs / later})]:
         comparison = compare(shared_runs / run, baseline=query.get("baseline"), **options)
-        page = build_comparison_page(comparison, made=datetime.now(UTC), with_addresses=False)
+        page = build_comparison_page(comparison, made_at=datetime.now(UTC), with_addresses=False)
         answer = get(shared_client, f"/v1/runs/{run}/compare.html", **query)
         assert DATE.sub("", answer.text) == DATE.sub("", page.replace(f"{shared_runs}/", ""))
         assert str(shared_runs) not in answer.text
