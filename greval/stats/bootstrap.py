@@ -49,10 +49,10 @@ def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPL
     """
     from scipy import stats
 
-    alike = bool((sizes == sizes[0]).all())  # a plain mean takes half the time
+    equal_sizes = bool((sizes == sizes[0]).all())  # a plain mean takes half the time
     drawn = stats.bootstrap(
-        (sums / sizes,) if alike else (sums, sizes),
-        np.mean if alike else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
+        (sums / sizes,) if equal_sizes else (sums, sizes),
+        np.mean if equal_sizes else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
         paired=True,
         vectorized=True,
         n_resamples=resamples,
@@ -95,9 +95,9 @@ def resample_means(sums: Floats, sizes: Integers) -> Floats:
     The result does not depend on the order of the clusters. Negating all sums negates all means, unless the clusters
     are symmetric, so that it changes nothing.
     """
-    found, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
-    turn = -1.0 if _to_sortable(mirrored) > _to_sortable(found) else 1.0
-    (kinds, of_size), times = mirrored if turn < 0 else found
+    clusters, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
+    turn = -1.0 if _to_sortable(mirrored) > _to_sortable(clusters) else 1.0
+    (kinds, of_size), times = mirrored if turn < 0 else clusters
     resamples = MANY_RESAMPLES if len(kinds) <= FEW_KINDS else RESAMPLES
     if len(kinds) <= min(FEW_KINDS, len(sums) - 1):
         return turn * resample_counts(kinds, of_size, times, resamples=resamples)
@@ -163,14 +163,14 @@ def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) 
     from scipy.special import ndtr, ndtri
 
     mean = sums.sum() / sizes.sum()
-    near = 1e-12 * max(1.0, abs(float(mean)))
-    below = (np.mean(means < mean - near) + np.mean(means <= mean + near)) / 2
-    left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
-    rest = left_out.mean() - left_out
-    spread = float((rest**2).sum())
+    tolerance = 1e-12 * max(1.0, abs(float(mean)))
+    below = (np.mean(means < mean - tolerance) + np.mean(means <= mean + tolerance)) / 2
+    jackknife_means = (sums.sum() - sums) / (sizes.sum() - sizes)
+    deviations = jackknife_means.mean() - jackknife_means
+    spread = float((deviations**2).sum())
     if spread == 0 or not 0 < below < 1:
         return None
-    acceleration = float((rest**3).sum()) / (6 * spread**1.5)
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
     shift = float(ndtri(below))
     ends = shift + float(ndtri(0.5 - level / 2)) * np.array([1.0, -1.0])
     low, high = np.quantile(means, ndtr(shift + ends / (1 - acceleration * ends)))
@@ -299,15 +299,15 @@ def _draw_common_multiplicities(times: Integers) -> Iterator[Floats]:
 def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
     """Compute expanded percentile intervals from figures of resamples, NaN if undefined, of at least 2 clusters."""
     wide = expand_level(level, clusters)
-    found: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     for name, drawn in figures.items():
-        known = drawn[~np.isnan(drawn)]
-        if len(known) < (1 - MAX_UNDEFINED) * len(drawn):
+        defined = drawn[~np.isnan(drawn)]
+        if len(defined) < (1 - MAX_UNDEFINED) * len(drawn):
             continue
-        low, high = percentile_interval(known, level=wide)
+        low, high = percentile_interval(defined, level=wide)
         if low < high:
-            found[name] = Interval(low=low, high=high, level=level, method="expanded percentile")
-    return found
+            intervals[name] = Interval(low=low, high=high, level=level, method="expanded percentile")
+    return intervals
 
 
 def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
@@ -331,7 +331,7 @@ def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # 
         summed.sort_indices()
     kinds = [kind for part in _split_by_length(summed) for kind in _find_equal_rows(*part)]
     kinds.sort()  # the result does not depend on the order of observations
-    first, times = (np.array([kind[place] for kind in kinds], dtype=np.int64) for place in (-2, -1))
+    first, times = (np.array([kind[field] for kind in kinds], dtype=np.int64) for field in (-2, -1))
     return summed[first], times
 
 
@@ -421,18 +421,18 @@ def build_values(
     A share of 0 or 1 that is the same in all resamples gets Wilson's interval.
     """
     questions = sample.question_count if sample.is_clustered else 0
-    found: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     for name, value in values.items():
         basis = describe_basis(name)
         if isnan(value):
-            found[name] = Undefined(n=basis.n, reason=basis.why)
+            measured[name] = Undefined(n=basis.n, reason=basis.why)
             continue
-        single, together = (known.get(name) for known in ends)
+        single, together = (intervals.get(name) for intervals in ends)
         if basis.share and value in {0.0, 1.0} and single is None and together is None:
             single = wilson_interval(value, basis.n, level=level)
             together = wilson_interval(value, min(basis.n, questions), level=level) if questions else None
-        found[name] = MeasuredValue(value=value, n=basis.n, interval=single, clustered=together)
-    return found
+        measured[name] = MeasuredValue(value=value, n=basis.n, interval=single, clustered=together)
+    return measured
 
 
 def encode_names(names: list[str]) -> Integers:

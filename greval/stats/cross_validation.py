@@ -72,8 +72,8 @@ def split_folds(clusters: Integers) -> list[Flags]:
     if count < MIN_FOLDS:
         return []
     order = np.argsort(np.random.default_rng(len(names)).permutation(len(names))).tolist()
-    fold_of = assign_folds({place: int(sizes[place]) for place in order}, count)
-    folds = np.array([fold_of[place] for place in range(len(names))])[places]
+    fold_of = assign_folds({cluster: int(sizes[cluster]) for cluster in order}, count)
+    folds = np.array([fold_of[cluster] for cluster in range(len(names))])[places]
     masks = [folds == fold for fold in range(count)]
     return sorted(masks, key=lambda held_out: int(np.argmax(held_out)))
 
@@ -108,10 +108,10 @@ def validate_choice(scores: Floats, folds: Integers) -> ChoiceValidation:
     gains = np.zeros(len(scores))
     choices = []
     for fold in np.unique(folds).tolist():
-        held = folds == fold
-        chosen = choose_candidate(scores[~held])
+        held_out = folds == fold
+        chosen = choose_candidate(scores[~held_out])
         differences = scores[:, chosen] - scores[:, CURRENT]
-        gains[held] = differences[held]
-        learned, tested = (float(differences[rows].mean()) for rows in (~held, held))
-        choices.append(FoldChoice(int(fold), int(held.sum()), chosen, learned, tested))
+        gains[held_out] = differences[held_out]
+        learned, tested = (float(differences[rows].mean()) for rows in (~held_out, held_out))
+        choices.append(FoldChoice(int(fold), int(held_out.sum()), chosen, learned, tested))
     return ChoiceValidation(gains, tuple(choices))

@@ -43,12 +43,12 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     off = off[:, size > 0] / size[size > 0]
     if not off.shape[1] or chosen.all() or not chosen.any():
         return None
-    seen = abs(off[chosen].sum(axis=0))
+    observed = abs(off[chosen].sum(axis=0))
     rng = np.random.default_rng(np.frombuffer(np.packbits(chosen).tobytes(), dtype=np.uint8))
     for _ in range(ceil(1 / level) - 1):
-        if abs(off[_redraw_rows(rng, chosen, groups)].sum(axis=0)).max() >= TIE_FACTOR * seen.max():
+        if abs(off[_redraw_rows(rng, chosen, groups)].sum(axis=0)).max() >= TIE_FACTOR * observed.max():
             return None
-    return int(np.flatnonzero(size > 0)[seen.argmax()])
+    return int(np.flatnonzero(size > 0)[observed.argmax()])
 
 
 def _centre_values(values: Floats, groups: Integers | None) -> Floats:
@@ -65,7 +65,7 @@ def _redraw_rows(rng: np.random.Generator, chosen: Flags, groups: Integers | Non
     if groups is None:
         return rng.choice(len(chosen), int(chosen.sum()), replace=False, shuffle=False)
     order = np.lexsort((rng.random(len(chosen)), groups))
-    counts, wanted = np.bincount(groups), np.bincount(groups, chosen)
+    counts, selected_counts = np.bincount(groups), np.bincount(groups, chosen)
     sorted_groups = groups[order]
     rank = np.arange(len(order)) - (np.cumsum(counts) - counts)[sorted_groups]
-    return order[rank < wanted[sorted_groups]].astype(np.int64)
+    return order[rank < selected_counts[sorted_groups]].astype(np.int64)
