@@ -130,8 +130,8 @@ def find_sentences(text: str) -> list[TextSpan]:
     return [
         trimmed
         for start, end, kind in _find_blocks(text)
-        for found in (_find_ends(text, start, end) if kind == "prose" else [TextSpan(start, end, kind == "heading")])
-        for span in _cut_span(text, found)
+        for sentence in (_find_ends(text, start, end) if kind == "prose" else [TextSpan(start, end, kind == "heading")])
+        for span in _cut_span(text, sentence)
         if (trimmed := _trim_span(text, span)) is not None
     ]
 
@@ -188,8 +188,8 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
         return False
     if not mark[0].startswith(".") or mark[0].startswith(".."):
         return True
-    before = _WORD_BEFORE.search(text, max(start, mark.start() - _LONGEST_WORD), mark.start())
-    word = before[0] if before else ""
+    preceding = _WORD_BEFORE.search(text, max(start, mark.start() - _LONGEST_WORD), mark.start())
+    word = preceding[0] if preceding else ""
     if word.casefold() in TITLES or (word.casefold() in NUMBERED and after.isdigit()):
         return False
     parts = word.split(".")

@@ -255,9 +255,9 @@ class HashedTfidf:
         """
         idf = state.get("idf")
         if idf is None or idf.shape != (FEATURES,):
-            found = "none" if idf is None else f"the shape {idf.shape}"
+            actual = "none" if idf is None else f"the shape {idf.shape}"
             raise DataError(
-                f"tfidf: expected {FEATURES} weights, got {found}; build the index again with greval index build"
+                f"tfidf: expected {FEATURES} weights, got {actual}; build the index again with greval index build"
             )
         return HashedTfidf(np.asarray(idf, dtype=np.float32))
 
@@ -339,10 +339,10 @@ class LangChainEmbedder(_Unfitted):
 
     def _embed(self, embed: Any, texts: list[str]) -> np.ndarray:  # noqa: ANN401 - a method of a user's object
         try:
-            given = embed(texts)
+            rows = embed(texts)
         except Exception as error:
             raise MethodError(f"embedding: {self.name} raised {type(error).__name__}: {error}") from error
-        vectors = normalise_vectors(given, texts, self.name)
+        vectors = normalise_vectors(rows, texts, self.name)
         if self._dimensions not in {None, vectors.shape[1]}:
             raise MethodError(
                 f"embedding: {self.name}: expected vectors of {self._dimensions} numbers as before, got "
@@ -352,11 +352,11 @@ class LangChainEmbedder(_Unfitted):
         return vectors
 
 
-def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
+def normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
     """Return vectors of unit length.
 
     Args:
-        given: A vector for each text, of any length.
+        rows: A vector for each text, of any length.
         texts: The texts, of which a message names the one at fault.
         name: The name of the embedder, for messages.
 
@@ -364,7 +364,7 @@ def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray
         MethodError: If there is not a vector for each text, or one is not finite or has no length.
     """
     try:
-        vectors = np.asarray(given, dtype=np.float64)
+        vectors = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MethodError(
             f"embedding: {name}: expected a list of numbers for each text, all of one length: {error}"

@@ -30,12 +30,12 @@ class RankGraph:
     roots: Scores
 
     @classmethod
-    def build(cls, left: Positions, right: Positions, weight: Scores, nodes: int) -> RankGraph:
+    def build(cls, source: Positions, target: Positions, weight: Scores, nodes: int) -> RankGraph:
         """Build the graph of edges between nodes. The weights of parallel edges add up."""
         from scipy.sparse import coo_array
 
-        back = left != right
-        rows, columns = np.concatenate((left, right[back])), np.concatenate((right, left[back]))
+        back = source != target
+        rows, columns = np.concatenate((source, target[back])), np.concatenate((target, source[back]))
         values = np.concatenate((weight, weight[back])).astype(np.float64)
         roots = np.sqrt(np.bincount(rows, weights=values, minlength=nodes))
         places = rows.astype(np.int32), columns.astype(np.int32)  # half the memory to read at each step
@@ -80,7 +80,7 @@ def _solve_system(weights: csr_array, right: Scores, damping: float) -> Scores:
         step = square / float(np.einsum("i,i->", direction, image))
         solution += step * direction
         residual -= step * image
-        before, square = square, float(np.einsum("i,i->", residual, residual))
-        direction *= square / before
+        previous, square = square, float(np.einsum("i,i->", residual, residual))
+        direction *= square / previous
         direction += residual
     return solution

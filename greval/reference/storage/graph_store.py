@@ -56,9 +56,9 @@ def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> No
         )
     edges = {(relation.source, relation.label, relation.target) for relation in relations}
     if len(edges) < len(relations):
-        twice = Counter((relation.source, relation.label, relation.target) for relation in relations)
+        repeats = Counter((relation.source, relation.label, relation.target) for relation in relations)
         raise DataError(
-            f"the relation {' '.join(map(repr, twice.most_common(1)[0][0]))} is given twice; give it once, with all "
+            f"the relation {' '.join(map(repr, repeats.most_common(1)[0][0]))} is given twice; give it once, with all "
             "of its chunks"
         )
     for relation in relations:

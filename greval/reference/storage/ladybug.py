@@ -63,8 +63,8 @@ class LadybugStore:
         check_graph(entities, relations)
         self.close()
         new = self._path.with_name(f"{self._path.name}.new")
-        for left in self._path.parent.glob(f"{new.name}*"):
-            left.unlink()
+        for leftover in self._path.parent.glob(f"{new.name}*"):
+            leftover.unlink()
         database = self._open_database(new, read_only=False)
         connection = self._ladybug.Connection(database)
         try:
@@ -150,8 +150,8 @@ def _load_with_local_symbols(package: str, extension: str) -> None:
     """
     if package in sys.modules:
         return
-    found = find_spec(package)
-    spec = PathFinder.find_spec(extension, found.submodule_search_locations) if found else None
+    package_spec = find_spec(package)
+    spec = PathFinder.find_spec(extension, package_spec.submodule_search_locations) if package_spec else None
     if spec is not None and spec.loader is not None:
         sys.modules[extension] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[extension])

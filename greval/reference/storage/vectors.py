@@ -131,12 +131,12 @@ class VectorIndex:
         count = len(self) if not share else int((k + MARGIN) / share)
         if allowed is not None and (share < EXACT_SHARE or count > EXACT_SHARE * len(self)):
             return np.flatnonzero(allowed)
-        found = self._graph.search(vector, min(count, len(self)), threads=1).keys.astype(np.int64)
+        rows = self._graph.search(vector, min(count, len(self)), threads=1).keys.astype(np.int64)
         if allowed is not None:
-            found = found[allowed[found]]
-            if len(found) < k:  # the allowed rows are far from the vector
+            rows = rows[allowed[rows]]
+            if len(rows) < k:  # the allowed rows are far from the vector
                 return np.flatnonzero(allowed)
-        return np.sort(found)
+        return np.sort(rows)
 
 
 def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -170,8 +170,8 @@ def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None)
         positions, scores = positions[:0], scores[:0]
     elif k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        kept = np.flatnonzero(scores >= least)
-        positions, scores = positions[kept], scores[kept]
+        selected = np.flatnonzero(scores >= least)
+        positions, scores = positions[selected], scores[selected]
     order = np.argsort(-scores, kind="stable")[:k]
     return positions[order], scores[order]
 
