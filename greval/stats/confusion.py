@@ -166,7 +166,8 @@ def _average_defined(scores: Floats, weights: Floats) -> Floats:
     """Return the weighted mean over the categories for which the figure is defined."""
     defined = ~np.isnan(scores)
     weights = weights * defined
-    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, defined)  # as in scikit-learn
+    # Without any weight scikit-learn averages the defined categories equally.
+    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, defined)
     return _divide(np.where(defined, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
 
 
@@ -194,10 +195,8 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
 
 
 def _merge_equal(choices: Choices) -> Choices:
-    """Return one choice for each pair of categories that occurs, weighted by how often it does.
-
-    Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
-    """
+    """Return one choice for each pair of categories that occurs, weighted by how often it does."""
+    # Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
     if not (choices.weights == 1).all():
         return choices
     cells, times = np.unique(choices.truth * choices.size + choices.given, return_counts=True)

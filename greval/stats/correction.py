@@ -73,6 +73,7 @@ def correct_discrete(
     tests, reached = count_capable(least, alpha), 0.0
     for rank, which in enumerate(order):
         if how == "holm":
+            # Holm's procedure steps down: K is that of the tests from this one on.
             tests = count_capable((least[test] for test in order[rank:]), alpha)
         p = min(1.0, ps[which] * tests)
         reached = p if how == "bonferroni" else max(reached, p)

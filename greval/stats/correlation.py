@@ -96,8 +96,9 @@ def compute_figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floa
 
 
 def _collect_moments(numbers: NumberPairs) -> tuple[Any, tuple[float, float]]:
-    """Return the addends of each pair, and the medians that were subtracted first to avoid a loss of digits."""
+    """Return the addends of each pair, and the medians of both sides, which were subtracted first."""
     middle = float(np.median(numbers.people)), float(np.median(numbers.judge))
+    # Large numbers that differ little would lose digits when they are squared.
     x, y = numbers.people - middle[0], numbers.judge - middle[1]
     columns = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y, np.abs(numbers.judge - numbers.people)])
     count, width = len(x), len(columns)
@@ -197,7 +198,8 @@ def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
     Source:
         Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
-    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # the number of pairs with both values at most these
+    # The number of pairs with both values at most these.
+    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)
     concordant = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
     in_rows_before = np.pad(below[:, :, -1], ((0, 0), (1, 0)))[:, :-1, None]
     discordant = in_rows_before - np.pad(below, ((0, 0), (1, 0), (0, 0)))[:, :-1, :]
@@ -210,6 +212,7 @@ def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
 def _compute_medians(counts: Floats, values: Floats) -> Floats:
     """Compute the medians of values with counts."""
     upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
+    # Of an even number of values, the median is the mean of the two in the middle.
     middles = [np.argmax(upto >= rank[:, None], axis=1) for rank in ((n + 1) // 2, n // 2 + 1)]
     medians: Floats = (values[middles[0]] + values[middles[1]]) / 2
     return medians
@@ -228,6 +231,7 @@ def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: 
     if len(members) < 2:  # noqa: PLR2004 - a variance needs two
         return {}
     rng = np.random.default_rng(SEED)
+    # Each resample is ranked anew, so that there are fewer of them if there are many pairs.
     times = min(RESAMPLES, max(MIN_RESAMPLES, MAX_RANKED // len(order)))
     draws: list[dict[str, float]] = []
     for _ in range(times):

@@ -51,7 +51,8 @@ def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]
     """
     fold_sizes = [0] * count
     fold_of: dict[Cluster, int] = {}
-    for cluster in sorted(sizes, key=lambda cluster: -sizes[cluster]):  # stable: the order of equal ones stays
+    # The sort is stable: clusters of equal size keep their order.
+    for cluster in sorted(sizes, key=lambda cluster: -sizes[cluster]):
         fold = fold_sizes.index(min(fold_sizes))
         fold_sizes[fold] += sizes[cluster]
         fold_of[cluster] = fold
@@ -71,6 +72,7 @@ def split_folds(clusters: Integers) -> list[Flags]:
     count = min(MAX_FOLDS, len(names))
     if count < MIN_FOLDS:
         return []
+    # Seeded by the number of clusters, so that the same data give the same folds.
     order = np.argsort(np.random.default_rng(len(names)).permutation(len(names))).tolist()
     fold_of = assign_folds({cluster: int(sizes[cluster]) for cluster in order}, count)
     folds = np.array([fold_of[cluster] for cluster in range(len(names))])[places]

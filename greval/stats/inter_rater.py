@@ -251,8 +251,7 @@ def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scip
 def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
 
-    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1. All sums
-    are exactly rounded, so that equal items have equal rows whatever the order of their ratings.
+    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
     """
     return _collect_level_moments(*np.unique(flat.values, return_inverse=True), flat.counts)
 
@@ -260,7 +259,8 @@ def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyp
 def _collect_level_moments(levels: Floats, ratings: Integers, counts: Integers) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return the rows of `_collect_moments` of ratings given by their places in the distinct, rising values."""
     middle = _compute_exact_mean(levels, np.bincount(ratings[np.repeat(counts >= PAIR, counts)], minlength=len(levels)))
-    centred = levels - middle  # this avoids a loss of digits in the squares
+    # Squares of large numbers that differ little would lose digits.
+    centred = levels - middle
     squared = np.array([level**2 for level in centred.tolist()])
     begins = np.cumsum(counts) - counts
     tables: list[Floats] = []
@@ -270,9 +270,11 @@ def _collect_level_moments(levels: Floats, ratings: Integers, counts: Integers) 
         members = np.sort(ratings[begins[of_size][:, None] + np.arange(n)], axis=1)
         first, kind = find_equal_entries(members.T, len(of_size))
         members = members[first]
+        # Exactly rounded sums give equal items equal rows, whatever the order of their ratings.
         total, squares = (np.array([*map(fsum, part[members].tolist())]) for part in (centred, squared))
         apart = 2 * (n * squares - np.array([item_sum**2 for item_sum in total.tolist()])) / (n - 1)
         differs = members[:, 0] < members[:, -1]
+        # Equal ratings do not disagree at all, but their difference of sums may be off by rounding.
         table = np.stack([np.full(len(first), float(n)), total, squares, np.where(differs, apart, 0.0)], axis=1)
         tables.append(table[kind])
         rows.append(of_size)
@@ -285,7 +287,8 @@ def _compute_exact_mean(values: Floats, counts: Integers) -> float:
     """Compute the mean of values that occur several times from their exactly rounded sum; 0 if none occurs."""
     count = int(counts.sum())
     bits = range(int(counts.max(initial=0)).bit_length())
-    addends = [values[(counts >> bit) & 1 == 1] * 2.0**bit for bit in bits]  # products with powers of two are exact
+    # Products with powers of two are exact, unlike those with counts.
+    addends = [values[(counts >> bit) & 1 == 1] * 2.0**bit for bit in bits]
     return fsum(np.concatenate(addends).tolist()) / count if count else 0.0
 
 

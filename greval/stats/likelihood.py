@@ -34,8 +34,8 @@ class LikelihoodPoint(NamedTuple):
 def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int) -> Floats | None:
     """Return the parameters with the highest likelihood, None if it has no finite maximum.
 
-    Newton's method from 0 with step halving. The log likelihood must be concave; if its Hessian is singular, the step
-    of least norm is taken, so that directions in which the likelihood does not change stay at 0.
+    Newton's method from 0 with step halving. The log likelihood must be concave; parameters that do not
+    change it stay at 0.
 
     Args:
         evaluate: The log likelihood with its derivatives at given parameters.
@@ -44,6 +44,7 @@ def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int
     parameters = np.zeros(size)
     now = evaluate(parameters)
     for _ in range(MAX_STEPS):
+        # Of a singular Hessian the step of least norm: directions without effect on the likelihood stay at 0.
         step = np.linalg.lstsq(-now.hessian, now.gradient, rcond=None)[0]
         if float(now.gradient @ step) <= TOLERANCE * max(1.0, abs(now.value)):
             return parameters + step
@@ -140,6 +141,7 @@ def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     def evaluate(coefficients: Floats) -> LikelihoodPoint:
         exponents = data.design @ coefficients
         shares = 1 / (1 + np.exp(-exponents))
+        # The logarithm of 1 + exp(x), without an overflow for large x.
         value = float((data.outcomes * exponents - np.logaddexp(0.0, exponents)).sum())
         weighted = data.design * (shares * (1 - shares))[:, None]
         return LikelihoodPoint(value, data.design.T @ (data.outcomes - shares), -(data.design.T @ weighted))

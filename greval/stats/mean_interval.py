@@ -38,7 +38,8 @@ class ClusterSums(NamedTuple):
         """
         n = len(self.sums)
         residuals = self.sums - self.mean * self.sizes
-        unit = float(abs(residuals).max()) or 1.0  # squares of very small numbers would be 0
+        # Squares of very small numbers would be 0.
+        unit = float(abs(residuals).max()) or 1.0
         squares = fsum(((residuals / unit) ** 2).tolist())
         return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
 
@@ -105,6 +106,7 @@ def mean_interval(
 
     clusters = ClusterSums(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
     alone = bool((clusters.sizes == 1).all())
+    # Several values of one case are not independent, so that their mean is no simple proportion.
     if numbers.binary and alone and numbers.ends and bool(np.isin(clusters.sums, numbers.ends).all()):
         low, high = numbers.ends
         return wilson_interval(clusters.mean, len(clusters.sums), low=low, high=high, level=level)
@@ -114,7 +116,8 @@ def mean_interval(
     mean = clusters.mean
     width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
     equal = len(means) == 1 or means.max() - means.min() <= ROUNDING * max(abs(means).max(), width)
-    if equal or (numbers.ends and mean in numbers.ends):  # rounding can move a mean to an end
+    # Rounding can move a mean to an end, where the effective sample size would be 0.
+    if equal or (numbers.ends and mean in numbers.ends):
         return bounded_interval(mean, len(means), level=level, ends=numbers.ends)
     if numbers.ends is None:
         return student_interval(clusters, level=level).clip((numbers.low, inf))

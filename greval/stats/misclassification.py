@@ -138,6 +138,7 @@ def _compute_fieller_limits(
     of_yes, of_no, both = (drawn.compute_covariance(*pair) for pair in ((yes, yes), (no, no), (yes, no)))
     spread = _linearise(drawn, [side], [estimate])
     observed = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
+    # The spread may be a bound on errors that were not observed: all terms get what they lack of it.
     unseen = max(0.0, spread.variance * gain**2 - observed)
     of_yes, of_no, both = of_yes + unseen, of_no + unseen, both + unseen
     square = spread.compute_half_width(level) ** 2 / spread.variance if spread.variance > 0 else 0.0

@@ -58,16 +58,16 @@ def compute_difference_intervals(
     """Compute the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
 
     Whole clusters are drawn. The first and the BCa interval use the level of
-    `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. No
-    bootstrap interval leaves the range of the observed values. With fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters
-    the first is therefore Student's. BCa needs `MIN_BCA_CLUSTERS`. If all differences are equal, resampling is
-    impossible, and the first is that of `bounded_interval`. `ends` are the lowest and the highest possible difference,
-    None if unbounded.
+    `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. With
+    fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters the first is Student's. BCa needs `MIN_BCA_CLUSTERS`. If all
+    differences are equal, resampling is impossible, and the first is that of `bounded_interval`. `ends` are the lowest
+    and the highest possible difference, None if unbounded.
     """
     means = clusters.sums / clusters.sizes
     if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a variance needs two
         return DifferenceIntervals(bounded_interval(float(means[0]), len(means), level=level, ends=ends), None, None)
     drawn = resample_means(*clusters)
+    # No bootstrap interval leaves the range of the observed values, of which few clusters show too little.
     if len(means) < MIN_BOOTSTRAP_CLUSTERS:
         low, high = percentile_interval(drawn, level=level)
         plainly = Interval(low=low, high=high, level=level, method="percentile")
@@ -107,6 +107,7 @@ def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RE
     sizes, times = _count_sizes(rounded)
     if not len(sizes):
         return 1.0
+    # Sums of the same numbers in another order differ by rounding, and count as equal.
     reached = abs(float(rounded.sum())) * (1 - 1e-9)
     if _is_enumerable(times):
         sums, weights = _enumerate_sums(sizes, times)
@@ -216,7 +217,7 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     """Test whether two shares of the same questions differ.
 
     Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
-    one half. Without discordant pairs p is 1. The continuity correction never changes the sign of a difference.
+    one half. Without discordant pairs p is 1.
 
     Args:
         only_a: The number of questions on which only the first is right.
@@ -234,11 +235,13 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     from scipy import stats
 
     n = only_a + only_b
+    # The statistic of two identical systems is 0 / 0; statsmodels gives p = 0 for it.
     if n == 0:
         return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
     exact = float(stats.binomtest(only_a, n).pvalue)
     fewer = min(only_a, only_b)
     mid = min(exact, float(2 * stats.binom.cdf(fewer, n, 0.5) - stats.binom.pmf(fewer, n, 0.5)))
+    # The continuity correction never changes the sign of a difference.
     chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
     chi2_p = float(stats.chi2.sf(chi2, 1))
     few = n < EXACT_BELOW

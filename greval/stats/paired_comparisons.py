@@ -139,6 +139,7 @@ class _DavidsonModel:
         covariance = cluster_covariance(
             self.evaluate(parameters).hessian, self._compute_scores(parameters), self.clusters
         )[: self.methods, : self.methods]
+        # Only differences of strengths are determined, so that each error is that of a difference from the mean.
         centre = np.eye(self.methods) - 1 / self.methods
         errors: Floats = np.sqrt(np.clip(np.diag(centre @ covariance @ centre), 0.0, None))
         return errors

@@ -146,6 +146,7 @@ def estimate_prediction_powered(
     max_errors = bound_unit_errors(drawn, sides, width)
     fit = _fit_power(drawn, sides, labels, verdicts) if power is None else _FittedPower(power, power, fitted=0)
     off = sum(side.sign * side.judged for side in sides) - weighted_mean(drawn, sides, verdicts)
+    # The power is fitted again without each unit, which changes the estimate too.
     changed = (fit.without - fit.power) * off / drawn.compute_stretch(max_errors > 0)
     of_labels, of_verdicts = (compute_jackknife_totals(drawn, sides, values) for values in (labels, verdicts))
     totals = of_labels - fit.without * of_verdicts - changed
@@ -168,7 +169,7 @@ def _fit_power(drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Flo
     )
     verdict_variance = drawn.compute_covariance(of_verdicts, of_verdicts)
     max_errors = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))
-    # equal verdicts: the variance is 0 but for rounding
+    # The variance of equal verdicts is 0 but for rounding.
     if not max_errors.any() or verdict_variance <= (NEAR * float(max_errors.max())) ** 2:
         return _FittedPower(0.0, 0.0, fitted=0)
     both = drawn.compute_covariance(of_labels, of_verdicts)
@@ -209,7 +210,8 @@ def compute_interval(
 
     value, variance = estimate.value, estimate.spread.variance
     half = estimate.spread.compute_half_width(level)
-    if share and 0 < value < 1 and variance > 0 and half > 0:  # a tiny level has no width
+    # The interval of a tiny level has no width.
+    if share and 0 < value < 1 and variance > 0 and half > 0:
         labels = int(value * (1 - value) * (float(-ndtri(0.5 - level / 2)) / half) ** 2)
         wilson = wilson_interval(value, max(1, labels), level=level)
         return value, wilson.model_copy(update={"method": "bounded"}) if estimate.spread.bound else wilson, False

@@ -124,11 +124,13 @@ class WeightedSample:
         """
         centred = self.centre_totals(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
-        count = np.bincount(self.stratum, max_errors > 0)  # units with an item that counts; the others are all 0
+        # Only units with an item that counts; the totals of the others are all 0.
+        count = np.bincount(self.stratum, max_errors > 0)
         several = np.maximum(count, MIN_UNITS)
         observed = self.sizes * several / (several - 1) * second
         unseen = np.bincount(self.stratum, self.rest * max_errors**2) / (count + 2)
-        square = second**2  # 0 if totals are so close that their squares underflow
+        # Totals can be so close that the squares of their variance underflow to 0.
+        square = second**2
         kurtosis = fourth / np.where(square > 0, square, 1.0)
         df = 2 * self.sizes / np.maximum(kurtosis - (self.sizes - 3) / (self.sizes - 1), NEAR)
         df = np.clip(df, 1.0, several - 1)
@@ -185,6 +187,7 @@ def _merge_strata(strata: Integers, weights: Floats) -> tuple[Integers, int]:
     count = len(names)
     while len(sizes := np.bincount(merged)) > 1 and sizes.min() < MIN_UNITS:
         alone = int(sizes.argmin())
+        # Weights are near if their ratio is near 1, hence the logarithm.
         means = np.bincount(merged, np.log(weights)) / sizes
         apart = np.abs(means - means[alone])
         apart[alone] = np.inf

@@ -22,8 +22,8 @@ METHOD = "method"
 NO_VALUE = "(none)"
 """The placeholder for a method without a name, and for a tag that a case does not have."""
 MAX_OUTLINES = 4096
-OUTPUT_FIELD, COST_FIELD = map([*Usage.model_fields].index, ("output_tokens", "cost"))
 """The number of different outlines that are buffered; a run of verdicts has a few dozen."""
+OUTPUT_FIELD, COST_FIELD = map([*Usage.model_fields].index, ("output_tokens", "cost"))
 NumberReader = Callable[[str], float | None]
 """A function from a value as text to the number that it reads as, None if it has none."""
 
@@ -142,6 +142,7 @@ class ResultTally:
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
         totals = self._costs
+        # Tokens without a price: the sum of the other costs would be too low.
         if costs and costs[COST_FIELD] is None and costs[OUTPUT_FIELD] is not None:
             self._is_cost_partial = True
         for field, cost in enumerate(costs):
@@ -167,6 +168,7 @@ class ResultTally:
             self._sums.extend((outline.total,) * times)
             self._sizes.extend((len(outline.numbers),) * times)
             self._add_plain_numbers(outline, times)
+        # All values of a scale without an upper end may differ, so that counting them would keep each.
         if not self.is_open:
             for value in outline.values:
                 self.distribution[value] += times
@@ -180,7 +182,8 @@ class ResultTally:
         if self._read_number is None:
             return
         plain = [number for value in outline.values if (number := self._read_number(value)) is not None]
-        if len(plain) != len(outline.numbers):  # numbers of another scale
+        # These are numbers of another scale than the known one.
+        if len(plain) != len(outline.numbers):
             self._read_number = None
             return
         self._plain_total += fsum(plain) * times
@@ -218,7 +221,8 @@ class ResultTally:
         ranked = np.sort(np.asarray(self._numbers))
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
-        sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
+        # The deviation of equal numbers can be off from 0 by rounding.
+        sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))
         return TallySpread(median, sd if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None)
 
     def compute_interval(self, spread: TallySpread | None) -> Interval | None:
