@@ -116,6 +116,7 @@ def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, 
             values = where.get(tags[entity.kind], ())
             where[tags[entity.kind]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
     selected = index.select_chunks(where)
+    # A filter that would leave nothing is not used.
     return where if selected is not None and selected.any() else {}
 
 
@@ -151,6 +152,7 @@ class _Planner:
             names_by_kind[entity.kind] = (*names_by_kind.get(entity.kind, ()), entity.name)
         self._sources = {kind: names for kind, names in names_by_kind.items() if self._is_source(kind)}
         self._targets = {kind: names for kind, names in names_by_kind.items() if kind in self._relation.to}
+        # A type that can be on both sides is taken for a source.
         self._targets = {kind: names for kind, names in self._targets.items() if kind not in self._sources}
         self._target_names = tuple(name for names in self._targets.values() for name in names)
 
@@ -219,11 +221,10 @@ def _find_joins(schema: GraphSchema, relation: RelationType) -> dict[str, tuple[
 
 
 def _build_match(count: _Count) -> tuple[str, dict[str, object]]:
-    """Return the MATCH of a count with its parameters, without its companion.
-
-    The text is made of fixed parts: names and labels are parameters only. It has a single relation: over patterns of
-    two, ladybug 0.22.0 loses rows if both the first relation and its node have a condition.
-    """
+    """Return the MATCH of a count with its parameters, without its companion."""
+    # The text is made of fixed parts: names and labels are parameters only.
+    # It has a single relation: over patterns of two, ladybug 0.22.0 loses rows if both the first relation and its
+    # node have a condition.
     conditions = ["r.label = $label", "s.type IN $source_kinds", "t.type IN $target_kinds"]
     parameters: dict[str, object] = {
         "label": count.label,
@@ -245,6 +246,7 @@ def _build_match(count: _Count) -> tuple[str, dict[str, object]]:
 def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
     """Return the number of documents by group, and in all."""
     match, parameters = _build_match(count)
+    # Cypher counts by itself only without a filter and a companion.
     if scope.documents is None and count.companion is None:
         number = "count(DISTINCT document) AS number"
         rows = scope.graph.query(f"{match} RETURN {count.by}.name AS name, {number}", parameters)

@@ -114,7 +114,7 @@ async def select_context(
     def select() -> Response:
         return _fit_context(response, most, TokenCounter() if model is None else create_token_counter(model))
 
-    # the embedded model counts by HTTP, which would block the event loop
+    # The embedded model counts by HTTP, which would block the event loop.
     return await run_in_turn(nullcontext(), select)
 
 
@@ -130,6 +130,7 @@ def _fit_context(response: Response, most: int, count: TokenCounter) -> Response
     room = most - used - more
     listed = response.chunks or ()
     chunks, _ = _take_first(listed, [chunk.text or "" for chunk in listed], room, count)
+    # Chunks have the wording to answer from, so that the first one is cut rather than left out.
     if listed and not chunks:
         chunks = (listed[0].model_copy(update={"text": _cut_text(listed[0].text or "", room - FENCE_TOKENS, count)}),)
     return response.model_copy(update={"aggregates": aggregates, "triples": triples, "chunks": chunks})
@@ -152,6 +153,7 @@ def _take_first(
 def _cut_text(text: str, most: float, count: TokenCounter) -> str:
     """Return the beginning of a text that has at most some tokens, cut after a word."""
     room = max(most, MIN_CUT_TOKENS)
+    # Tokens differ in length, so that one proportional cut may not suffice.
     while (tokens := count(text)) > room:
         prefix = text[: min(int(len(text) * room / tokens), len(text) - 1)]
         text = prefix.rpartition(" ")[0] or prefix
@@ -191,11 +193,12 @@ class _Sentence(NamedTuple):
 
 
 def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
-    """Iterate over the different sentences of chunks. Chunks overlap, so that a sentence may be in several."""
+    """Iterate over the different sentences of chunks."""
     texts = set()
     for rank, chunk in enumerate(chunks):
         for sentence in split_sentences(chunk.text or ""):
             text = " ".join(sentence.split())
+            # Chunks overlap, so that a sentence may be in several.
             if text and text not in texts:
                 texts.add(text)
                 yield _Sentence(text, rank)
@@ -239,7 +242,8 @@ def _has_kind(question: str, sentence: str) -> bool:
     """Return whether a sentence has a number or a name that the question does not have, as the question asks for."""
     if _NUMERIC.search(question):
         return _NUMBER.search(sentence) is not None
-    inner = sentence.partition(" ")[2]  # the first word of a sentence is capitalised in any case
+    # The first word of a sentence is capitalised in any case.
+    inner = sentence.partition(" ")[2]
     return _NAMING.search(question) is not None and bool(_list_names(inner) - _list_names(question))
 
 

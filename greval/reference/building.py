@@ -253,6 +253,7 @@ def _check_folder(folder: Path) -> None:
     if not folder.is_dir() or (folder / LEDGER_FILE).exists():
         return
     index_files = {LOCK_FILE, INDEX_FILE}
+    # A folder with nothing but hidden files is as good as an empty one.
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     foreign = next((name for name in names if name not in index_files and not _BUILD.fullmatch(name)), None)
     if foreign is not None:
@@ -308,6 +309,7 @@ class _Build:
         if file != self.old:
             write_atomically(self.folder / INDEX_FILE, file.model_dump_json(indent=2) + "\n")
             sync_folder(self.folder)
+        # Only now: the old build read the chunks of retired documents until it was replaced.
         self.ledger.delete_retired()
         _delete_leftovers(self.folder, file)
         manifest = Manifest.model_validate_json((self.folder / name / "manifest.json").read_bytes())
@@ -382,6 +384,7 @@ class _Build:
                 yield item
 
     def _write_document(self, document: Document, old_digest: str | None) -> str:
+        # Digests of texts do not cover the fields by which other documents differ from texts.
         digest = compute_text_key(
             document.model_dump_json(exclude={"triples"} - list_kinds(document)),
             *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
@@ -407,12 +410,13 @@ class _Build:
     def _build_key(self, stored: StoredChunk) -> ExtractionKey:
         """Return the key of the extraction of a chunk: its text, and what else the extraction depends on.
 
-        That is the tags that name entities, and for rules whether it is the first chunk, which is about the title.
+        That is the tags that name entities, and for rules whether it is the first chunk.
         """
         if stored.chunk.triples:
             return stored.text_key, "triple"
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
+        # To rules, the first chunk of a document is about its title, even if it does not name it.
         first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
         return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
 
@@ -426,6 +430,7 @@ class _Build:
         if not missing:
             return
         self._show("extraction", total=len(missing))
+        # What a table states is taken as it is: no model is asked about it.
         triples = {key: missing.pop(key) for key in [*missing] if missing[key].triples}
         for group in take_groups(triples.items(), CHUNKS_AT_ONCE):
             self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in group])
@@ -444,6 +449,7 @@ class _Build:
         """Ask the model about several chunks at a time. Each answer is written before the next chunk is asked about."""
         from greval.reference.extraction.model import extract_with_model
 
+        # All workers take from one iterator, so that each chunk is asked about once.
         queue = iter(missing.items())
         in_a_row = done = 0
 
@@ -456,6 +462,7 @@ class _Build:
                     extraction, usage = await extract_with_model(chunk, client, self.schema)
                 except GrevalError as error:
                     in_a_row += 1
+                    # The message need not repeat the id, which the fault has as its place.
                     self._add_chunk_fault(chunk.id, str(error).removeprefix(f"{chunk.id}: "))
                 else:
                     in_a_row = 0
@@ -472,10 +479,7 @@ class _Build:
     # Vectors
 
     def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
-        """Embed chunks that were not embedded so far. Texts of similar length are embedded together.
-
-        Those of medium length go first, so that the time that is left can be estimated.
-        """
+        """Embed chunks that were not embedded so far. Texts of similar length are embedded together."""
         embedded = self.ledger.list_embedded(embedder.name)
         missing = {record.text_key: record.chunk.content for record in stored if record.text_key not in embedded}
         if not missing:
@@ -484,6 +488,7 @@ class _Build:
         done = 0
         groups = [*take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
         middle = len(groups) // 2
+        # Texts of medium length go first, so that the time that is left can be estimated.
         for group in groups[middle:] + groups[:middle]:
             vectors = embedder.embed_passages([text for _, text in group])
             self.ledger.put_embeddings(embedder.name, [key for key, _ in group], vectors)
@@ -512,6 +517,7 @@ class _Build:
             self.settings.graph,
             self.settings.resolution.model_dump_json(),
             self.ledger.list_document_rows(),
+            # Failed chunks are asked about again, and the build differs when one of them succeeds.
             [record.row for record in stored if self._build_key(record) not in extracted],
         )
         return f"{BUILD_PREFIX}{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
@@ -549,7 +555,9 @@ class _Build:
             merged=graph.report.merged,
         )
         (new / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        # All of it is on the disk before it gets its name, by which the next command takes it for complete.
         _sync_files(new)
+        # A rename does not replace a folder, such as a build of this name that lost its manifest.
         shutil.rmtree(self.folder / name, ignore_errors=True)
         new.rename(self.folder / name)
         sync_folder(self.folder)
@@ -613,10 +621,11 @@ def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> 
 
 
 def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
-    """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
+    """Map the normalised names and aliases of entities to their positions."""
     positions: dict[str, int] = {}
     for position, entity in enumerate(entities):
         positions.setdefault(normalise_spelling(entity.name), position)
+    # After all names, so that no alias takes the place of a name.
     for position, entity in enumerate(entities):
         for alias in entity.aliases:
             positions.setdefault(normalise_spelling(alias), position)

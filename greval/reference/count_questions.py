@@ -185,6 +185,7 @@ def _find_entities(
 def _look_up(index: ReferenceIndex, schema: GraphSchema | None, phrase: str) -> str | None:
     """Return the name of the entity that a phrase is a name or a spelling of."""
     spelling = schema.spellings.get(phrase.casefold()) if schema else None
+    # A plural is looked up last, because a name may end in "s" itself.
     for name in (phrase, spelling[0] if spelling else None, phrase.removesuffix("s")):
         position = index.find_entity(name) if name else None
         if position is not None:
@@ -246,8 +247,9 @@ def _is_grouped_by(
 ) -> bool:
     """Return whether a type that a question names is what it asks to group by."""
     start, end = span
+    # "The brand Volta" names one brand and groups by none.
     if any(entity.kind == kind and (at[1] == start or at[0] == end) for at, entity in mentions):
-        return False  # "the brand Volta"
+        return False
     preceding = [token.text.casefold() for token in tokens[max(0, start - _REACH) : start]]
     if preceding and (preceding[-1] in _ALL_OF or preceding[-2:] in ([quantifier, "the"] for quantifier in _ALL_OF)):
         return False
@@ -258,7 +260,8 @@ def _is_grouped_by(
         word = tokens[position].text.casefold()
         if word in _GROUP_BEFORE:
             return True
+        # "The most praised brand" groups by brands, but "which complaints do brands ..." asks for none.
         relation_word = any(first <= position < last for first, last in stated)
-        if word in _PREPOSITIONS or (relation_word and position < start - 1):  # "the most praised brand", yet
-            return False  # "which complaints do brands ..." asks for no brand
+        if word in _PREPOSITIONS or (relation_word and position < start - 1):
+            return False
     return False

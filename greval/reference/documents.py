@@ -160,6 +160,7 @@ def _has_terms(path: Path) -> bool:
 def _list_visible(folder: Path) -> list[Path]:
     """List the files of a folder that are neither hidden nor those of an index, sorted by path."""
     paths = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
+    # An index may be in the folder of its documents, and is none of them.
     indexes = {path.parent for path in paths if path.name == LEDGER_FILE}
     return [
         path
@@ -200,6 +201,7 @@ def _read_file(path: Path, made_id: str) -> Iterator[tuple[str, Document | RowFa
         for location, item in reader(path, _Place(name, made_id)):
             yield location, RowFault(place=location, message=item) if isinstance(item, str) else item
     except DataError as error:
+        # The message need not repeat the path, which the fault has as its place.
         yield name, RowFault(place=name, message=str(error).removeprefix(f"{path}: "), id=made_id)
     except OSError as error:
         yield name, RowFault(place=name, message=f"cannot be read: {error.strerror or error}", id=made_id)
@@ -248,6 +250,7 @@ def _parse_front_matter(text: str) -> Mapping[str, object] | None:
     try:
         parsed = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError) as error:
+        # Lines count from 0, and the front matter begins on the line behind the first ---.
         mark = getattr(error, "problem_mark", None)
         line = f"in line {mark.line + 2}" if mark else "at its beginning"
         raise DataError(
@@ -327,6 +330,7 @@ def _build_document(values: Mapping[str, object], origin: _Place) -> Document | 
     row = unwrap_serialised(values)
     metadata = row.get("metadata")
     inner = metadata if isinstance(metadata, Mapping) else {}
+    # Columns of a row go before the keys of its metadata.
     merged: dict[str, object] = {**_drop_nothing(inner), **_drop_nothing(row)}
     text = find_first(row, TEXTS)
     if text is None and (empty := next((name for name in TEXTS if name in row), None)):
@@ -366,7 +370,8 @@ def _collect_tags(values: Mapping[str, object]) -> dict[str, object] | str:
             **tags,
             **{str(name): _convert_plain(value) or value for name, value in _drop_nothing(tag_field).items()},
         }
-    if isinstance(tag_field, list | tuple):  # keywords, as in front matter
+    # Front matter lists its keywords so.
+    if isinstance(tag_field, list | tuple):
         return {**tags, **{str(as_text(name)): "true" for name in tag_field if isinstance(name, str | int | float)}}
     if isinstance(tag_field, str | int | float):
         return {**tags, "tags": str(as_text(tag_field))}
@@ -375,6 +380,7 @@ def _collect_tags(values: Mapping[str, object]) -> dict[str, object] | str:
 
 def _convert_plain(value: object) -> str | None:
     """Return the text of a text, number, flag or date; None for anything else."""
+    # Before numbers, because a flag is an integer to Python.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, date):
@@ -406,6 +412,7 @@ def _find_fault(document: Document) -> str:
     if not document.text.strip() and not document.title.strip():
         return "text: is empty"
     try:
+        # JSON can hold half a surrogate pair, which cannot be stored as UTF-8.
         f"{document.id}{document.title}{document.text}".encode()
     except UnicodeEncodeError:
         return "text: holds half a character (a lone surrogate); write the whole character"

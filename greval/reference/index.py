@@ -196,12 +196,14 @@ class ReferenceIndex(CloseOnExit):
                 newer = read_index_file(path)
                 if newer == file:
                     raise
-                file = newer  # a new build took the place of this one meanwhile
+                # A new build took the place of this one meanwhile.
+                file = newer
         raise _describe_missing(path)
 
     def close(self) -> None:
         """Close all files."""
         self._ledger.close()
+        # Closing must not open the graph, which is opened when it is first used.
         if "graph" in vars(self):
             self.graph.close()
 
@@ -246,6 +248,7 @@ class ReferenceIndex(CloseOnExit):
         If several entities differ in their spelling only, it is the one that is spelled exactly so.
         """
         names = self.entities
+        # The names are sorted, and an exact spelling goes before all others.
         position = bisect_left(names, name)
         if names[position : position + 1] == [name]:
             return position
@@ -389,7 +392,8 @@ def _name_column(field: str) -> str:
 
 
 def _load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Load arrays; the file is opened here, as numpy leaves a damaged one open."""
+    """Load the arrays of a file."""
+    # The file is opened here, because numpy leaves a damaged one open.
     with path.open("rb") as file, np.load(file) as stored:
         return {name: stored[name] for name in stored.files}
 

@@ -46,6 +46,7 @@ CREATE TABLE embeddings (
     text_key TEXT NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (embedder, text_key)
 ) WITHOUT ROWID;
 """
+# The `user_version` of SQLite is a signed number of 32 bits.
 LAYOUT_VERSION = crc32(TABLES.encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
 ExtractionKey = tuple[str, str]
@@ -92,8 +93,10 @@ class IndexLedger(CloseOnExit):
         if not write and not self._path.is_file():
             raise DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")
         with self._translate_errors():
+            # Searches run in threads, one at a time.
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             if write:
+                # What was extracted took time or money, so that each commit is synced to disk.
                 self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
             (layout,) = self._db.execute("PRAGMA user_version").fetchone()
             (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -117,12 +120,14 @@ class IndexLedger(CloseOnExit):
             StoreError: If it cannot be written, because the disk is full for example.
         """
         with self._translate_errors():
+            # SQLite has no nested transactions: the outermost one commits.
             if self._db.in_transaction:
                 yield
                 return
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+            # KeyboardInterrupt must not leave a transaction open either.
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
@@ -158,7 +163,8 @@ class IndexLedger(CloseOnExit):
             revived = self._db.execute(
                 "SELECT row FROM documents WHERE id = ? AND digest = ? AND retired", (document.id, digest)
             ).fetchone()
-            if revived:  # the current build reads these rows
+            # The current build reads these rows, so that they are used again and not written anew.
+            if revived:
                 self._db.execute("UPDATE documents SET retired = 0 WHERE row = ?", revived)
                 return
             row = self._db.execute(
@@ -183,10 +189,7 @@ class IndexLedger(CloseOnExit):
         self._db.execute("UPDATE documents SET retired = 1 WHERE id = ? AND NOT retired", (document,))
 
     def delete_retired(self) -> None:
-        """Delete what no build reads any more: retired documents, and what was made of texts that are gone.
-
-        What a model extracted was paid for and stays.
-        """
+        """Delete what no build reads any more: retired documents, and what was made of texts that are gone."""
         with self.write_together():
             if not self._db.execute("SELECT 1 FROM documents WHERE retired LIMIT 1").fetchone():
                 return
@@ -195,6 +198,7 @@ class IndexLedger(CloseOnExit):
             self._db.execute("DELETE FROM documents WHERE retired")
             self._db.execute("DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM chunks)")
             self._db.execute(
+                # What a model extracted was paid for and stays.
                 "DELETE FROM extractions WHERE usage IS NULL AND text_key NOT IN (SELECT text_key FROM chunks)"
             )
 

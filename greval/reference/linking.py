@@ -115,6 +115,7 @@ def link_similar(
         )
         for spelling, score, position in sorted(candidates, key=lambda candidate: (-candidate[1], candidate[0])):
             entity = entities[position]
+            # Names that differ in a number are similar, but never one entity.
             if _NUMBER.findall(spelling) == numbers:
                 linked.append(LinkedEntity(tables.entities[entity], phrase, "fuzzy", score / 100, entity))
                 break
@@ -153,6 +154,7 @@ def find_phrases(question: str, excluded: Iterable[tuple[int, int]] = ()) -> lis
 
 def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int, int]]:
     """Yield the places of capitalised phrases between used places, without function words at their start."""
+    # A used place separates two phrases, and all positions stay.
     masked = "".join("|" if mark else sign for sign, mark in zip(question, used, strict=True))
     for match in _CAPITALISED.finditer(masked):
         start, end = match.span()
@@ -171,14 +173,12 @@ def link_by_embedding(
     threshold: float,
     allowed: Mask | None = None,
 ) -> list[LinkedEntity]:
-    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention.
-
-    The names of all entities are not compared, because the embedding of some ten thousand names takes minutes.
-    """
+    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention."""
     entities = np.unique(gather_items(tables.mentions.entities, chunks)[0])
     entities = entities if allowed is None else entities[allowed[entities]]
     if not len(entities):
         return []
+    # Not the names of all entities: the embedding of some ten thousand takes minutes.
     rarest = entities[np.argsort(-tables.rarity[entities], kind="stable")][:MAX_COMPARED_NAMES]
     unknown = [int(position) for position in rarest if int(position) not in tables.name_vectors]
     if unknown:
@@ -207,7 +207,8 @@ def link_entities(
     """
     exact, spans = link_exact(question, tables)
     linked = exact + link_similar(question, tables, threshold, spans)
-    if allowed is not None:  # only now, so that no shorter name is linked in place of one that is not allowed
+    # Only now, so that no shorter name is linked in place of one that is not allowed.
+    if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]
     if not linked and by_embedding:
         linked = by_embedding()

@@ -123,6 +123,7 @@ class ReferenceMethod:
             DataError: If no chunk has a field of the filter.
         """
         with measure_work() as spent:
+            # Opening the index is no work of the question that happens to be the first.
             with count_as_waiting():
                 await self.prepare()
             if self._filter_by_question:
@@ -156,6 +157,7 @@ class ReferenceMethod:
         """Search for the name of an entity, or for the words of a chunk, as a question does."""
         if self._prepared:
             return
+        # Also if it fails: what cannot be opened is reported by the questions.
         self._prepared = True
         with suppress(Exception):
             question = next(iter(self.index.entities or self.index.chunk_ids), "")
@@ -166,7 +168,8 @@ class ReferenceMethod:
     def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
         from greval.reference.searches import search_chunks
 
-        search = "local" if self.search == "tog" else self.search  # where Think-on-Graph begins
+        # Think-on-Graph begins where the local search does.
+        search = "local" if self.search == "tog" else self.search
         findings = search_chunks(self.index, question, search, self.settings, where)
         return findings, self._build_response(question, where, findings)
 
@@ -204,7 +207,8 @@ class ReferenceMethod:
         if self._client is None:
             return response
         selected = await select_context(response, self._client, self.settings.context_tokens)
-        if self.search in TEXT_SEARCHES:  # nothing of the graph is recorded, which is not the same as empty
+        # Nothing of the graph is recorded, which is not the same as empty.
+        if self.search in TEXT_SEARCHES:
             return response.model_copy(update={"chunks": selected.chunks})
         return selected
 

@@ -41,7 +41,7 @@ _POSSESSIVE = re.compile(r"['\u2019`]s?(?!\w)")
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019`\u02bb](?=\w)")
 _INNER_DOT = re.compile(r"(?<!\w)\.|\.(?!\w)")
 _MARK = re.compile(
-    # marks of scripts that write vowels as marks are letters to a reader, but no word characters to `re`
+    # Marks of scripts that write vowels as marks are letters to a reader, but no word characters to `re`.
     r"[^\w\s.+#()\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0fff\u1000-\u109f\u1780-\u17ff\u3099\u309a]|_"
 )
 _PLUS = re.compile(r"(?<![\w+#])[+#]+")
@@ -98,7 +98,8 @@ def normalise_spelling(text: str) -> str:
 
 def _normalise(text: str, *, singular: bool) -> str:
     folded = _fold_name(text, singular=singular)
-    while (refolded := _fold_name(folded, singular=singular)) != folded:  # a pass removes one of two articles
+    # A pass removes one of two articles, and normalising again must change nothing.
+    while (refolded := _fold_name(folded, singular=singular)) != folded:
         folded = refolded
     return folded
 
@@ -227,7 +228,8 @@ class _Resolver:
             steps["qualifiers"] = self._find_qualified()
         if self.settings.similarity < 1:
             steps["similarity"] = self._find_similar()
-        for step, pairs in steps.items():  # generators: each looks at the groups that the steps before it left
+        # The steps are generators: each looks at the groups that the steps before it left.
+        for step, pairs in steps.items():
             joined = sorted(second for first, second in pairs if self._join(first, second))
             self.merged[step], self.joined[step] = len(joined), joined
 
@@ -236,6 +238,7 @@ class _Resolver:
         root = name
         while self.parents[root] != root:
             root = self.parents[root]
+        # The path is shortened, so that the next search for any name on it takes one step.
         while self.parents[name] != root:
             self.parents[name], name = root, self.parents[name]
         return root
@@ -246,15 +249,13 @@ class _Resolver:
         return first != second
 
     def _find_equal(self) -> Iterator[tuple[str, str]]:
-        """Find spellings of one normalised form.
-
-        If no spelling is in lower case, all are names. Then a plural and a singular are two entities ("Rolling Stone"
-        and "Rolling Stones"), and so are an acronym and a word (WHO and Who).
-        """
+        """Find spellings of one normalised form."""
         groups: dict[str, list[str]] = defaultdict(list)
         for name, key in self.keys.items():
             groups[key].append(name)
         for group in groups.values():
+            # If no spelling is in lower case, all are names. Then a plural and a singular are two entities ("Rolling
+            # Stone" and "Rolling Stones"), and so are an acronym and a word (WHO and Who).
             common = len(group) == 1 or any(name == name.lower() for name in group)
             parts: dict[str, list[str]] = defaultdict(list)
             for name in group:
@@ -271,7 +272,8 @@ class _Resolver:
             while (following := self._make_key(final)) in targets and following not in chain:
                 chain.append(following)
                 final = targets[following]
-            if following in chain:  # a circle: all of its names are one, by the first of them
+            # A circle: all of its names are one, by the first of them.
+            if following in chain:
                 following = min(chain[chain.index(following) :])
                 final = next(name for name in sorted(targets.values()) if self._make_key(name) == following)
             self.given[key] = final
@@ -293,10 +295,7 @@ class _Resolver:
         return normalise_spelling(name) if self.settings.normalisation else " ".join(name.split())
 
     def _find_stated(self) -> Iterator[tuple[str, str]]:
-        """Find the other names that texts state, unless a name is stated of several entities.
-
-        A last name is resolved only if it is no more frequent than the full name: a place with the name of a person is.
-        """
+        """Find the other names that texts state, unless a name is stated of several entities."""
         subjects: dict[str, set[str]] = defaultdict(set)
         for source, label, target in self.names.relations:
             if label == ALIAS:
@@ -306,6 +305,8 @@ class _Resolver:
             sizes[self.find_root(name)] += len(chunks)
         for target in sorted(subjects):
             sources = sorted(subjects[target] - {target})
+            # A last name is resolved only if it is no more frequent than the full name: a place with the name of a
+            # person is.
             if len(sources) == 1 and (not _is_part(target, sources[0]) or sizes[target] <= sizes[sources[0]]):
                 yield sources[0], target
 
@@ -330,11 +331,13 @@ class _Resolver:
         blocks: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for key in sorted(first):
             if len(key) >= MIN_SIMILAR_CHARS:
+                # Only names with the same beginning, numbers and codes can be alike, so that few pairs are compared.
                 codes = [word for word in re.split(r"[ ()]+", key) if _is_code(word)]
                 blocks[key[:2], *codes].append(key)
         for block in blocks.values():
             if len(block) > 1:
                 for key_a, key_b in _compare_block(block, self.settings.similarity):
+                    # A chunk that has both spellings means two entities.
                     if not self.names.chunks[first[key_a]] & self.names.chunks[first[key_b]]:
                         yield first[key_a], first[key_b]
 
@@ -353,6 +356,7 @@ class _Resolver:
         relations: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for (source, label, target), chunks in self.names.relations.items():
             ends = name_of[source], name_of[target]
+            # That a last name stands for a full name is no relation between two entities.
             if ends[0] != ends[1] and not (label == ALIAS and _is_part(ends[1], ends[0])):
                 relations[ends[0], label, ends[1]] |= chunks
         return ResolvedGraph(
@@ -452,6 +456,7 @@ def _sort_chunks(chunks: Iterable[str]) -> tuple[str, ...]:
 
     def read_place(chunk: str) -> tuple[str, int, str]:
         document, _, position = chunk.rpartition("#")
+        # By number, so that the tenth chunk follows the ninth.
         return document, int(position) if position.isascii() and position.isdigit() else 0, chunk
 
     return tuple(sorted(chunks, key=read_place))

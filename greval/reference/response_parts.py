@@ -108,6 +108,7 @@ def find_sources(
     fields: list[dict[str, str]] = [{} for _ in positions]
     for name, column in columns.items():
         codes = column.codes[chunks]
+        # All chunks of an entity have the same value if the lowest code is the highest; -1 stands for none.
         lowest, highest = np.full(len(positions), len(column.values)), np.full(len(positions), -1)
         np.minimum.at(lowest, places, codes)
         np.maximum.at(highest, places, codes)

@@ -89,6 +89,7 @@ class RelationType(Record):
         words: Words by which a question names the relation, besides its own name.
     """
 
+    # `from` is a keyword of Python.
     from_: Annotated[Texts, Field(min_length=1, alias="from")]
     to: Annotated[Texts, Field(min_length=1)]
     cues: Texts = ()
@@ -258,6 +259,7 @@ def _find_opposite_faults(
             back = counterpart.opposite
             yield f"{location}: the opposite of {opposite} is {back}; two relations must name each other"
         shared = {cue.casefold() for cue in relations[label].cues} & {cue.casefold() for cue in counterpart.cues}
+        # Each pair is looked at from both sides, and reported once.
         if shared and label < opposite:
             yield f"relations.{label}.cues: {opposite} has the same cues: {', '.join(sorted(shared))}"
 

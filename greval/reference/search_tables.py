@@ -100,11 +100,13 @@ def get_tables(index: ReferenceIndex) -> SearchTables:
         return _TABLES[index]
 
 
+# The tables of an index are dropped with it.
 _TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
 
 
 def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
     """Return whether each group has an item that a mask over items allows."""
+    # The count of allowed items rises over a group that has one.
     cumulative = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
     return np.asarray(cumulative[grouping.offsets[1:]] > cumulative[grouping.offsets[:-1]])
 
@@ -124,5 +126,6 @@ def gather_items(
     """
     starts = grouping.offsets[groups].astype(np.int64)
     counts = grouping.offsets[np.asarray(groups) + 1] - starts
+    # The places of all items at once, without a loop over the groups.
     slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
     return grouping.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)

@@ -252,7 +252,7 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFin
     settings = query.settings
     vector = query.search_vectors(settings.top_k)
     graph, log = _explore_graph(query, linked, vector)
-    # chunks that only the graph finds keep its order, so that no other of them can be among the first k
+    # Chunks that only the graph finds keep its order, so that no other of them can be among the first k.
     candidates = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
     places = np.full(query.tables.chunks, -1)
     places[graph.positions] = np.arange(len(graph.positions))
@@ -398,8 +398,7 @@ def _rank_graph(
 def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
     """Log the nodes with the highest ranks, as shares of the highest, and the edges between them near the start nodes.
 
-    PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end, as for an edge of a
-    traversal, so that it never rises along a path.
+    PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end.
     """
     best = np.argsort(-ranks, kind="stable")[:LOGGED_NODES]
     best = best[ranks[best] > 0]
@@ -417,6 +416,7 @@ def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -
     for position, (edge, forward) in enumerate(zip(walk.edges.tolist(), walk.forward.tolist(), strict=True)):
         ends = int(edges.source[edge]), int(edges.target[edge])
         origin, end = ends if forward else ends[::-1]
+        # As in a traversal, the activation never rises along a path.
         passed[position] = min(arrived[origin], between[edge])
         arrived[end] = max(arrived.get(end, 0.0), passed[position])
     order = np.lexsort((np.arange(len(passed)), -passed, walk.steps))

@@ -195,6 +195,7 @@ class _Walker:
     def _list_hops(self, beam: Sequence[_Path]) -> list[_Hop]:
         """List the edges at the ends of paths that lead to another node, those that most chunks state first."""
         listed: list[_Hop] = []
+        # Of several paths with one end, the first goes on, which the model chose first.
         for path in {path.end: path for path in reversed(beam)}.values():
             edges = self._index.edges
             ways = ((edges.leaving, edges.target, True), (edges.entering, edges.source, False))
@@ -245,6 +246,7 @@ class _Walker:
         ranked = await read_in_turn(self._rank_lines, lines) if len(lines) > most else [*range(len(lines))]
         visible, hidden = ranked[:most], ranked[most:]
         number = {"type": "integer", "enum": [*range(1, len(visible) + 1)]}
+        # Not every server accepts limits of lists in its strict mode.
         limits = {"minItems": 1, "maxItems": width} if self._client.judge.local else {}
         schema = build_object_schema({"items": {"type": "array", "items": number, **limits}})
         question = format_need("question", Case(question=self._question))
@@ -357,5 +359,6 @@ def read_numbers(fields: Mapping[str, Any], count: int) -> list[int]:
         [2, 1]
     """
     listed = fields.get("items")
+    # Not `isinstance`, to which True is an integer.
     numbers = [number for number in listed if type(number) is int] if isinstance(listed, list) else []
     return [number for number in dict.fromkeys(numbers) if 1 <= number <= count]

@@ -45,6 +45,7 @@ def sort_neighbours(source: Positions, target: Positions, weight: Positions, nam
         [2, 1]
     """
     edge = np.arange(len(source), dtype=np.int64)
+    # An edge from a node to itself is there once.
     back = source != target
     start = np.concatenate((source, target[back])).astype(np.int64)
     end = np.concatenate((target, source[back])).astype(np.int64)
@@ -100,6 +101,7 @@ def spread_activation(
     parts: list[tuple[Positions, Scores, Mask, Positions]] = []
     cut: dict[int, int] = {}
     for step in range(1, depth + 1):
+        # From the most activated node on, so that an edge between two of them is followed from the higher one.
         frontier = frontier[np.argsort(-activation[frontier], kind="stable")]
         slots, origins, skipped = _take_edges(neighbours, frontier, limit)
         cut.update(skipped)

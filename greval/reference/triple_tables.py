@@ -35,6 +35,7 @@ def find_triple_columns(names: Iterable[str]) -> TripleColumns | None:
         >>> find_triple_columns(["text", "from", "to"]) is None
         True
     """
+    # Of two columns whose names are equal when folded, the first counts.
     folded = {fold_name(name): name for name in reversed([*names])}
     parts = [
         next((folded[variant] for variant in variants if variant in folded), None)

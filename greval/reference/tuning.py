@@ -345,6 +345,7 @@ def _score_questions(index: ReferenceIndex, questions: Iterable[Case], plan: _Tu
             labelled.skipped[why] += 1
             continue
         gold = _list_expected(case.gold)
+        # Gold has chunks if all of its ids are those of chunks, and none is that of a document.
         by_chunk = gold <= index.chunk_positions.keys() and gold.isdisjoint(documents)
         if not by_chunk:
             labelled.unknown.extend(sorted(gold - documents))
@@ -381,6 +382,7 @@ def _measure(metric: ComputedMetric, case: Case) -> float:
 
 def _find_skip_reason(metric: ComputedMetric, case: Case) -> str | None:
     """Return why a question cannot be measured, or None."""
+    # Whether a question can be measured depends on its gold only, and not on what a search finds.
     outcome = compute_outcome(metric, Case(question=case.question, gold=case.gold, chunks=()))
     return outcome.reason if isinstance(outcome, Skipped) else None
 

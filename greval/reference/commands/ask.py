@@ -92,6 +92,7 @@ def ask(  # noqa: PLR0913 - the options of a command
         return
     parts = show or [*Part]
     if answer is None and Part.ANSWER in parts:
+        # On stderr, so that the output holds the answer alone.
         typer.echo("no model answered: the answer is sentences of the chunks; --answer MODEL names a model", err=True)
     typer.echo(escape_control_characters(format_asked(outcome, parts)))
 

@@ -130,6 +130,7 @@ def _open_index_folder(source: Path, index_folder: Path | None) -> Iterator[tupl
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = index_folder or Path(temporary)
+        # Questions need no vectors, so that the embedding that takes least time will do.
         built = build_index(source, folder, IndexSettings(embedding="tfidf"))
         print_files([source])
         print_document_faults(built)

@@ -146,6 +146,7 @@ class _Scanner:
                 yield span
                 position += 1
             elif token.kind == "quoted":
+                # A quotation that is no name may hold names.
                 offset = token.start + 1
                 inner = token.text[1:-1]
                 for span in find_names(inner, split_tokens(inner), self.known, code=self.code):
@@ -180,6 +181,7 @@ class _Scanner:
         if token.kind != "word":
             return token.kind == "path" and (bool(_FILE.match(text)) or text.lower() in self.known)
         if _IDENTIFIER.match(text):
+            # With a capital, an identifier may be the first word of a longer name.
             return not (text[0].isupper() and self._continues_name(position))
         if "." in text:
             return bool(_DOTTED.match(text)) and not text[0].isupper()
@@ -224,6 +226,7 @@ class _Scanner:
         if token.kind == "number":
             if not self._continues_name(position):
                 return False
+            # A number begins a name only as an ordinal or behind an article: 10th Street, the 400 Blows.
             ordinal = token.text[-1].isalpha()
             return ordinal or (position > 0 and self.tokens[position - 1].text.lower() == "the")
         return _is_capitalised(token)
@@ -241,6 +244,7 @@ class _Scanner:
             if _is_capitalised(following) or self._is_numbered(last + 1):
                 last += 1
                 continue
+            # The full stop of an abbreviation is part of the name: St. Louis.
             if following.text == "." and text.lower() in _ABBREVIATIONS and last + 2 < len(self.tokens):
                 if _is_capitalised(self.tokens[last + 2]):
                     last += 2
@@ -285,6 +289,7 @@ class _Scanner:
                 plain = text.lower()
                 return None if joined and (plain in MONTHS or plain in NEVER_NAMES) else position
             if text == "and" and institution and position == last + 1 and last > first + 1:
+                # The Department of Health and Human Services.
                 joined = True
             elif (text == "the" and position == last + 1) or text not in CONNECTORS:
                 return None
@@ -297,9 +302,11 @@ class _Scanner:
         start = self._is_start(first)
         while first <= last and self._is_no_beginning(first, last, start=start):
             first += 1
+            # Behind an honorific, a word does not owe its capital to the start of the sentence.
             start = start and tokens[first - 1].text.lower() not in HONORIFICS
         while last >= first and self._is_no_end(last):
             last -= 1
+        # A role such as President in the middle of a run ends one name and begins that of a person.
         for position in range(last - 2, first - 1, -1):
             if tokens[position].text.lower() in ROLES and _is_person(tokens[position + 1 : last + 1]):
                 yield from self._clean_run(first, position - 1)
@@ -315,6 +322,7 @@ class _Scanner:
         """Return the name of a run of tokens without what its last token adds to it; empty if nothing is left."""
         end, name = run[-1].end, self.sentence[run[0].start : run[-1].end]
         if run[-1].kind == "initials" and len(run[-1].text) == 2 and end == len(self.sentence.rstrip()):  # noqa: PLR2004
+            # The full stop is that of the sentence and not of an initial.
             name = name[:-1]
         elif _is_compound(run[-1].text):
             head = run[-1].text.partition("-")[0]
@@ -331,6 +339,7 @@ class _Scanner:
         if lower in HONORIFICS or token.text in {".", "&"}:
             return position < last or lower in HONORIFICS
         if lower in MONTHS or lower in WEEKDAYS:
+            # "In May" and "3 May" are dates, and May Sarton is a name.
             preceding = self.tokens[position - 1] if position else token
             return preceding.text.lower() in _TIME_WORDS or preceding.kind == "number"
         if token.kind == "number":
@@ -400,6 +409,7 @@ def _is_no_name(run: Sequence[TextToken]) -> bool:
 
 def _read_quoted(token: TextToken) -> NameSpan | None:
     """Return the span of a quoted title or term; None if the quotation is a sentence or a phrase in lower case."""
+    # Quotation marks such as ``these'' have two characters.
     width = 2 if token.text.startswith("``") else 1
     inner = token.text[width:-width]
     name = inner.strip(" ,.;:'")

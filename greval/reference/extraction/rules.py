@@ -155,6 +155,7 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     spans = [_find_spans(sentence, words, topic, compounds) for sentence, words in zip(sentences, tokens, strict=True)]
     spans = _drop_common_words(spans, tokens, topic)
     _rename_last_names(spans, topic, findings)
+    # A text without a title is about the name with which it begins.
     if not topic.name and spans and spans[0] and spans[0][0].start <= MAX_LEAD:
         topic.name, topic.is_named, topic.is_title = spans[0][0].name, True, False
     for position, (sentence, words, names) in enumerate(zip(sentences, tokens, spans, strict=True)):
@@ -213,9 +214,11 @@ def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[TextToken]]) -> _
     last_name = ""
     if 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words):  # noqa: PLR2004
         pronouns = {token.text.lower() for sentence in tokens for token in sentence} & PERSON_PRONOUNS
+        # The pronouns of persons show that the title is the name of one.
         last_name = words[-1] if pronouns else ""
     title_words = frozenset(word.lower() for word in _WORD.findall(base)) - NEVER_NAMES
     text = {part for sentence in tokens for token in sentence for part in _WORD.findall(token.text.lower())}
+    # The first chunk of a document is about its title, even if it does not name it.
     is_named = bool(title_words & text) or chunk.id.endswith("#1")
     return _Topic(title, variants, last_name, is_code, is_named, words=title_words)
 
@@ -314,6 +317,7 @@ def _drop_common_words(
     """Drop single words that have their capital from the start of a sentence only."""
     certain = {span.name for names in spans for span in names if not span.single}
     lower = {token.text for words in tokens for token in words if token.kind == "word" and token.text[0].islower()}
+    # The words of longer names are names too, unless the text has them in lower case.
     certain |= {word for name in certain for word in name.split() if word.lower() not in lower}
 
     def is_name(span: NameSpan) -> bool:
@@ -338,10 +342,7 @@ def _is_person_name(words: Sequence[str]) -> bool:
 
 
 def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, findings: _ChunkFindings) -> None:
-    """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name.
-
-    Other chunks have the last name only; what is stated here resolves it there.
-    """
+    """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name."""
     full: dict[str, set[str]] = {topic.last_name: {topic.name}} if topic.last_name else {}
     for name in {span.name for names in spans for span in names if not span.quoted and " " in span.name}:
         words = [word for word in name.split() if not is_roman(word)]
@@ -353,6 +354,7 @@ def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, findings:
                 (name,) = full[span.name]
                 findings.names.setdefault(name, "")
                 findings.names.setdefault(span.name, "")
+                # Other chunks have the last name only; what is stated here resolves it there.
                 findings.statements.setdefault((name, ALIAS, span.name))
                 span.name, span.single = name, False
 
@@ -392,9 +394,11 @@ def _state_sentence(
         predicate = _find_predicate(words, follows_name=position > 0)
         core = _find_core(gap, words, core, predicate)
         if predicate and words[0] in {"and", "but", "or"}:
-            previous = subject  # "A is owned by B and written in C" says it of A
+            # "A is owned by B and written in C" says it of A.
+            previous = subject
         if previous and count < MAX_STATEMENTS:
             count += _state_pair(sentence, gap, previous, span, predicate, findings)
+        # A text that does not name its title, such as a page of a novel, is not related to it.
         related = topic.is_named and (topic.is_title or subject == topic.name)
         if topic.name not in {"", previous, span.name} and related and count < MAX_STATEMENTS:
             count += findings.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
@@ -439,6 +443,7 @@ def _is_verb(words: Sequence[str], position: int, *, follows_name: bool) -> bool
     word = words[position]
     if word in AUXILIARIES:
         return True
+    # Behind an article, a word that could be a verb is a noun: "the play".
     if position and words[position - 1] in DETERMINERS:
         return False
     if word in VERBS:
@@ -480,11 +485,12 @@ def _find_core(gap: str, words: Sequence[str], core: str, predicate: str) -> str
     """Return the predicate of the subject of a sentence for the next name.
 
     That is the verb phrase in front of the name if the gap coordinates it, and else the one before, with the
-    preposition of the gap. A verb phrase that follows a name directly says something of that name.
+    preposition of the gap.
     """
     if predicate:
         coordinated = not core or gap.lstrip()[:1] in {",", ";"} or (words and words[0] in _COORDINATIONS)
         relative = not _COORDINATIONS.isdisjoint(words[:1]) or not {"which", "who", "that", "whose"} & {*words}
+        # A verb phrase that follows a name directly says something of that name.
         return predicate if coordinated and relative else ""
     if core and words and words[-1] in _PREPOSITIONS:
         core_words = core.split()

@@ -95,13 +95,11 @@ def _find_kind(name: str, terms: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _compile_phrases(phrases: Iterable[str], endings: str = "s?") -> re.Pattern[str]:
-    """Compile a pattern that finds phrases as whole words, the longest first, with some endings.
-
-    `re` keeps the compiled pattern, so that the many chunks of an index do not compile it again.
-    """
+    """Compile a pattern that finds phrases as whole words, the longest first, with some endings."""
     each = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     if not each:
         return _NOTHING
+    # `re` keeps the compiled pattern, so that the many chunks of an index do not compile it again.
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, each))}){endings}(?!\w)", re.IGNORECASE)
 
 
@@ -118,7 +116,8 @@ def _split_clauses(
     for end in [*(match.start() for match in _CLAUSE_END.finditer(sentence)), len(sentence)]:
         clause = _Clause()
         for match in pattern.finditer(sentence, start, end):
-            if match[1].casefold() in terms:  # a dotless i is an i to a pattern
+            # To a pattern that ignores case, a dotless i is an i, which is in no term.
+            if match[1].casefold() in terms:
                 clause.entities.append((match.start(), terms[match[1].casefold()][0]))
         for match in cue_pattern.finditer(sentence, start, end):
             label = cues.get(match[1].casefold())
@@ -139,10 +138,11 @@ def _is_negated(preceding: str) -> bool:
 def _state_clauses(
     clauses: Sequence[_Clause], typed: Mapping[str, str], tagged: Collection[str], schema: GraphSchema
 ) -> Iterator[tuple[str, str, str]]:
-    """State the relations of a sentence. A clause without an object has those of the clause before it."""
+    """State the relations of a sentence."""
     objects: list[tuple[int, str]] = []
     here = {name for clause in clauses for _, name in clause.entities}
     for clause in clauses:
+        # A clause without an object speaks of those of the clause before it.
         objects = clause.entities or objects
         for position, name in objects:
             for label in _choose_labels(position, typed[name], clause.cues, schema):
@@ -156,6 +156,7 @@ def _choose_labels(position: int, kind: str, cues: Sequence[tuple[int, str]], sc
     for cue_position, label in cues:
         relation = schema.relations[label]
         if kind in relation.to:
+            # Two opposite relations share a key, so that only one of them is stated.
             pair = min(label, relation.opposite or label)
             nearest[pair] = min(
                 nearest.get(pair, (abs(cue_position - position), label)), (abs(cue_position - position), label)
@@ -166,13 +167,11 @@ def _choose_labels(position: int, kind: str, cues: Sequence[tuple[int, str]], sc
 def _find_subjects(
     name: str, kinds: Collection[str], here: Collection[str], typed: Mapping[str, str], tagged: Collection[str]
 ) -> list[str]:
-    """Find the sources of a relation: those that the sentence names, or else those of the document.
-
-    A sentence that names an entity of the document's tags, such as its product, speaks of the others as well, such as
-    its brand.
-    """
+    """Find the sources of a relation: those that the sentence names, or else those of the document."""
     subjects = [candidate for candidate, kind in typed.items() if kind in kinds and candidate != name]
     mentioned = [candidate for candidate in subjects if candidate in here]
+    # A sentence that names an entity of the document's tags, such as its product, speaks of the others as well,
+    # such as its brand.
     if any(candidate in tagged for candidate in mentioned):
         return [candidate for candidate in subjects if candidate in mentioned or candidate in tagged]
     return mentioned or subjects

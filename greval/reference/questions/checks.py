@@ -24,11 +24,9 @@ def find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[Dr
 
 
 def has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
-    """Return whether a gold document holds the answer or an alternative; true of answers that are no names.
-
-    The sentences of the evidence must be in their chunks in any case, except for descriptions.
-    """
+    """Return whether a gold document holds the answer or an alternative; true of answers that are no names."""
     chunks = {fact.chunk: " ".join(text.chunks[fact.chunk].content.split()) for fact in draft.evidence}
+    # Descriptions are sentences of the index; all other evidence must be in its chunk.
     if not all(fact.described or fact.sentence in chunks[fact.chunk] for fact in draft.evidence):
         return False
     names = (draft.answer, *draft.answers)
@@ -41,15 +39,13 @@ def quotes_answer(draft: DraftQuestion) -> bool:
 
 
 def has_several_answers(draft: DraftQuestion, table: FactTable) -> bool:
-    """Return whether another entity fits the pattern as well, or the name of the answer is that of several entities.
-
-    Of an intersection, only an entity that fits both facts would be another answer.
-    """
+    """Return whether another entity fits the pattern as well, or the name of the answer is that of several entities."""
     if draft.type == "unanswerable" or draft.pattern == "mentions":
         return False
     if not draft.fixed_answer and draft.type != "temporal" and draft.answer.casefold() not in table.text.owners:
         return True
     rivals = [_has_rival(fact, draft, table) for fact in draft.evidence if fact.clause]
+    # Of an intersection, only an entity that fits both facts would be another answer.
     return all(rivals) and bool(rivals) if draft.pattern == "intersection" else any(rivals)
 
 

@@ -33,7 +33,7 @@ def list_described_facts(text: IndexText) -> tuple[list[StatedFact], list[str]]:
     """Return what the descriptions of relations state, and sentences on those that were left out.
 
     A relation is used if a single chunk states it, which has the names of both ends, and if a sentence of its
-    description has them as well. Of a relation of several chunks it is not known which of them states what.
+    description has them as well.
     """
     facts: list[StatedFact] = []
     skipped: Counter[str] = Counter()
@@ -51,6 +51,7 @@ def _read_description(text: IndexText, relation: Relation) -> StatedFact | str:
     ends = (relation.source, relation.target)
     if relation.label in {RELATED, ""} or relation.source == relation.target:
         return "without a description, or from an entity to itself"
+    # Its description was merged, and it is not known which chunk states what.
     if len(relation.chunks) > 1:
         return "that several chunks state"
     chunk = text.chunks[relation.chunks[0]]
@@ -96,14 +97,13 @@ def _get_sentence(table: FactTable, fact: StatedFact) -> str:
 
 
 def _replace_entity(text: IndexText, sentence: str, entity: str, by: str) -> str | None:
-    """Return a sentence with an entity's name replaced; None if a part of the name would stay behind.
-
-    A letter also replaces the article before the name.
-    """
+    """Return a sentence with an entity's name replaced; None if a part of the name would stay behind."""
     names = sorted(text.list_names(entity), key=len, reverse=True)
+    # A letter also replaces the article before the name.
     article = r"(?:\b(?:the|a|an)\s+)?" if len(by) == 1 else ""
     for name in names:
         pattern = rf"{article}{compile_phrase(name).pattern}"
+        # A function, because a backslash of the name would be read as an escape.
         sentence = re.sub(pattern, lambda _: by, sentence, flags=re.IGNORECASE)
     parts = {part for name in names for part in re.findall(r"\w+", name)}
     telling = [part for part in parts if len(part) >= MIN_LEFT_CHARS and part[0].isupper()]

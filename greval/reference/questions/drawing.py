@@ -51,10 +51,11 @@ class QuestionDraw:
         """Draw questions until there are enough or none are left, `batch` of them at a time.
 
         The type with the fewest accepted questions is drawn from next, so that all types have equally many as long as
-        there are any. A failed question keeps its place, because the same command asks it again.
+        there are any.
         """
         open_types = [*self.types]
         remaining = self.count * MAX_CHECKED_PER_QUESTION
+        # A failed question keeps its place, because the same command asks it again.
         while open_types and remaining and (missing := self.count - len(self.accepted) - len(self.failed)) > 0:
             candidates = self._take_candidates(open_types, min(batch, missing, remaining))
             remaining -= len(candidates)

@@ -153,14 +153,12 @@ def list_facts(text: IndexText) -> list[StatedFact]:
 
 
 def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
-    """Return the names that are used in each chunk, of entities that also stand within a sentence.
-
-    A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
-    """
+    """Return the names that are used in each chunk, of entities that also stand within a sentence."""
     sound: dict[str, list[str]] = {}
     for entity in text.entities.values():
         if not _is_clean_name(entity.name):
             continue
+        # A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
         phrase = re.compile(rf"[\w,] {compile_phrase(entity.name).pattern}")
         within = any(
             phrase.search(sentence)
@@ -244,10 +242,7 @@ def _compile_beginning(name: str) -> re.Pattern[str]:
 
 
 def _list_sentence_facts(text: IndexText, sound_names: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
-    """Yield the facts of sentences with the relations between their names.
-
-    An edge has no label if the index has descriptions, because a sentence need not state all that one does.
-    """
+    """Yield the facts of sentences with the relations between their names."""
     edges: dict[str, list[Relation]] = {}
     for relation in text.relations:
         for chunk in relation.chunks:
@@ -258,6 +253,7 @@ def _list_sentence_facts(text: IndexText, sound_names: Mapping[str, Sequence[str
             if fact is not None:
                 ends = {fact.subject, *fact.names}
                 stated = (edge for edge in edges.get(chunk, ()) if {edge.source, edge.target} <= ends)
+                # A sentence need not state all that the description of a relation does: then its edge has no label.
                 yield fact.model_copy(
                     update={
                         "edges": tuple(
@@ -270,10 +266,7 @@ def _list_sentence_facts(text: IndexText, sound_names: Mapping[str, Sequence[str
 
 
 def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> StatedFact | None:
-    """Return what a sentence states of the entity that it begins with; None if it is not clear by itself.
-
-    It is cut at the end of the first clause, because what follows may have another subject.
-    """
+    """Return what a sentence states of the entity that it begins with; None if it is not clear by itself."""
     begun = [name for name in names if _begins_with(sentence, name)]
     if not begun or not sentence.endswith("."):
         return None
@@ -281,6 +274,7 @@ def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> 
     remainder = _END.sub("", _compile_beginning(subject).sub("", sentence, count=1))
     if not remainder.startswith(" "):
         return None
+    # What follows the first clause may have another subject.
     clause = _cut_clause(remainder).strip()
     mentioned = [name for name in names if name != subject and has_phrase(clause, name)]
     outer = tuple(

@@ -244,7 +244,7 @@ class _Models:
 
     def build_figures(self) -> dict[str, object]:
         """Return the figures of the report about calls."""
-        # one model may have both roles
+        # One model may have both roles.
         models = {id(model): model for model in (self.writer, self.judge) if model}
         reused = sum(model.reused for model in models.values())
         return {

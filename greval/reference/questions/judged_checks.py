@@ -53,6 +53,7 @@ async def check_with_judge(
 
 async def _find_fault(draft: DraftQuestion, answers: Sequence[str], judge: QuestionModel) -> Rejection | None:
     """Return the first check that an answerable question fails, given the answers from its gold."""
+    # The answers to a count are the parts of one answer.
     candidates = [", ".join(answers)] if answers and draft.type == "aggregation" else [*answers]
     if len({*map(_fold, candidates)}) > 1:
         return "several_answers"

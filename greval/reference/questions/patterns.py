@@ -190,8 +190,10 @@ def _draw_comparisons(table: FactTable) -> Iterator[DraftQuestion]:
     for predicate, facts in groups.items():
         pairs = [pair for pair in combinations(facts, 2) if pair[0].subject != pair[1].subject]
         table.random.shuffle(pairs)
-        pairs.sort(key=lambda pair: pair[0].object != pair[1].object)  # few are alike, and those come first in turns
+        # Few pairs have one object, and those must not be left out below.
+        pairs.sort(key=lambda pair: pair[0].object != pair[1].object)
         equal_count = sum(fact_a.object == fact_b.object for fact_a, fact_b in pairs)
+        # At most as many questions with the answer no as with yes.
         for first, second in pairs[: 2 * max(equal_count, 1)]:
             fronted = front_verb(first.subject, predicate)
             if fronted is None or first.object == second.subject or second.object == first.subject:

@@ -148,6 +148,7 @@ def _build_search(text: IndexText) -> FindChunks:
     """Return the search for the chunks of a text that share most words with a question."""
     ids = [*text.chunks]
 
+    # Only unanswerable questions need the index of words.
     @cache
     def build_words() -> WordIndex:
         return WordIndex.build([chunk.content for chunk in text.chunks.values()])

@@ -42,6 +42,7 @@ async def word_question(draft: DraftQuestion, table: FactTable, model: QuestionM
         if fault is None:
             return worded
         worded = worded.model_copy(update={"rejected": fault})
+        # A reply must neither open nor close a fence.
         answered = [AIMessage(neutralise_fences(reply.text))] if reply.text.strip() else []
         messages = [*first, *answered, HumanMessage(f"That cannot be used: {OBJECTIONS[fault]}. Answer again.")]
     return worded
@@ -65,6 +66,7 @@ def _find_fault(draft: DraftQuestion, worded: DraftQuestion, table: FactTable) -
     draft_names, worded_names = (
         table.text.find_entities(version.question) & table.names for version in (draft, worded)
     )
+    # A name of the draft is missing, or one that the draft hides is in the question.
     if draft_names - worded_names or (worded_names - draft_names) & told:
         return "changed_names"
     if not draft.fixed_answer and not any(has_phrase(worded.answer, name) for name in worded.answers):

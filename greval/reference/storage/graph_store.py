@@ -86,6 +86,7 @@ def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
             ...
         greval.errors.DataError: DELETE: queries only read the graph; begin with MATCH, and write a name that is ...
     """
+    # Quoted texts, quoted names and comments may hold any word.
     bare = _QUOTED.sub(" ", cypher)
     first = re.match(r"\s*(\w*)", bare)
     if first is None or first[1].upper() not in _BEGINNINGS:

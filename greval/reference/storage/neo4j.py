@@ -63,6 +63,7 @@ class Neo4jStore:
             )
         try:
             with self._translate_errors(), self._driver.session(**_read_database()) as session:
+                # The driver connects when it is first used, so that a wrong address or user would show late.
                 session.run("RETURN 1").consume()
         except DataError:
             self._driver.close()
@@ -94,6 +95,7 @@ class Neo4jStore:
         ]
 
         def replace_graph(transaction: Any) -> None:  # noqa: ANN401 - the driver is loaded late
+            # Only entities of a database that greval has marked as its own may be deleted.
             markers = transaction.run(FIND_MARKER).single()["count"]
             if not markers and transaction.run(COUNT_ENTITIES).single()["count"]:
                 raise DataError(

@@ -55,6 +55,7 @@ def _iterate_words(text: str) -> Iterator[str]:
             yield from _split_unspaced(word)
             continue
         yield word.casefold()
+        # A plain word has no parts.
         if word.isascii() and (word.islower() or word.isupper()) and word.isalnum():
             continue
         parts = [part for part in _JOINTS.split(word) if part]
