@@ -90,12 +90,14 @@ def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None
     schema = index.manifest.graph_schema
     if schema is None:
         return tuple(_count_related(index, question, where)) if AGGREGATION.search(question) else ()
-    asked = read_count_question(index, schema, question)
-    if not asked.labels:
+    count_question = read_count_question(index, schema, question)
+    if not count_question.labels:
         return ()
-    planned = dict.fromkeys(count for label in asked.labels for count in _Planner(schema, asked, label).plan_counts())
+    planned = dict.fromkeys(
+        count for label in count_question.labels for count in _Planner(schema, count_question, label).plan_counts()
+    )
     scope = _Scope(index, where)
-    texts = (_compute_count(scope, schema, count, asked) for count in [*planned][:MAX_AGGREGATES])
+    texts = (_compute_count(scope, schema, count, count_question) for count in [*planned][:MAX_AGGREGATES])
     return tuple(text for text in texts if text)
 
 
@@ -111,9 +113,10 @@ def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, 
     where: dict[str, tuple[str, ...]] = {}
     for entity in find_named_entities(index, question, schema):
         if entity.kind in tags:
-            known = where.get(tags[entity.kind], ())
-            where[tags[entity.kind]] = tuple(dict.fromkeys((*known, entity.name, *entity.aliases)))
+            values = where.get(tags[entity.kind], ())
+            where[tags[entity.kind]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
     selected = index.select_chunks(where)
+    # A filter that would leave nothing is not used.
     return where if selected is not None and selected.any() else {}
 
 
@@ -139,16 +142,17 @@ class _Scope:
 class _Planner:
     """Decides which counts of one relation answer a question."""
 
-    def __init__(self, schema: GraphSchema, asked: CountQuestion, label: str) -> None:
+    def __init__(self, schema: GraphSchema, count_question: CountQuestion, label: str) -> None:
         self._label = label
         self._relation = schema.relations[label]
         self._joins = _find_joins(schema, self._relation)
-        self._group_by = asked.group_by
-        named: dict[str, tuple[str, ...]] = {}
-        for entity in asked.entities:
-            named[entity.kind] = (*named.get(entity.kind, ()), entity.name)
-        self._sources = {kind: names for kind, names in named.items() if self._is_source(kind)}
-        self._targets = {kind: names for kind, names in named.items() if kind in self._relation.to}
+        self._group_by = count_question.group_by
+        names_by_kind: dict[str, tuple[str, ...]] = {}
+        for entity in count_question.entities:
+            names_by_kind[entity.kind] = (*names_by_kind.get(entity.kind, ()), entity.name)
+        self._sources = {kind: names for kind, names in names_by_kind.items() if self._is_source(kind)}
+        self._targets = {kind: names for kind, names in names_by_kind.items() if kind in self._relation.to}
+        # A type that can be on both sides is taken for a source.
         self._targets = {kind: names for kind, names in self._targets.items() if kind not in self._sources}
         self._target_names = tuple(name for names in self._targets.values() for name in names)
 
@@ -182,8 +186,12 @@ class _Planner:
         ends = self._relation.from_, self._relation.to
         if kind in self._joins:
             return _Count(self._label, "x", kind, *ends, targets=targets, companion=self._join(kind, names))
-        others = [self._join(one, found) for one, found in self._sources.items() if one != kind and not names]
-        return _Count(self._label, "s", kind, (kind,), ends[1], names, targets, others[0] if others else None)
+        companions = [
+            self._join(source_kind, source_names)
+            for source_kind, source_names in self._sources.items()
+            if source_kind != kind and not names
+        ]
+        return _Count(self._label, "s", kind, (kind,), ends[1], names, targets, companions[0] if companions else None)
 
     def _group_targets(self, kind: str, targets: tuple[str, ...]) -> Iterator[_Count]:
         """Iterate over the counts by targets of one type, one count for each named source."""
@@ -213,11 +221,10 @@ def _find_joins(schema: GraphSchema, relation: RelationType) -> dict[str, tuple[
 
 
 def _build_match(count: _Count) -> tuple[str, dict[str, object]]:
-    """Return the MATCH of a count with its parameters, without its companion.
-
-    The text is made of fixed parts: names and labels are parameters only. It has a single relation: over patterns of
-    two, ladybug 0.22.0 loses rows if both the first relation and its node have a condition.
-    """
+    """Return the MATCH of a count with its parameters, without its companion."""
+    # The text is made of fixed parts: names and labels are parameters only.
+    # It has a single relation: over patterns of two, ladybug 0.22.0 loses rows if both the first relation and its
+    # node have a condition.
     conditions = ["r.label = $label", "s.type IN $source_kinds", "t.type IN $target_kinds"]
     parameters: dict[str, object] = {
         "label": count.label,
@@ -239,6 +246,7 @@ def _build_match(count: _Count) -> tuple[str, dict[str, object]]:
 def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
     """Return the number of documents by group, and in all."""
     match, parameters = _build_match(count)
+    # Cypher counts by itself only without a filter and a companion.
     if scope.documents is None and count.companion is None:
         number = "count(DISTINCT document) AS number"
         rows = scope.graph.query(f"{match} RETURN {count.by}.name AS name, {number}", parameters)
@@ -258,7 +266,7 @@ def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
             continue
         for name in companions.get((str(row[end]), document), ()):
             groups[name if count.by == "x" else str(row[count.by])].add(document)
-    return {name: len(found) for name, found in groups.items()}, len(set[str]().union(*groups.values()))
+    return {name: len(documents) for name, documents in groups.items()}, len(set[str]().union(*groups.values()))
 
 
 def _read_companions(scope: _Scope, count: _Count) -> dict[tuple[str, str], list[str]] | None:
@@ -266,39 +274,40 @@ def _read_companions(scope: _Scope, count: _Count) -> dict[tuple[str, str], list
     if count.companion is None:
         return None
     kind, names, label, forward = count.companion
-    this, other = ("s", "t") if forward else ("t", "s")
+    this, opposite = ("s", "t") if forward else ("t", "s")
     conditions = ["r.label = $label", f"{this}.type = $kind", *([f"{this}.name IN $names"] if names else [])]
     parameters = {"label": label or count.label, "kind": kind, **({"names": [*names]} if names else {})}
     rows = scope.graph.query(
         f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {' AND '.join(conditions)} "
-        f"UNWIND r.documents AS document RETURN DISTINCT {this}.name AS name, {other}.name AS other, document",
+        f"UNWIND r.documents AS document RETURN DISTINCT {this}.name AS name, {opposite}.name AS other, document",
         parameters,
     )
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    companions: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
-        found[str(row["other"]), str(row["document"])].append(str(row["name"]))
-    return found
+        companions[str(row["other"]), str(row["document"])].append(str(row["name"]))
+    return companions
 
 
-def _compute_count(scope: _Scope, schema: GraphSchema, count: _Count, asked: CountQuestion) -> str:
+def _compute_count(scope: _Scope, schema: GraphSchema, count: _Count, count_question: CountQuestion) -> str:
     """Compute a count and format it; empty if no document states the relation."""
-    found, total = _count_groups(scope, count)
-    if count.names or asked.ascending:
-        found = {name: found.get(name, 0) for name in count.names or scope.list_names(count.kind)}
-    if not found:
+    counts, total = _count_groups(scope, count)
+    if count.names or count_question.ascending:
+        counts = {name: counts.get(name, 0) for name in count.names or scope.list_names(count.kind)}
+    if not counts:
         return ""
     relation = schema.relations[count.label]
-    text = _format_count(count, relation, found, total, ascending=asked.ascending)
+    text = _format_count(count, relation, counts, total, ascending=count_question.ascending)
     if not relation.cues and count.by == "s" and not count.targets and scope.documents is None:
         match, parameters = _build_match(count)
         rows = scope.graph.query(f"{match} RETURN s.name AS name, count(DISTINCT t.name) AS number", parameters)
         related = {str(row["name"]): int(str(row["number"])) for row in rows}
-        text += f"; distinct {' or '.join(count.target_kinds)}: {_format_values(related, ascending=asked.ascending)}"
+        values = _format_values(related, ascending=count_question.ascending)
+        text += f"; distinct {' or '.join(count.target_kinds)}: {values}"
     return f"{text}; counted in Cypher over {format_count(scope.size, 'document')}"
 
 
 def _format_count(
-    count: _Count, relation: RelationType, found: Mapping[str, int], total: int, *, ascending: bool
+    count: _Count, relation: RelationType, counts: Mapping[str, int], total: int, *, ascending: bool
 ) -> str:
     """Format what was counted, and the counts."""
     words = f" ({relation.words[0]})" if relation.words else ""
@@ -313,29 +322,29 @@ def _format_count(
     if single:
         return f"{head}: {total}"
     order = ", fewest first" if ascending else ""
-    size = "" if count.names else f" ({format_count(len(found), 'value')}{order})"
-    return f"{head}, by {count.kind}{size}: {_format_values(found, ascending=ascending)}; {total} in all"
+    size = "" if count.names else f" ({format_count(len(counts), 'value')}{order})"
+    return f"{head}, by {count.kind}{size}: {_format_values(counts, ascending=ascending)}; {total} in all"
 
 
-def _format_values(found: Mapping[str, int], *, ascending: bool) -> str:
+def _format_values(counts: Mapping[str, int], *, ascending: bool) -> str:
     """Format counts, highest first, or lowest first."""
-    ranked = sorted(found.items(), key=lambda one: (one[1] if ascending else -one[1], one[0]))
+    ranked = sorted(counts.items(), key=lambda item: (item[1] if ascending else -item[1], item[0]))
     listed = ", ".join(f"{name}: {number}" for name, number in ranked[:MAX_VALUES])
     return f"{listed}, and {len(ranked) - MAX_VALUES} more" if len(ranked) > MAX_VALUES else listed
 
 
 def _count_related(index: ReferenceIndex, question: str, where: Where | None) -> Iterator[str]:
     """Count the entities that the named ones are related to by a label that shares a word with the question."""
-    named = find_named_entities(index, question, None)
-    if not named:
+    entities = find_named_entities(index, question, None)
+    if not entities:
         return
-    stems = find_content_stems(question, [entity.name for entity in named])
+    stems = find_content_stems(question, [entity.name for entity in entities])
     scope = _Scope(index, where)
-    for entity in named:
-        for this, other in (("s", "t"), ("t", "s")):
+    for entity in entities:
+        for this, opposite in (("s", "t"), ("t", "s")):
             rows = scope.graph.query(
                 f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {this}.name = $name UNWIND r.documents AS document "
-                f"RETURN DISTINCT r.label AS label, {other}.name AS name, document",
+                f"RETURN DISTINCT r.label AS label, {opposite}.name AS name, document",
                 {"name": entity.name},
             )
             related: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

@@ -90,12 +90,12 @@ async def answer_question(
     """
     if client is None:
         return extract_answer(question, chunks, triples, aggregates), Usage()
-    given = Response(chunks=tuple(chunks), triples=tuple(triples), aggregates=tuple(aggregates))
-    return await generate_answer(client, question, await select_context(given, client, context_tokens))
+    response = Response(chunks=tuple(chunks), triples=tuple(triples), aggregates=tuple(aggregates))
+    return await generate_answer(client, question, await select_context(response, client, context_tokens))
 
 
 async def select_context(
-    given: Response, client: JudgeClient, context_tokens: int | None = None, *, share: float = 1
+    response: Response, client: JudgeClient, context_tokens: int | None = None, *, share: float = 1
 ) -> Response:
     """Return a response with the part of its context that a model can be given, the best items of each kind.
 
@@ -103,7 +103,7 @@ async def select_context(
     chunk fits, its text is cut. Tokens of the embedded model are counted exactly, those of others are estimated.
 
     Args:
-        given: The response.
+        response: The response.
         client: The model.
         context_tokens: The most tokens; by default 1,000 for the embedded model, 12,000 for others.
         share: The share of these tokens to use.
@@ -112,44 +112,51 @@ async def select_context(
     model = (await client.ready()).model if client.judge.local else None
 
     def select() -> Response:
-        return _fit_context(given, most, TokenCounter() if model is None else create_token_counter(model))
+        return _fit_context(response, most, TokenCounter() if model is None else create_token_counter(model))
 
-    # the embedded model counts by HTTP, which would block the event loop
+    # The embedded model counts by HTTP, which would block the event loop.
     return await run_in_turn(nullcontext(), select)
 
 
-def _fit_context(given: Response, most: int, count: TokenCounter) -> Response:
-    aggregates, used = _take_first(given.aggregates or (), [*(given.aggregates or ())], most * AGGREGATE_SHARE, count)
-    texts = [f"subject: {one.subject}\npredicate: {one.predicate}\nobject: {one.object}" for one in given.triples or ()]
-    triples, more = _take_first(given.triples or (), texts, most * TRIPLE_SHARE, count)
+def _fit_context(response: Response, most: int, count: TokenCounter) -> Response:
+    aggregates, used = _take_first(
+        response.aggregates or (), [*(response.aggregates or ())], most * AGGREGATE_SHARE, count
+    )
+    texts = [
+        f"subject: {triple.subject}\npredicate: {triple.predicate}\nobject: {triple.object}"
+        for triple in response.triples or ()
+    ]
+    triples, more = _take_first(response.triples or (), texts, most * TRIPLE_SHARE, count)
     room = most - used - more
-    listed = given.chunks or ()
+    listed = response.chunks or ()
     chunks, _ = _take_first(listed, [chunk.text or "" for chunk in listed], room, count)
+    # Chunks have the wording to answer from, so that the first one is cut rather than left out.
     if listed and not chunks:
         chunks = (listed[0].model_copy(update={"text": _cut_text(listed[0].text or "", room - FENCE_TOKENS, count)}),)
-    return given.model_copy(update={"aggregates": aggregates, "triples": triples, "chunks": chunks})
+    return response.model_copy(update={"aggregates": aggregates, "triples": triples, "chunks": chunks})
 
 
 def _take_first(
     items: Sequence[Item], texts: Sequence[str], most: float, count: TokenCounter
 ) -> tuple[tuple[Item, ...], float]:
     """Return the first items whose texts fit into a number of tokens, and the tokens that they take."""
-    used, taken = 0.0, 0
+    used, fitting = 0.0, 0
     for text in texts:
         cost = count(text) + FENCE_TOKENS
         if used + cost > most:
             break
         used += cost
-        taken += 1
-    return tuple(items[:taken]), used
+        fitting += 1
+    return tuple(items[:fitting]), used
 
 
 def _cut_text(text: str, most: float, count: TokenCounter) -> str:
     """Return the beginning of a text that has at most some tokens, cut after a word."""
     room = max(most, MIN_CUT_TOKENS)
+    # Tokens differ in length, so that one proportional cut may not suffice.
     while (tokens := count(text)) > room:
-        kept = text[: min(int(len(text) * room / tokens), len(text) - 1)]
-        text = kept.rpartition(" ")[0] or kept
+        prefix = text[: min(int(len(text) * room / tokens), len(text) - 1)]
+        text = prefix.rpartition(" ")[0] or prefix
     return text
 
 
@@ -168,12 +175,12 @@ def extract_answer(
         >>> extract_answer("Who is Ada?", [])
         'The documents do not hold the answer.'
     """
-    wanted = _weigh_words(question)
+    weights = _weigh_words(question)
     if aggregates and _COUNTING.search(question):
-        return max(aggregates, key=lambda text: sum(wanted.get(word, 0) for word in _list_stems(text)))
-    facts = [f"{one.subject} {' '.join(one.predicate.split('_'))} {one.object}." for one in triples]
+        return max(aggregates, key=lambda text: sum(weights.get(word, 0) for word in _list_stems(text)))
+    facts = [f"{triple.subject} {' '.join(triple.predicate.split('_'))} {triple.object}." for triple in triples]
     for candidates in (list(_list_sentences(chunks)), [_Sentence(text, 0) for text in (*facts, *aggregates)]):
-        if answer := _select_sentences(question, wanted, candidates):
+        if answer := _select_sentences(question, weights, candidates):
             return answer
     return NOT_FOUND
 
@@ -186,36 +193,38 @@ class _Sentence(NamedTuple):
 
 
 def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
-    """Iterate over the different sentences of chunks. Chunks overlap, so that a sentence may be in several."""
-    seen = set()
+    """Iterate over the different sentences of chunks."""
+    texts = set()
     for rank, chunk in enumerate(chunks):
         for sentence in split_sentences(chunk.text or ""):
             text = " ".join(sentence.split())
-            if text and text not in seen:
-                seen.add(text)
+            # Chunks overlap, so that a sentence may be in several.
+            if text and text not in texts:
+                texts.add(text)
                 yield _Sentence(text, rank)
 
 
-def _select_sentences(question: str, wanted: Mapping[str, float], candidates: Sequence[_Sentence]) -> str:
+def _select_sentences(question: str, word_weights: Mapping[str, float], candidates: Sequence[_Sentence]) -> str:
     """Select the sentences that answer a question; empty if none has a word of it."""
-    stems = [frozenset(_list_stems(one.text)) & wanted.keys() for one in candidates]
-    spread = Counter(word for found in stems for word in found)
-    weights = {word: wanted[word] * log(1 + len(candidates) / spread[word]) for word in spread}
+    stems = [frozenset(_list_stems(sentence.text)) & word_weights.keys() for sentence in candidates]
+    spread = Counter(word for words in stems for word in words)
+    weights = {word: word_weights[word] * log(1 + len(candidates) / spread[word]) for word in spread}
     total = sum(weights.values())
     missing, chosen = set(weights), list[int]()
-    bonus = [KIND_BONUS * total if _has_kind(question, one.text) else 0.0 for one in candidates]
+    bonus = [KIND_BONUS * total if _has_kind(question, sentence.text) else 0.0 for sentence in candidates]
     while len(chosen) < MAX_SENTENCES:
         gains = {
-            place: (sum(weights[word] for word in found & missing) + bonus[place]) / (1 + RANK_DISCOUNT * one.rank)
-            for place, (one, found) in enumerate(zip(candidates, stems, strict=True))
-            if place not in chosen and found & missing
+            position: (sum(weights[word] for word in words & missing) + bonus[position])
+            / (1 + RANK_DISCOUNT * sentence.rank)
+            for position, (sentence, words) in enumerate(zip(candidates, stems, strict=True))
+            if position not in chosen and words & missing
         }
         best = max(gains, key=gains.__getitem__, default=None)
         if best is None or (chosen and sum(weights[word] for word in stems[best] & missing) < MIN_GAIN * total):
             break
         chosen.append(best)
         missing -= stems[best]
-    return " ".join(candidates[place].text for place in chosen)
+    return " ".join(candidates[position].text for position in chosen)
 
 
 def _weigh_words(question: str) -> dict[str, float]:
@@ -233,7 +242,8 @@ def _has_kind(question: str, sentence: str) -> bool:
     """Return whether a sentence has a number or a name that the question does not have, as the question asks for."""
     if _NUMERIC.search(question):
         return _NUMBER.search(sentence) is not None
-    inner = sentence.partition(" ")[2]  # the first word of a sentence is capitalised in any case
+    # The first word of a sentence is capitalised in any case.
+    inner = sentence.partition(" ")[2]
     return _NAMING.search(question) is not None and bool(_list_names(inner) - _list_names(question))
 
 

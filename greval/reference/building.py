@@ -212,17 +212,17 @@ def build_index(
     """
     from greval.reference.embeddings import check_stored_name, load_embedder
 
-    place = Path(folder)
-    _check_folder(place)
+    path = Path(folder)
+    _check_folder(path)
     schema = read_schema(settings.schema_file) if settings.schema_file else None
     check_stored_name(settings.embedding)
     embedder = load_embedder(settings.embedding)
     client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
-    with lock_index(place):
-        old = read_index_file(place)
-        _delete_leftovers(place, old)
-        with IndexLedger(place, write=True) as ledger:
-            return _Build(place, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
+    with lock_index(path):
+        old = read_index_file(path)
+        _delete_leftovers(path, old)
+        with IndexLedger(path, write=True) as ledger:
+            return _Build(path, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
 
 
 @contextmanager
@@ -233,14 +233,14 @@ def lock_index(folder: Path) -> Iterator[None]:
         StoreError: If another process holds the lock, or the folder cannot be written.
     """
     try:
-        held = open_locked(folder / LOCK_FILE)
+        lock = open_locked(folder / LOCK_FILE)
     except OSError as error:
         raise StoreError(
             f"{folder}: cannot be used as the folder of an index: {error.strerror}; choose another with -o"
         ) from error
-    if held is None:
+    if lock is None:
         raise StoreError(f"{folder}: another command writes to this index; wait for it or choose another with -o")
-    with held:
+    with lock:
         yield
 
 
@@ -252,13 +252,14 @@ def _check_folder(folder: Path) -> None:
     """
     if not folder.is_dir() or (folder / LEDGER_FILE).exists():
         return
-    own = {LOCK_FILE, INDEX_FILE}
+    index_files = {LOCK_FILE, INDEX_FILE}
+    # A folder with nothing but hidden files is as good as an empty one.
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    other = next((name for name in names if name not in own and not _BUILD.fullmatch(name)), None)
-    if other is not None:
+    foreign = next((name for name in names if name not in index_files and not _BUILD.fullmatch(name)), None)
+    if foreign is not None:
         raise StoreError(
-            f"{folder}: expected a new or empty folder, or that of an index, but it holds {format_printable(other)!r}; "
-            f"choose another with -o, such as {folder / 'index'}"
+            f"{folder}: expected a new or empty folder, or that of an index, but it holds "
+            f"{format_printable(foreign)!r}; choose another with -o, such as {folder / 'index'}"
         )
 
 
@@ -298,8 +299,9 @@ class _Build:
         if embedder.stored:
             self._embed(stored, embedder)
         name = self._name_build(stored, embedder)
-        known = self.old is not None and self.old.build == name and (self.folder / name / "manifest.json").is_file()
-        if not known:
+        is_built = (self.folder / name / "manifest.json").is_file()
+        is_current = self.old is not None and self.old.build == name and is_built
+        if not is_current:
             self._show("graph")
             self._write_build(name, stored, embedder)
         search = self.old.search_settings if self.old else SearchSettings()
@@ -307,6 +309,7 @@ class _Build:
         if file != self.old:
             write_atomically(self.folder / INDEX_FILE, file.model_dump_json(indent=2) + "\n")
             sync_folder(self.folder)
+        # Only now: the old build read the chunks of retired documents until it was replaced.
         self.ledger.delete_retired()
         _delete_leftovers(self.folder, file)
         manifest = Manifest.model_validate_json((self.folder / name / "manifest.json").read_bytes())
@@ -326,7 +329,7 @@ class _Build:
             embedder=manifest.embedder,
             usage=self.usage,
             total_usage=self.ledger.sum_usage(),
-            rebuilt=not known,
+            rebuilt=not is_current,
             seconds=time.monotonic() - self.began,
         )
 
@@ -347,48 +350,49 @@ class _Build:
                 )
             )
 
-    def _add_chunk_fault(self, place: str, message: str, chunks: int = 1) -> None:
+    def _add_chunk_fault(self, label: str, message: str, chunks: int = 1) -> None:
         self.failed_chunks += chunks
         if len(self.chunk_faults) < MAX_FAULTS:
-            self.chunk_faults.append(RowFault(place=place, message=message))
+            self.chunk_faults.append(RowFault(place=label, message=message))
 
     # Documents
 
     def _write_documents(self, sources: Source | Iterable[Source]) -> dict[str, int]:
         """Write new and changed documents to the ledger, retire those that are gone, and count all of them."""
-        before = self.ledger.list_documents()
-        kept: set[str] = set()
+        old_digests = self.ledger.list_documents()
+        ids: set[str] = set()
         counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
-        for some in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
+        for group in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
             with self.ledger.write_together():
-                for document in some:
-                    kept.add(document.id)
-                    counts[self._write_document(document, before.get(document.id))] += 1
-            self._show("documents", done=len(kept))
-        if not kept:
+                for document in group:
+                    ids.add(document.id)
+                    counts[self._write_document(document, old_digests.get(document.id))] += 1
+            self._show("documents", done=len(ids))
+        if not ids:
             raise DataError(_describe_no_documents(self.faults, self.failed))
-        gone = [one for one in before if one not in kept]
-        self.ledger.retire_documents(gone)
-        return {**counts, "documents": len(kept), "removed": len(gone)}
+        removed = [document_id for document_id in old_digests if document_id not in ids]
+        self.ledger.retire_documents(removed)
+        return {**counts, "documents": len(ids), "removed": len(removed)}
 
     def _read_documents(self, sources: Source | Iterable[Source]) -> Iterator[Document]:
-        for found in read_documents(sources):
-            if isinstance(found, RowFault):
+        for item in read_documents(sources):
+            if isinstance(item, RowFault):
                 self.failed += 1
                 if len(self.faults) < MAX_FAULTS:
-                    self.faults.append(found)
+                    self.faults.append(item)
             else:
-                yield found
+                yield item
 
-    def _write_document(self, document: Document, known: str | None) -> str:
+    def _write_document(self, document: Document, old_digest: str | None) -> str:
+        # Digests of texts do not cover the fields by which other documents differ from texts.
         digest = compute_text_key(
             document.model_dump_json(exclude={"triples"} - list_kinds(document)),
             *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
         )
-        if known == digest:
+        if old_digest == digest:
             return "unchanged"
         self.ledger.put_document(document, digest, chunk_document(document, self.settings))
-        return "added" if known is None else "changed"
+        return "added" if old_digest is None else "changed"
 
     # Extraction
 
@@ -406,60 +410,64 @@ class _Build:
     def _build_key(self, stored: StoredChunk) -> ExtractionKey:
         """Return the key of the extraction of a chunk: its text, and what else the extraction depends on.
 
-        That is the tags that name entities, and for rules whether it is the first chunk, which is about the title.
+        That is the tags that name entities, and for rules whether it is the first chunk.
         """
         if stored.chunk.triples:
             return stored.text_key, "triple"
         tags = stored.chunk.tags
         used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
+        # To rules, the first chunk of a document is about its title, even if it does not name it.
         first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
         return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
 
     def _extract(self, stored: Sequence[StoredChunk]) -> None:
         """Extract from chunks from which nothing was extracted so far."""
-        known = self.ledger.list_extracted(self._extractor)
+        extracted = self.ledger.list_extracted(self._extractor)
         missing: dict[ExtractionKey, IndexedChunk] = {}
-        for one in stored:
-            if (key := self._build_key(one)) not in known:
-                missing.setdefault(key, one.chunk)
+        for record in stored:
+            if (key := self._build_key(record)) not in extracted:
+                missing.setdefault(key, record.chunk)
         if not missing:
             return
         self._show("extraction", total=len(missing))
+        # What a table states is taken as it is: no model is asked about it.
         triples = {key: missing.pop(key) for key in [*missing] if missing[key].triples}
-        for some in take_groups(triples.items(), CHUNKS_AT_ONCE):
-            self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in some])
+        for group in take_groups(triples.items(), CHUNKS_AT_ONCE):
+            self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in group])
         if self.client is not None:
             run_sync(self._extract_with_model(self.client, missing))
             return
         done = 0
-        for some in take_groups(missing.items(), CHUNKS_AT_ONCE):
+        for group in take_groups(missing.items(), CHUNKS_AT_ONCE):
             self.ledger.put_extractions(
-                self._extractor, [(key, extract_with_rules(chunk, self.schema)) for key, chunk in some]
+                self._extractor, [(key, extract_with_rules(chunk, self.schema)) for key, chunk in group]
             )
-            done += len(some)
+            done += len(group)
             self._show("extraction", done, len(missing))
 
     async def _extract_with_model(self, client: JudgeClient, missing: dict[ExtractionKey, IndexedChunk]) -> None:
         """Ask the model about several chunks at a time. Each answer is written before the next chunk is asked about."""
         from greval.reference.extraction.model import extract_with_model
 
-        left = iter(missing.items())
+        # All workers take from one iterator, so that each chunk is asked about once.
+        queue = iter(missing.items())
         in_a_row = done = 0
 
         async def work() -> None:
             nonlocal in_a_row, done
-            for key, chunk in left:
+            for key, chunk in queue:
                 if in_a_row >= MAX_FAILURES_IN_A_ROW:
                     return
                 try:
-                    found, usage = await extract_with_model(chunk, client, self.schema)
+                    extraction, usage = await extract_with_model(chunk, client, self.schema)
                 except GrevalError as error:
                     in_a_row += 1
+                    # The message need not repeat the id, which the fault has as its place.
                     self._add_chunk_fault(chunk.id, str(error).removeprefix(f"{chunk.id}: "))
                 else:
                     in_a_row = 0
                     self.usage += usage
-                    self.ledger.put_extractions(self._extractor, [(key, found)], usage)
+                    self.ledger.put_extractions(self._extractor, [(key, extraction)], usage)
                 done += 1
                 self._show("extraction", done, len(missing))
 
@@ -471,30 +479,28 @@ class _Build:
     # Vectors
 
     def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
-        """Embed chunks that were not embedded so far. Texts of similar length are embedded together.
-
-        Those of medium length go first, so that the time that is left can be estimated.
-        """
-        known = self.ledger.list_embedded(embedder.name)
-        missing = {one.text_key: one.chunk.content for one in stored if one.text_key not in known}
+        """Embed chunks that were not embedded so far. Texts of similar length are embedded together."""
+        embedded = self.ledger.list_embedded(embedder.name)
+        missing = {record.text_key: record.chunk.content for record in stored if record.text_key not in embedded}
         if not missing:
             return
         self._show("embedding", total=len(missing))
         done = 0
         groups = [*take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
         middle = len(groups) // 2
-        for some in groups[middle:] + groups[:middle]:
-            vectors = embedder.embed_passages([text for _, text in some])
-            self.ledger.put_embeddings(embedder.name, [key for key, _ in some], vectors)
-            done += len(some)
+        # Texts of medium length go first, so that the time that is left can be estimated.
+        for group in groups[middle:] + groups[:middle]:
+            vectors = embedder.embed_passages([text for _, text in group])
+            self.ledger.put_embeddings(embedder.name, [key for key, _ in group], vectors)
+            done += len(group)
             self._show("embedding", done, len(missing))
 
     def _read_vectors(self, stored: Sequence[StoredChunk], embedder: Embedder) -> tuple[Embedder, FloatArray]:
         """Return the vectors of the chunks, and the embedder, which may have been fitted to them."""
         if embedder.stored:
-            keys = [one.text_key for one in stored]
+            keys = [record.text_key for record in stored]
             return embedder, self.ledger.read_embeddings(embedder.name, keys, embedder.dimensions)
-        texts = [one.chunk.content for one in stored]
+        texts = [record.chunk.content for record in stored]
         fitted = embedder.fit(texts)
         return fitted, fitted.embed_passages(texts)
 
@@ -511,7 +517,8 @@ class _Build:
             self.settings.graph,
             self.settings.resolution.model_dump_json(),
             self.ledger.list_document_rows(),
-            [one.row for one in stored if self._build_key(one) not in extracted],
+            # Failed chunks are asked about again, and the build differs when one of them succeeds.
+            [record.row for record in stored if self._build_key(record) not in extracted],
         )
         return f"{BUILD_PREFIX}{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
 
@@ -523,7 +530,7 @@ class _Build:
 
         new = self.folder / f"{name}.tmp-{os.getpid()}"
         new.mkdir()
-        positions = {one.chunk.id: position for position, one in enumerate(stored)}
+        positions = {record.chunk.id: position for position, record in enumerate(stored)}
         graph = self._resolve(stored)
         fitted, vectors = self._read_vectors(stored, embedder)
         _write_chunks(new, stored)
@@ -534,7 +541,7 @@ class _Build:
         finally:
             store.close()
         VectorIndex.build(vectors).save(new / "vectors")
-        WordIndex.build([one.chunk.content for one in stored]).save(new / "words")
+        WordIndex.build([record.chunk.content for record in stored]).save(new / "words")
         np.savez(new / "embedder.npz", **fitted.state())  # type: ignore[arg-type]  # numpy's stubs have no arrays here
         manifest = Manifest(
             embedder=embedder.name,
@@ -548,7 +555,9 @@ class _Build:
             merged=graph.report.merged,
         )
         (new / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        # All of it is on the disk before it gets its name, by which the next command takes it for complete.
         _sync_files(new)
+        # A rename does not replace a folder, such as a build of this name that lost its manifest.
         shutil.rmtree(self.folder / name, ignore_errors=True)
         new.rename(self.folder / name)
         sync_folder(self.folder)
@@ -556,12 +565,16 @@ class _Build:
     def _resolve(self, stored: Sequence[StoredChunk]) -> ResolvedGraph:
         """Return the graph of all extractions, its entities and relations sorted."""
         extractions = dict(self.ledger.iterate_extractions(self._extractor))
-        found = ((one.chunk.id, extractions[key]) for one in stored if (key := self._build_key(one)) in extractions)
-        graph = resolve_entities(found, self.settings.resolution)
+        pairs = (
+            (record.chunk.id, extractions[key]) for record in stored if (key := self._build_key(record)) in extractions
+        )
+        graph = resolve_entities(pairs, self.settings.resolution)
         return replace(
             graph,
-            entities=tuple(sorted(graph.entities, key=lambda one: one.name)),
-            relations=tuple(sorted(graph.relations, key=lambda one: (one.source, one.label, one.target))),
+            entities=tuple(sorted(graph.entities, key=lambda entity: entity.name)),
+            relations=tuple(
+                sorted(graph.relations, key=lambda relation: (relation.source, relation.label, relation.target))
+            ),
         )
 
 
@@ -575,19 +588,22 @@ def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
 
 def _write_chunks(folder: Path, stored: Sequence[StoredChunk]) -> None:
     """Write the ids of the chunks, their rows in the ledger, and their filterable fields as coded columns."""
-    tags = sorted({tag for one in stored for tag in one.chunk.tags})
+    tags = sorted({tag for record in stored for tag in record.chunk.tags})
     values: dict[str, dict[str, int]] = {name: {} for name in (*COLUMNS, *(f"{TAG_PREFIX}{tag}" for tag in tags))}
     codes = np.full((len(values), len(stored)), -1, np.int32)
-    for position, one in enumerate(stored):
-        chunk = one.chunk
-        given = {"doc_id": chunk.doc_id, "repo": chunk.repo, "version": chunk.version}
-        given |= {f"{TAG_PREFIX}{tag}": value for tag, value in chunk.tags.items()}
-        for column, (name, known) in enumerate(values.items()):
-            if (value := given.get(name)) is not None:
-                codes[column, position] = known.setdefault(value, len(known))
-    content = {"ids": [one.chunk.id for one in stored], "values": {name: [*known] for name, known in values.items()}}
+    for position, record in enumerate(stored):
+        chunk = record.chunk
+        fields = {"doc_id": chunk.doc_id, "repo": chunk.repo, "version": chunk.version}
+        fields |= {f"{TAG_PREFIX}{tag}": value for tag, value in chunk.tags.items()}
+        for column, (name, value_codes) in enumerate(values.items()):
+            if (value := fields.get(name)) is not None:
+                codes[column, position] = value_codes.setdefault(value, len(value_codes))
+    content = {
+        "ids": [record.chunk.id for record in stored],
+        "values": {name: [*value_codes] for name, value_codes in values.items()},
+    }
     (folder / "chunks.json").write_text(json.dumps(content), encoding="utf-8")
-    np.savez(folder / "chunks.npz", rows=np.array([one.row for one in stored], np.int64), codes=codes)
+    np.savez(folder / "chunks.npz", rows=np.array([record.row for record in stored], np.int64), codes=codes)
 
 
 def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> None:
@@ -605,14 +621,15 @@ def _write_graph(folder: Path, graph: ResolvedGraph, chunks: dict[str, int]) -> 
 
 
 def _map_names(entities: Sequence[Entity]) -> dict[str, int]:
-    """Map the normalised names and aliases of entities to their positions; a name goes before an alias."""
-    found: dict[str, int] = {}
+    """Map the normalised names and aliases of entities to their positions."""
+    positions: dict[str, int] = {}
     for position, entity in enumerate(entities):
-        found.setdefault(normalise_spelling(entity.name), position)
+        positions.setdefault(normalise_spelling(entity.name), position)
+    # After all names, so that no alias takes the place of a name.
     for position, entity in enumerate(entities):
         for alias in entity.aliases:
-            found.setdefault(normalise_spelling(alias), position)
-    return found
+            positions.setdefault(normalise_spelling(alias), position)
+    return positions
 
 
 def _sync_files(folder: Path) -> None:

@@ -116,6 +116,7 @@ def _find_next_first(spans: list[TextSpan], first: int, last: int, settings: Ind
     new = last + 1
     if new >= len(spans) or spans[new].heading:
         return new
+    # Each chunk begins after the one before, however many sentences are to be repeated.
     repeated = max(new - settings.overlap, first + 1)
     while repeated < new and spans[new].end - spans[repeated].start > settings.chunk_chars:
         repeated += 1
@@ -130,8 +131,8 @@ def find_sentences(text: str) -> list[TextSpan]:
     return [
         trimmed
         for start, end, kind in _find_blocks(text)
-        for found in (_find_ends(text, start, end) if kind == "prose" else [TextSpan(start, end, kind == "heading")])
-        for span in _cut_span(text, found)
+        for sentence in (_find_ends(text, start, end) if kind == "prose" else [TextSpan(start, end, kind == "heading")])
+        for span in _cut_span(text, sentence)
         if (trimmed := _trim_span(text, span)) is not None
     ]
 
@@ -144,7 +145,8 @@ def _find_blocks(text: str) -> Iterator[tuple[int, int, str]]:
         end = position + len(line)
         mark = _FENCE.match(line)
         kind = "line" if fence or mark else "heading" if _HEADING.match(line) else "prose"
-        if kind != "prose" or not line.strip() or _ITEM.match(line):  # the block before ends here
+        # A heading, a list item, a table row and an empty line end the block before them.
+        if kind != "prose" or not line.strip() or _ITEM.match(line):
             yield start, position, "prose"
             start = position
         if kind != "prose":
@@ -152,6 +154,7 @@ def _find_blocks(text: str) -> Iterator[tuple[int, int, str]]:
             start = end
         if mark:
             stripped = mark[0].strip()
+            # A fence is closed by one of the same marks that is at least as long.
             fence = ("" if stripped.startswith(fence) else fence) if fence else stripped
         position = end
     yield start, position, "prose"
@@ -184,16 +187,19 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
     if mark[0][0] not in _SPACED_MARKS:
         return True
     after = text[mark.end() : mark.end() + _LONGEST_WORD].lstrip(f"{_QUOTES}([ \t\r\n")[:1]
+    # A word in lower case goes on with the sentence, as behind the mark of a quotation.
     if after.islower():
         return False
+    # Only a single full stop can be that of an abbreviation.
     if not mark[0].startswith(".") or mark[0].startswith(".."):
         return True
-    before = _WORD_BEFORE.search(text, max(start, mark.start() - _LONGEST_WORD), mark.start())
-    word = before[0] if before else ""
+    preceding = _WORD_BEFORE.search(text, max(start, mark.start() - _LONGEST_WORD), mark.start())
+    word = preceding[0] if preceding else ""
     if word.casefold() in TITLES or (word.casefold() in NUMBERED and after.isdigit()):
         return False
     parts = word.split(".")
-    return not all(len(part) == 1 and part.isalpha() for part in parts)  # J., U.S., p.m.
+    # Initials and abbreviations of single letters: J., U.S., p.m.
+    return not all(len(part) == 1 and part.isalpha() for part in parts)
 
 
 def _trim_span(text: str, span: TextSpan) -> TextSpan | None:

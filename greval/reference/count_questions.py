@@ -97,28 +97,32 @@ def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchem
 
 def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
     """Return the stems of the words of a question, without function words and the words of the given names."""
-    left_out = {token.stem for name in names for token in _split_tokens(name)}
+    name_stems = {token.stem for name in names for token in _split_tokens(name)}
     words = (token for token in _split_tokens(question) if token.text.casefold() not in FUNCTION_WORDS)
-    return {token.stem for token in words} - left_out
+    return {token.stem for token in words} - name_stems
 
 
 def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:
     """Return what a question asks to be counted; without labels if it asks for nothing that the schema knows."""
     tokens = _split_tokens(question)
-    named = _find_entities(index, tokens, schema)
-    taken = {place for (start, end), _ in named for place in range(start, end)}
-    types = _match_phrases(tokens, {kind: _list_type_words(kind, one) for kind, one in schema.entities.items()}, taken)
-    taken |= {place for (start, end), _ in types for place in range(start, end)}
-    words = {label: _list_relation_words(label, one) for label, one in schema.relations.items()}
-    stated = _match_phrases(tokens, words, taken)
+    mentions = _find_entities(index, tokens, schema)
+    used = {position for (start, end), _ in mentions for position in range(start, end)}
+    types = _match_phrases(
+        tokens, {kind: _list_type_words(kind, definition) for kind, definition in schema.entities.items()}, used
+    )
+    used |= {position for (start, end), _ in types for position in range(start, end)}
+    words = {label: _list_relation_words(label, definition) for label, definition in schema.relations.items()}
+    stated = _match_phrases(tokens, words, used)
     if not stated and AGGREGATION.search(question):
-        stated = _match_phrases(tokens, {label: one.cues for label, one in schema.relations.items()}, taken)
+        stated = _match_phrases(
+            tokens, {label: definition.cues for label, definition in schema.relations.items()}, used
+        )
     group_by = tuple(
         dict.fromkeys(
-            kind for span, kind in types if _is_grouped_by(tokens, span, kind, named, [at for at, _ in stated])
+            kind for span, kind in types if _is_grouped_by(tokens, span, kind, mentions, [at for at, _ in stated])
         )
     )
-    entities = tuple(dict.fromkeys(entity for _, entity in named))
+    entities = tuple(dict.fromkeys(entity for _, entity in mentions))
     kinds = {entity.kind for entity in entities} | {kind for _, kind in types}
     labels = tuple(dict.fromkeys(label for _, label in stated))
     if not labels and AGGREGATION.search(question):
@@ -133,14 +137,18 @@ def _choose_labels(schema: GraphSchema, kinds: set[str]) -> tuple[str, ...]:
         for label, relation in schema.stated_by_documents.items()
         if kinds & {*relation.from_} and kinds & {*relation.to} and len(kinds & {*relation.from_, *relation.to}) > 1
     ]
-    about = [label for label, one in schema.stated_by_cues.items() if kinds & {*one.from_, *one.to}]
+    about = [
+        label
+        for label, relation_type in schema.stated_by_cues.items()
+        if kinds & {*relation_type.from_, *relation_type.to}
+    ]
     return tuple(between or about)
 
 
 def _split_tokens(text: str) -> list[_Token]:
     """Split a text into words; the ending of a possessive is dropped."""
     plain = re.sub(r"['\u2019]s?\b", "", text)
-    return [_Token(found.group(), stem_word(found.group())) for found in _WORD.finditer(plain)]
+    return [_Token(match.group(), stem_word(match.group())) for match in _WORD.finditer(plain)]
 
 
 def _find_entities(
@@ -160,23 +168,24 @@ def _find_entities(
         "MATCH (e:Entity) WHERE e.name IN $names RETURN e.name AS name, e.type AS type, e.aliases AS aliases",
         {"names": sorted(set(candidates.values()))},
     )
-    known = {
+    entities = {
         str(row["name"]): NamedEntity(str(row["name"]), str(row["type"]), _read_texts(row["aliases"])) for row in rows
     }
-    found: list[tuple[Span, NamedEntity]] = []
-    taken: set[int] = set()
+    mentions: list[tuple[Span, NamedEntity]] = []
+    used: set[int] = set()
     for span, name in candidates.items():
-        entity = known.get(name)
+        entity = entities.get(name)
         fits = entity is not None and (schema is None or entity.kind in schema.entities)
-        if entity is not None and fits and taken.isdisjoint(range(*span)):
-            taken.update(range(*span))
-            found.append((span, entity))
-    return sorted(found, key=lambda one: one[0])
+        if entity is not None and fits and used.isdisjoint(range(*span)):
+            used.update(range(*span))
+            mentions.append((span, entity))
+    return sorted(mentions, key=lambda mention: mention[0])
 
 
 def _look_up(index: ReferenceIndex, schema: GraphSchema | None, phrase: str) -> str | None:
     """Return the name of the entity that a phrase is a name or a spelling of."""
     spelling = schema.spellings.get(phrase.casefold()) if schema else None
+    # A plural is looked up last, because a name may end in "s" itself.
     for name in (phrase, spelling[0] if spelling else None, phrase.removesuffix("s")):
         position = index.find_entity(name) if name else None
         if position is not None:
@@ -184,8 +193,8 @@ def _look_up(index: ReferenceIndex, schema: GraphSchema | None, phrase: str) -> 
     return None
 
 
-def _read_texts(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+def _read_texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def _list_spans(length: int) -> Iterator[Span]:
@@ -196,21 +205,21 @@ def _list_spans(length: int) -> Iterator[Span]:
 
 
 def _match_phrases(
-    tokens: Sequence[_Token], phrases: Mapping[str, Sequence[str]], taken: set[int]
+    tokens: Sequence[_Token], phrases: Mapping[str, Sequence[str]], excluded: set[int]
 ) -> list[tuple[Span, str]]:
     """Find phrases by the stems of their words, longest first; a word belongs to one phrase only."""
     by_stems: dict[tuple[str, ...], list[str]] = {}
     for key, texts in phrases.items():
         for text in texts:
             by_stems.setdefault(tuple(token.stem for token in _split_tokens(text)), []).append(key)
-    used = set(taken)
-    found: list[tuple[Span, str]] = []
+    used = set(excluded)
+    matches: list[tuple[Span, str]] = []
     for span in _list_spans(len(tokens)):
         keys = by_stems.get(tuple(token.stem for token in tokens[span[0] : span[1]]))
         if keys and used.isdisjoint(range(*span)):
             used.update(range(*span))
-            found += [(span, key) for key in dict.fromkeys(keys)]
-    return sorted(found)
+            matches += [(span, key) for key in dict.fromkeys(keys)]
+    return sorted(matches)
 
 
 def _list_type_words(kind: str, entity: EntityType) -> tuple[str, ...]:
@@ -230,23 +239,29 @@ def _split_name(name: str) -> str:
 
 
 def _is_grouped_by(
-    tokens: Sequence[_Token], span: Span, kind: str, named: Sequence[tuple[Span, NamedEntity]], stated: Sequence[Span]
+    tokens: Sequence[_Token],
+    span: Span,
+    kind: str,
+    mentions: Sequence[tuple[Span, NamedEntity]],
+    stated: Sequence[Span],
 ) -> bool:
     """Return whether a type that a question names is what it asks to group by."""
     start, end = span
-    if any(entity.kind == kind and (at[1] == start or at[0] == end) for at, entity in named):
-        return False  # "the brand Volta"
-    before = [token.text.casefold() for token in tokens[max(0, start - _REACH) : start]]
-    if before and (before[-1] in _ALL_OF or before[-2:] in ([one, "the"] for one in _ALL_OF)):
+    # "The brand Volta" names one brand and groups by none.
+    if any(entity.kind == kind and (at[1] == start or at[0] == end) for at, entity in mentions):
+        return False
+    preceding = [token.text.casefold() for token in tokens[max(0, start - _REACH) : start]]
+    if preceding and (preceding[-1] in _ALL_OF or preceding[-2:] in ([quantifier, "the"] for quantifier in _ALL_OF)):
         return False
     after = tokens[end].text.casefold() if end < len(tokens) else ""
     if after in _GROUP_AFTER:
         return True
-    for place in range(start - 1, max(0, start - _REACH) - 1, -1):
-        word = tokens[place].text.casefold()
+    for position in range(start - 1, max(0, start - _REACH) - 1, -1):
+        word = tokens[position].text.casefold()
         if word in _GROUP_BEFORE:
             return True
-        relation_word = any(first <= place < last for first, last in stated)
-        if word in _PREPOSITIONS or (relation_word and place < start - 1):  # "the most praised brand", yet
-            return False  # "which complaints do brands ..." asks for no brand
+        # "The most praised brand" groups by brands, but "which complaints do brands ..." asks for none.
+        relation_word = any(first <= position < last for first, last in stated)
+        if word in _PREPOSITIONS or (relation_word and position < start - 1):
+            return False
     return False

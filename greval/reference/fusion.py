@@ -30,14 +30,14 @@ def fuse_minmax(
     """Return the weighted sum of two scores, each scaled to 0 to 1; alpha is the weight of the first.
 
     Vector scores and the logarithms of graph scores are scaled from their lowest to their highest, and a missing score
-    counts as the lowest. Cosines of sentence embeddings lie close together, often all between 0.7 and 0.9: divided by
-    the highest, they hardly differ. PageRanks span several orders of magnitude: without logarithms, a few would hide
-    all others. Graph scores are positive.
+    counts as the lowest. Graph scores are positive.
 
     Example:
         >>> fuse_minmax({1: 9, 2: 8, 3: 7}, {2: 4, 3: 1}, alpha=0.5)
         {1: 0.5, 2: 0.75, 3: 0.0}
     """
+    # Cosines of sentence embeddings lie close together, often all between 0.7 and 0.9: divided by the highest, they
+    # hardly differ. PageRanks span several orders of magnitude: without logarithms, a few would hide all others.
     vector = _scale_to_range(vector_scores)
     graph = _scale_to_range({item: log(score) for item, score in graph_scores.items() if score > 0})
     return {
@@ -79,4 +79,5 @@ def fuse_ranks(rankings: Iterable[Mapping[int, int]], k: int) -> dict[int, float
     for ranks in rankings:
         for item, rank in ranks.items():
             parts.setdefault(item, []).append(1 / (k + rank))
-    return {item: fsum(shares) for item, shares in parts.items()}  # exact, so that the order of rankings has no effect
+    # An exact sum, on which the order of the rankings has no effect.
+    return {item: fsum(shares) for item, shares in parts.items()}

@@ -38,6 +38,7 @@ class GroupedPositions:
             >>> grouped.get_items(1).tolist()
             [7, 9]
         """
+        # Stable, so that the items of a group keep their order.
         order = np.argsort(groups, kind="stable")
         counts = np.bincount(groups, minlength=count) if len(groups) else np.zeros(count, np.int64)
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)

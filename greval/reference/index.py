@@ -130,10 +130,10 @@ def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
     Raises:
         DataError: If the folder holds no index.
     """
-    found = read_index_file(Path(folder))
-    if found is None:
+    file = read_index_file(Path(folder))
+    if file is None:
         raise _describe_missing(Path(folder))
-    changed = found.model_copy(update={"search_settings": settings})
+    changed = file.model_copy(update={"search_settings": settings})
     write_atomically(Path(folder) / INDEX_FILE, changed.model_dump_json(indent=2) + "\n")
 
 
@@ -187,21 +187,23 @@ class ReferenceIndex(CloseOnExit):
         Raises:
             DataError: If the folder holds no index.
         """
-        place = Path(folder)
-        file = read_index_file(place)
+        path = Path(folder)
+        file = read_index_file(path)
         while file is not None:
             try:
-                return cls(place, file)
+                return cls(path, file)
             except DataError:
-                newer = read_index_file(place)
+                newer = read_index_file(path)
                 if newer == file:
                     raise
-                file = newer  # a new build took the place of this one meanwhile
-        raise _describe_missing(place)
+                # A new build took the place of this one meanwhile.
+                file = newer
+        raise _describe_missing(path)
 
     def close(self) -> None:
         """Close all files."""
         self._ledger.close()
+        # Closing must not open the graph, which is opened when it is first used.
         if "graph" in vars(self):
             self.graph.close()
 
@@ -217,10 +219,10 @@ class ReferenceIndex(CloseOnExit):
             DataError: If there is no such chunk, or if the index was made anew since it was opened.
         """
         positions = self.chunk_positions
-        unknown = next((one for one in ids if one not in positions), None)
+        unknown = next((chunk_id for chunk_id in ids if chunk_id not in positions), None)
         if unknown is not None:
             raise DataError(f"{self.folder}: holds no chunk {unknown!r}; an id is DOCUMENT#NUMBER")
-        return self._ledger.read_chunks([int(self._rows[positions[one]]) for one in ids])
+        return self._ledger.read_chunks([int(self._rows[positions[chunk_id]]) for chunk_id in ids])
 
     @cached_property
     def _names(self) -> EntityNames:
@@ -246,8 +248,11 @@ class ReferenceIndex(CloseOnExit):
         If several entities differ in their spelling only, it is the one that is spelled exactly so.
         """
         names = self.entities
-        place = bisect_left(names, name)
-        return place if names[place : place + 1] == [name] else self.entity_positions.get(normalise_spelling(name))
+        # The names are sorted, and an exact spelling goes before all others.
+        position = bisect_left(names, name)
+        if names[position : position + 1] == [name]:
+            return position
+        return self.entity_positions.get(normalise_spelling(name))
 
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
@@ -291,12 +296,12 @@ class ReferenceIndex(CloseOnExit):
             return None
         selected = np.ones(len(self.chunk_ids), dtype=bool)
         values: dict[str, list[str]] = self._chunks["values"]
-        for name, wanted in where.items():
+        for name, choice in where.items():
             column = _name_column(name)
             if column not in values:
-                known = ", ".join(one.removeprefix(TAG_PREFIX) for one in values)
-                raise DataError(f"{self.folder}: no chunk has {name!r}; known are {known}")
-            accepted = {wanted} if isinstance(wanted, str) else {*wanted}
+                listed = ", ".join(key.removeprefix(TAG_PREFIX) for key in values)
+                raise DataError(f"{self.folder}: no chunk has {name!r}; known are {listed}")
+            accepted = {choice} if isinstance(choice, str) else {*choice}
             known_values, codes = self.get_column(column)
             selected &= np.isin(codes, [code for code, value in enumerate(known_values) if value in accepted])
         return selected
@@ -365,20 +370,20 @@ class ReferenceIndex(CloseOnExit):
 
         It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
         """
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for ids in take_groups(self.chunk_ids, DIGESTED_CHUNKS):
             for chunk in self.read_chunks(ids):
-                found.update(chunk.model_dump_json().encode())
+                hasher.update(chunk.model_dump_json().encode())
         for part in (self.read_entities(), self.read_relations()):
-            for one in part:
-                found.update(one.model_dump_json().encode())
-        found.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
+            for record in part:
+                hasher.update(record.model_dump_json().encode())
+        hasher.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
         step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
         for chunk in self.read_chunks(self.chunk_ids[::step]):
             positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)
             ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
-            found.update(repr(sorted(ranked)).encode())
-        return found.hexdigest()
+            hasher.update(repr(sorted(ranked)).encode())
+        return hasher.hexdigest()
 
 
 def _name_column(field: str) -> str:
@@ -387,7 +392,8 @@ def _name_column(field: str) -> str:
 
 
 def _load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Load arrays; the file is opened here, as numpy leaves a damaged one open."""
+    """Load the arrays of a file."""
+    # The file is opened here, because numpy leaves a damaged one open.
     with path.open("rb") as file, np.load(file) as stored:
         return {name: stored[name] for name in stored.files}
 

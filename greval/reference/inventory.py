@@ -23,13 +23,13 @@ def read_reference(folder: str | Path) -> IndexInventory:
     with ReferenceIndex.open(folder) as index:
         chunks = {chunk: find_document(chunk) for chunk in index.chunk_ids}
         entities, relations = index.read_entities(), index.read_relations()
-    nodes = {one.name: list_documents(one.chunks) for one in entities}
-    edges = {(one.source, one.label, one.target): one.documents for one in relations}
+    nodes = {entity.name: list_documents(entity.chunks) for entity in entities}
+    edges = {(relation.source, relation.label, relation.target): relation.documents for relation in relations}
     return IndexInventory(
         documents=frozenset(chunks.values()),
         chunks=chunks,
         nodes=nodes,
         edges=edges,
-        aliases={one.name: one.aliases for one in entities if one.aliases},
+        aliases={entity.name: entity.aliases for entity in entities if entity.aliases},
         notes=tuple(describe_dangling(edges, nodes)) if nodes else (),
     )

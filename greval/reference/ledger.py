@@ -46,6 +46,7 @@ CREATE TABLE embeddings (
     text_key TEXT NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (embedder, text_key)
 ) WITHOUT ROWID;
 """
+# The `user_version` of SQLite is a signed number of 32 bits.
 LAYOUT_VERSION = crc32(TABLES.encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
 ExtractionKey = tuple[str, str]
@@ -92,8 +93,10 @@ class IndexLedger(CloseOnExit):
         if not write and not self._path.is_file():
             raise DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")
         with self._translate_errors():
+            # Searches run in threads, one at a time.
             self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
             if write:
+                # What was extracted took time or money, so that each commit is synced to disk.
                 self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
             (layout,) = self._db.execute("PRAGMA user_version").fetchone()
             (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -117,12 +120,14 @@ class IndexLedger(CloseOnExit):
             StoreError: If it cannot be written, because the disk is full for example.
         """
         with self._translate_errors():
+            # SQLite has no nested transactions: the outermost one commits.
             if self._db.in_transaction:
                 yield
                 return
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+            # KeyboardInterrupt must not leave a transaction open either.
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
@@ -158,7 +163,8 @@ class IndexLedger(CloseOnExit):
             revived = self._db.execute(
                 "SELECT row FROM documents WHERE id = ? AND digest = ? AND retired", (document.id, digest)
             ).fetchone()
-            if revived:  # the current build reads these rows
+            # The current build reads these rows, so that they are used again and not written anew.
+            if revived:
                 self._db.execute("UPDATE documents SET retired = 0 WHERE row = ?", revived)
                 return
             row = self._db.execute(
@@ -176,17 +182,14 @@ class IndexLedger(CloseOnExit):
     def retire_documents(self, ids: Iterable[str]) -> None:
         """Retire documents: the next build does without them."""
         with self.write_together():
-            for one in ids:
-                self._retire(one)
+            for document in ids:
+                self._retire(document)
 
     def _retire(self, document: str) -> None:
         self._db.execute("UPDATE documents SET retired = 1 WHERE id = ? AND NOT retired", (document,))
 
     def delete_retired(self) -> None:
-        """Delete what no build reads any more: retired documents, and what was made of texts that are gone.
-
-        What a model extracted was paid for and stays.
-        """
+        """Delete what no build reads any more: retired documents, and what was made of texts that are gone."""
         with self.write_together():
             if not self._db.execute("SELECT 1 FROM documents WHERE retired LIMIT 1").fetchone():
                 return
@@ -195,13 +198,14 @@ class IndexLedger(CloseOnExit):
             self._db.execute("DELETE FROM documents WHERE retired")
             self._db.execute("DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM chunks)")
             self._db.execute(
+                # What a model extracted was paid for and stays.
                 "DELETE FROM extractions WHERE usage IS NULL AND text_key NOT IN (SELECT text_key FROM chunks)"
             )
 
     def iterate_chunks(self) -> Iterator[StoredChunk]:
         """Yield the chunks of the current documents, sorted by the id of the document and their position in it."""
-        found = self._db.execute(f"{_CHUNKS} WHERE NOT documents.retired ORDER BY documents.id, chunks.position")
-        return (_build_chunk(row) for row in found)
+        rows = self._db.execute(f"{_CHUNKS} WHERE NOT documents.retired ORDER BY documents.id, chunks.position")
+        return (_build_chunk(row) for row in rows)
 
     def read_chunks(self, rows: Sequence[int]) -> list[IndexedChunk]:
         """Return the chunks of these rows, in this order.
@@ -209,25 +213,25 @@ class IndexLedger(CloseOnExit):
         Raises:
             DataError: If a row is not there, because the index was made anew.
         """
-        found: dict[int, IndexedChunk] = {}
-        for some in take_groups(rows, READ_AT_ONCE):
-            marks = ", ".join("?" * len(some))
-            for row in self._db.execute(f"{_CHUNKS} WHERE chunks.row IN ({marks})", some):
+        chunks: dict[int, IndexedChunk] = {}
+        for group in take_groups(rows, READ_AT_ONCE):
+            marks = ", ".join("?" * len(group))
+            for row in self._db.execute(f"{_CHUNKS} WHERE chunks.row IN ({marks})", group):
                 stored = _build_chunk(row)
-                found[stored.row] = stored.chunk
-        if not found.keys() >= {*rows}:
+                chunks[stored.row] = stored.chunk
+        if not chunks.keys() >= {*rows}:
             raise DataError(f"{self._path.parent}: the index was made anew since it was opened; open it again")
-        return [found[row] for row in rows]
+        return [chunks[row] for row in rows]
 
     # What was extracted and embedded
 
     def list_extracted(self, extractor: str) -> set[ExtractionKey]:
         """Return the keys of what this extractor has extracted."""
-        found = self._db.execute("SELECT text_key, context FROM extractions WHERE extractor = ?", (extractor,))
-        return {(text, context) for text, context in found}
+        rows = self._db.execute("SELECT text_key, context FROM extractions WHERE extractor = ?", (extractor,))
+        return {(text, context) for text, context in rows}
 
     def put_extractions(
-        self, extractor: str, found: Iterable[tuple[ExtractionKey, Extraction]], usage: Usage | None = None
+        self, extractor: str, extractions: Iterable[tuple[ExtractionKey, Extraction]], usage: Usage | None = None
     ) -> None:
         """Write extractions by their keys, with the usage if a model made them."""
         spent = None if usage is None else usage.model_dump_json()
@@ -237,14 +241,14 @@ class IndexLedger(CloseOnExit):
                 "VALUES (?, ?, ?, ?, ?)",
                 (
                     (text, extractor, context, extraction.model_dump_json(), spent)
-                    for (text, context), extraction in found
+                    for (text, context), extraction in extractions
                 ),
             )
 
     def iterate_extractions(self, extractor: str) -> Iterator[tuple[ExtractionKey, Extraction]]:
         """Yield what this extractor has extracted, by key and in no order."""
-        found = self._db.execute("SELECT text_key, context, content FROM extractions WHERE extractor = ?", (extractor,))
-        return (((text, context), Extraction.model_validate_json(content)) for text, context, content in found)
+        rows = self._db.execute("SELECT text_key, context, content FROM extractions WHERE extractor = ?", (extractor,))
+        return (((text, context), Extraction.model_validate_json(content)) for text, context, content in rows)
 
     def sum_usage(self) -> Usage:
         """Return the sum of the usage of all extractions by models, also of texts that are gone."""
@@ -271,8 +275,8 @@ class IndexLedger(CloseOnExit):
         """
         vectors = np.zeros((len(keys), dimensions), np.float32)
         places: dict[str, list[int]] = {}
-        for place, key in enumerate(keys):
-            places.setdefault(key, []).append(place)
+        for position, key in enumerate(keys):
+            places.setdefault(key, []).append(position)
         for key, vector in self._db.execute("SELECT text_key, vector FROM embeddings WHERE embedder = ?", (embedder,)):
             if key in places:
                 vectors[places.pop(key)] = np.frombuffer(vector, np.float32)
@@ -289,7 +293,7 @@ FROM chunks JOIN documents ON documents.row = chunks.document
 """
 
 
-def _build_chunk(found: tuple[int, str, int, str, str, str]) -> StoredChunk:
-    row, key, position, text, document, header = found
+def _build_chunk(record: tuple[int, str, int, str, str, str]) -> StoredChunk:
+    row, key, position, text, document, header = record
     fields = json.loads(header)
     return StoredChunk(row, key, IndexedChunk(id=f"{document}#{position}", doc_id=document, text=text, **fields))

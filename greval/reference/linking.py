@@ -61,8 +61,8 @@ def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity],
     Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
     match at most.
     """
-    words = [found.span() for found in _WORD.finditer(question)]
-    gaps = [bool(_GAP.fullmatch(question[one[1] : other[0]])) for one, other in pairwise(words)]
+    words = [match.span() for match in _WORD.finditer(question)]
+    gaps = [bool(_GAP.fullmatch(question[word[1] : following[0]])) for word, following in pairwise(words)]
     free = [True] * len(words)
     matches: list[tuple[_Span, int]] = []
     for size in range(min(MAX_WORDS, len(words)), 0, -1):
@@ -93,7 +93,7 @@ def _is_function_phrase(words: Sequence[str]) -> bool:
 
 
 def link_similar(
-    question: str, tables: SearchTables, threshold: float, taken: Iterable[_Span] = ()
+    question: str, tables: SearchTables, threshold: float, excluded: Iterable[_Span] = ()
 ) -> list[LinkedEntity]:
     """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
 
@@ -101,44 +101,45 @@ def link_similar(
         question: The question.
         tables: The tables of the index.
         threshold: The least share of equal characters, from 0 to 1. Numbers in the names must be the same.
-        taken: Places of the question that are not looked at.
+        excluded: Places of the question that are not looked at.
     """
     from rapidfuzz import fuzz, process
 
     spellings, entities = tables.spellings
     linked: list[LinkedEntity] = []
-    for phrase in find_phrases(question, taken):
-        wanted = normalise_spelling(phrase)
-        numbers = _NUMBER.findall(wanted)
-        near = process.extract(
-            wanted, spellings, scorer=fuzz.ratio, processor=None, score_cutoff=100 * threshold, limit=CANDIDATES
+    for phrase in find_phrases(question, excluded):
+        normalised = normalise_spelling(phrase)
+        numbers = _NUMBER.findall(normalised)
+        candidates = process.extract(
+            normalised, spellings, scorer=fuzz.ratio, processor=None, score_cutoff=100 * threshold, limit=CANDIDATES
         )
-        for spelling, score, place in sorted(near, key=lambda found: (-found[1], found[0])):
-            entity = entities[place]
+        for spelling, score, position in sorted(candidates, key=lambda candidate: (-candidate[1], candidate[0])):
+            entity = entities[position]
+            # Names that differ in a number are similar, but never one entity.
             if _NUMBER.findall(spelling) == numbers:
                 linked.append(LinkedEntity(tables.entities[entity], phrase, "fuzzy", score / 100, entity))
                 break
     return linked
 
 
-def find_phrases(question: str, taken: Iterable[tuple[int, int]] = ()) -> list[str]:
-    """Return the quoted phrases, identifiers of code and capitalised phrases of a question, outside of taken places.
+def find_phrases(question: str, excluded: Iterable[tuple[int, int]] = ()) -> list[str]:
+    """Return the quoted phrases, identifiers of code and capitalised phrases of a question, outside of excluded places.
 
     Example:
         >>> find_phrases('Who calls `load_all` in "the loader" of Acme Corp?')
         ['load_all', 'the loader', 'Acme Corp']
     """
     used = [False] * len(question)
-    for start, end in taken:
+    for start, end in excluded:
         used[start:end] = [True] * (end - start)
-    found: list[tuple[int, str]] = []
+    phrases: list[tuple[int, str]] = []
 
     def add(start: int, end: int) -> None:
         words = _WORD.findall(question[start:end])
         if any(used[start:end]) or not words or _is_function_phrase(words):
             return
         used[start:end] = [True] * (end - start)
-        found.append((start, question[start:end]))
+        phrases.append((start, question[start:end]))
 
     for match in _QUOTED.finditer(question):
         group = match.lastindex or 0
@@ -148,11 +149,12 @@ def find_phrases(question: str, taken: Iterable[tuple[int, int]] = ()) -> list[s
             add(*match.span())
     for start, end in _find_capitalised(question, used):
         add(start, end)
-    return [phrase for _, phrase in sorted(found)]
+    return [phrase for _, phrase in sorted(phrases)]
 
 
 def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int, int]]:
     """Yield the places of capitalised phrases between used places, without function words at their start."""
+    # A used place separates two phrases, and all positions stay.
     masked = "".join("|" if mark else sign for sign, mark in zip(question, used, strict=True))
     for match in _CAPITALISED.finditer(masked):
         start, end = match.span()
@@ -171,20 +173,18 @@ def link_by_embedding(
     threshold: float,
     allowed: Mask | None = None,
 ) -> list[LinkedEntity]:
-    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention.
-
-    The names of all entities are not compared, because the embedding of some ten thousand names takes minutes.
-    """
+    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention."""
     entities = np.unique(gather_items(tables.mentions.entities, chunks)[0])
     entities = entities if allowed is None else entities[allowed[entities]]
     if not len(entities):
         return []
+    # Not the names of all entities: the embedding of some ten thousand takes minutes.
     rarest = entities[np.argsort(-tables.rarity[entities], kind="stable")][:MAX_COMPARED_NAMES]
-    unknown = [int(one) for one in rarest if int(one) not in tables.name_vectors]
+    unknown = [int(position) for position in rarest if int(position) not in tables.name_vectors]
     if unknown:
-        vectors = embedder.embed_passages([tables.entities[one] for one in unknown])
+        vectors = embedder.embed_passages([tables.entities[position] for position in unknown])
         tables.name_vectors.update(zip(unknown, vectors, strict=True))
-    scores = np.array([float(tables.name_vectors[int(one)] @ vector) for one in rarest])
+    scores = np.array([float(tables.name_vectors[int(position)] @ vector) for position in rarest])
     best = int(scores.argmax())
     if scores[best] < threshold:
         return []
@@ -205,14 +205,15 @@ def link_entities(
     `allowed` says whether each entity may be linked; None: all may. `by_embedding` is called if none is linked by its
     name.
     """
-    exact, taken = link_exact(question, tables)
-    linked = exact + link_similar(question, tables, threshold, taken)
-    if allowed is not None:  # only now, so that no shorter name is linked in place of one that is not allowed
-        linked = [one for one in linked if allowed[one.position]]
+    exact, spans = link_exact(question, tables)
+    linked = exact + link_similar(question, tables, threshold, spans)
+    # Only now, so that no shorter name is linked in place of one that is not allowed.
+    if allowed is not None:
+        linked = [link for link in linked if allowed[link.position]]
     if not linked and by_embedding:
         linked = by_embedding()
     best: dict[str, LinkedEntity] = {}
-    for one in linked:
-        if one.name not in best or one.score > best[one.name].score:
-            best[one.name] = one
-    return tuple(sorted(best.values(), key=lambda one: question.find(one.phrase)))
+    for link in linked:
+        if link.name not in best or link.score > best[link.name].score:
+            best[link.name] = link
+    return tuple(sorted(best.values(), key=lambda link: question.find(link.phrase)))

@@ -112,8 +112,8 @@ class ReferenceMethod:
         missing = [name for name in self._where if name not in sample.tags]
         if missing:
             raise MethodError(f"where: the sample has no tag {missing[0]!r}, whose value its chunks must have")
-        asked = await self.ask(sample.question, {name: sample.tags[name] for name in self._where})
-        return asked.response
+        outcome = await self.ask(sample.question, {name: sample.tags[name] for name in self._where})
+        return outcome.response
 
     async def ask(self, question: str, where: Where | None = None) -> Asked:
         """Answer a question from the chunks that a metadata filter selects.
@@ -123,15 +123,18 @@ class ReferenceMethod:
             DataError: If no chunk has a field of the filter.
         """
         with measure_work() as spent:
+            # Opening the index is no work of the question that happens to be the first.
             with count_as_waiting():
                 await self.prepare()
             if self._filter_by_question:
                 where = await read_in_turn(self._add_filter, question, where or {})
             if self.search == "tog":
-                answer, found, usage = await self._think(question, where)
-                response = await self._select_context(await read_in_turn(self._build_response, question, where, found))
+                answer, findings, usage = await self._think(question, where)
+                response = await self._select_context(
+                    await read_in_turn(self._build_response, question, where, findings)
+                )
             else:
-                found, response = await read_in_turn(self._retrieve, question, where)
+                findings, response = await read_in_turn(self._retrieve, question, where)
                 response = await self._select_context(response)
                 answer, usage = await self._answer(question, response)
         response_usage = ResponseUsage(
@@ -142,7 +145,7 @@ class ReferenceMethod:
             output_tokens=usage.output_tokens if usage.calls else 0,
             cost=Prices.load().cost(self._client.label, usage) if self._client else 0.0,
         )
-        return Asked(response.model_copy(update={"answer": answer, "usage": response_usage}), found)
+        return Asked(response.model_copy(update={"answer": answer, "usage": response_usage}), findings)
 
     def _add_filter(self, question: str, where: Where) -> Where:
         """Return a filter with the tags that the question names; those that are given count first."""
@@ -154,6 +157,7 @@ class ReferenceMethod:
         """Search for the name of an entity, or for the words of a chunk, as a question does."""
         if self._prepared:
             return
+        # Also if it fails: what cannot be opened is reported by the questions.
         self._prepared = True
         with suppress(Exception):
             question = next(iter(self.index.entities or self.index.chunk_ids), "")
@@ -164,21 +168,22 @@ class ReferenceMethod:
     def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
         from greval.reference.searches import search_chunks
 
-        search = "local" if self.search == "tog" else self.search  # where Think-on-Graph begins
-        found = search_chunks(self.index, question, search, self.settings, where)
-        return found, self._build_response(question, where, found)
+        # Think-on-Graph begins where the local search does.
+        search = "local" if self.search == "tog" else self.search
+        findings = search_chunks(self.index, question, search, self.settings, where)
+        return findings, self._build_response(question, where, findings)
 
-    def _build_response(self, question: str, where: Where | None, found: SearchFindings) -> Response:
+    def _build_response(self, question: str, where: Where | None, findings: SearchFindings) -> Response:
         """Build the response without its answer."""
         from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
 
-        chunks = read_found_chunks(self.index, found)
+        chunks = read_found_chunks(self.index, findings)
         if self.search in TEXT_SEARCHES:
             return Response(chunks=chunks)
         return Response(
             chunks=chunks,
-            triples=select_triples(self.index, found, self.settings.triples),
-            traversal=build_traversal(self.index, found, where),
+            triples=select_triples(self.index, findings, self.settings.triples),
+            traversal=build_traversal(self.index, findings, where),
             aggregates=self._compute_aggregates(question, where),
         )
 
@@ -195,25 +200,26 @@ class ReferenceMethod:
         assert self._client is not None  # noqa: S101 - checked when the method was made
         return await think_on_graph(self.index, question, self.settings, self._client, where)
 
-    async def _select_context(self, found: Response) -> Response:
+    async def _select_context(self, response: Response) -> Response:
         """Return what the answering model gets, so that a judge sees the same; without a model everything."""
         from greval.reference.answering import select_context
 
         if self._client is None:
-            return found
-        given = await select_context(found, self._client, self.settings.context_tokens)
-        if self.search in TEXT_SEARCHES:  # nothing of the graph is recorded, which is not the same as empty
-            return found.model_copy(update={"chunks": given.chunks})
-        return given
+            return response
+        selected = await select_context(response, self._client, self.settings.context_tokens)
+        # Nothing of the graph is recorded, which is not the same as empty.
+        if self.search in TEXT_SEARCHES:
+            return response.model_copy(update={"chunks": selected.chunks})
+        return selected
 
-    async def _answer(self, question: str, given: Response) -> tuple[str, Usage]:
+    async def _answer(self, question: str, context: Response) -> tuple[str, Usage]:
         from greval.reference.answering import answer_question
 
         return await answer_question(
             question,
-            given.chunks or (),
-            given.triples or (),
-            given.aggregates or (),
+            context.chunks or (),
+            context.triples or (),
+            context.aggregates or (),
             self._client,
             context_tokens=self.settings.context_tokens,
         )
@@ -231,15 +237,15 @@ def open_shared_index(folder: Path | str) -> ReferenceIndex:
     """
     from greval.reference.index import ReferenceIndex, read_index_file
 
-    place = Path(folder).resolve()
+    path = Path(folder).resolve()
     with _OPENING:
-        file = read_index_file(place)
-        known = _OPENED.get(place)
-        if file is not None and known and known[0] == file:
-            return known[1]
+        file = read_index_file(path)
+        opened = _OPENED.get(path)
+        if file is not None and opened and opened[0] == file:
+            return opened[1]
         index = ReferenceIndex.open(folder)
         if file is not None:
-            _OPENED[place] = file, index
+            _OPENED[path] = file, index
         return index
 
 
@@ -257,26 +263,26 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
     Raises:
         MethodError: If an option is unknown or has a value that is not allowed, or there is no index.
     """
-    own: Mapping[str, tuple[str, ...] | None] = {
+    choices: Mapping[str, tuple[str, ...] | None] = {
         "search": REFERENCE_SEARCHES,
         "answer": None,
         "where": None,
         "aggregates": SWITCH,
         "filter": ("auto",),
     }
-    place, given = read_adapter_spec("reference", spec, **own, **_list_setting_values())
+    folder, options = read_adapter_spec("reference", spec, **choices, **_list_setting_values())
     try:
-        index = open_shared_index(place)
-        changed = {name: value for name, value in given.items() if name not in own}
+        index = open_shared_index(folder)
+        changed = {name: value for name, value in options.items() if name not in choices}
         settings = change_settings(index.search_settings, changed)
         return ReferenceMethod(
             index,
-            given.get("search", DEFAULT_SEARCH),  # type: ignore[arg-type]  # checked by `read_adapter_spec`
+            options.get("search", DEFAULT_SEARCH),  # type: ignore[arg-type]  # checked by `read_adapter_spec`
             settings,
-            answer=create_answer_model(given.get("answer")) or answer,
-            where=_split_names(given.get("where", "")),
-            aggregates=given.get("aggregates") != "false",
-            filter_by_question="filter" in given,
+            answer=create_answer_model(options.get("answer")) or answer,
+            where=_split_names(options.get("where", "")),
+            aggregates=options.get("aggregates") != "false",
+            filter_by_question="filter" in options,
         )
     except (DataError, MethodError) as error:
         raise MethodError(f"reference:{spec}: {error}") from error

@@ -40,7 +40,7 @@ async def ask_for_object(
 ) -> ObjectReply:
     """Ask a model for a JSON object. What its fields hold is not checked.
 
-    A reply is stored in the client's cache, if it has one, also if it cannot be used, because it was paid for.
+    The reply is stored in the client's cache, if it has one.
 
     Raises:
         MethodError: If the call fails, so that there is no answer.
@@ -56,6 +56,7 @@ async def ask_for_object(
     if reply.failure and reply.failure.kind not in UNUSABLE:
         kind, message = reply.failure.kind, reply.failure.message
         raise MethodError(f"{client.label}: {kind}: {message}; {format_failure_hint(kind, client.label)}")
+    # Also if it cannot be used: it was paid for.
     client.remember(reply)
     if reply.failure:
         return ObjectReply(None, f"{reply.failure.kind}: {reply.failure.message}", reply.text, reply.usage)

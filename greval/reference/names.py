@@ -41,7 +41,7 @@ _POSSESSIVE = re.compile(r"['\u2019`]s?(?!\w)")
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019`\u02bb](?=\w)")
 _INNER_DOT = re.compile(r"(?<!\w)\.|\.(?!\w)")
 _MARK = re.compile(
-    # marks of scripts that write vowels as marks are letters to a reader, but no word characters to `re`
+    # Marks of scripts that write vowels as marks are letters to a reader, but no word characters to `re`.
     r"[^\w\s.+#()\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0fff\u1000-\u109f\u1780-\u17ff\u3099\u309a]|_"
 )
 _PLUS = re.compile(r"(?<![\w+#])[+#]+")
@@ -98,8 +98,9 @@ def normalise_spelling(text: str) -> str:
 
 def _normalise(text: str, *, singular: bool) -> str:
     folded = _fold_name(text, singular=singular)
-    while (again := _fold_name(folded, singular=singular)) != folded:  # a pass removes one of two articles
-        folded = again
+    # A pass removes one of two articles, and normalising again must change nothing.
+    while (refolded := _fold_name(folded, singular=singular)) != folded:
+        folded = refolded
     return folded
 
 
@@ -110,8 +111,8 @@ def split_qualifier(name: str) -> tuple[str, str]:
         >>> split_qualifier("Algiers (film)"), split_qualifier("Laie, Hawaii"), split_qualifier("Oahu")
         (('Algiers', '(film)'), ('Laie', ', Hawaii'), ('Oahu', ''))
     """
-    found = _QUALIFIER.match(name)
-    return (found["base"], found["qualifier"]) if found and "," not in found["base"] else (name, "")
+    match = _QUALIFIER.match(name)
+    return (match["base"], match["qualifier"]) if match and "," not in match["base"] else (name, "")
 
 
 def resolve_entities(extractions: Iterable[tuple[str, Extraction]], settings: ResolutionSettings) -> ResolvedGraph:
@@ -149,8 +150,8 @@ def _fold_name(text: str, *, singular: bool) -> str:
     name = _INITIALS.sub(r"\1", name)
     name = _APOSTROPHE.sub("", _POSSESSIVE.sub("", name)).replace("&", " and ")
     name = _PLUS.sub(" ", _INNER_DOT.sub(" ", _MARK.sub(" ", name)))
-    found = _BRACKETED.match(name)
-    base, qualifier = (found[1], f" ({' '.join(found[2].split())})") if found else (name, "")
+    match = _BRACKETED.match(name)
+    base, qualifier = (match[1], f" ({' '.join(match[2].split())})") if match else (name, "")
     name = " ".join(_BRACKET.sub(" ", base).split())
     for article in _ARTICLES:
         if name.startswith(article) and len(name) > len(article):
@@ -227,8 +228,9 @@ class _Resolver:
             steps["qualifiers"] = self._find_qualified()
         if self.settings.similarity < 1:
             steps["similarity"] = self._find_similar()
-        for step, pairs in steps.items():  # generators: each looks at the groups that the steps before it left
-            joined = sorted(other for first, other in pairs if self._join(first, other))
+        # The steps are generators: each looks at the groups that the steps before it left.
+        for step, pairs in steps.items():
+            joined = sorted(second for first, second in pairs if self._join(first, second))
             self.merged[step], self.joined[step] = len(joined), joined
 
     def find_root(self, name: str) -> str:
@@ -236,43 +238,43 @@ class _Resolver:
         root = name
         while self.parents[root] != root:
             root = self.parents[root]
+        # The path is shortened, so that the next search for any name on it takes one step.
         while self.parents[name] != root:
             self.parents[name], name = root, self.parents[name]
         return root
 
-    def _join(self, one: str, other: str) -> bool:
-        first, second = sorted((self.find_root(one), self.find_root(other)))
+    def _join(self, name: str, alias: str) -> bool:
+        first, second = sorted((self.find_root(name), self.find_root(alias)))
         self.parents[second] = first
         return first != second
 
     def _find_equal(self) -> Iterator[tuple[str, str]]:
-        """Find spellings of one normalised form.
-
-        If no spelling is in lower case, all are names. Then a plural and a singular are two entities ("Rolling Stone"
-        and "Rolling Stones"), and so are an acronym and a word (WHO and Who).
-        """
+        """Find spellings of one normalised form."""
         groups: dict[str, list[str]] = defaultdict(list)
         for name, key in self.keys.items():
             groups[key].append(name)
         for group in groups.values():
+            # If no spelling is in lower case, all are names. Then a plural and a singular are two entities ("Rolling
+            # Stone" and "Rolling Stones"), and so are an acronym and a word (WHO and Who).
             common = len(group) == 1 or any(name == name.lower() for name in group)
             parts: dict[str, list[str]] = defaultdict(list)
             for name in group:
                 parts["" if common else _make_strict_key(name)].append(name)
             for names in parts.values():
-                yield from ((names[0], other) for other in names[1:])
+                yield from ((names[0], spelling) for spelling in names[1:])
 
     def _add_given(self) -> None:
         """Read which spellings have a given name. A name that no text has is a spelling from here on."""
         aliases = sorted(self.settings.aliases.items())
-        targets = {self._make_key(other): " ".join(name.split()) for other, name in aliases if name.strip()}
+        targets = {self._make_key(alias): " ".join(name.split()) for alias, name in aliases if name.strip()}
         for key in sorted({*self.keys.values()} & {*targets}):
-            final, seen = targets[key], [key]
-            while (following := self._make_key(final)) in targets and following not in seen:
-                seen.append(following)
+            final, chain = targets[key], [key]
+            while (following := self._make_key(final)) in targets and following not in chain:
+                chain.append(following)
                 final = targets[following]
-            if following in seen:  # a circle: all of its names are one, by the first of them
-                following = min(seen[seen.index(following) :])
+            # A circle: all of its names are one, by the first of them.
+            if following in chain:
+                following = min(chain[chain.index(following) :])
                 final = next(name for name in sorted(targets.values()) if self._make_key(name) == following)
             self.given[key] = final
         for final in sorted({*self.given.values()} - {*self.names.chunks}):
@@ -293,10 +295,7 @@ class _Resolver:
         return normalise_spelling(name) if self.settings.normalisation else " ".join(name.split())
 
     def _find_stated(self) -> Iterator[tuple[str, str]]:
-        """Find the other names that texts state, unless a name is stated of several entities.
-
-        A last name is resolved only if it is no more frequent than the full name: a place with the name of a person is.
-        """
+        """Find the other names that texts state, unless a name is stated of several entities."""
         subjects: dict[str, set[str]] = defaultdict(set)
         for source, label, target in self.names.relations:
             if label == ALIAS:
@@ -305,9 +304,11 @@ class _Resolver:
         for name, chunks in self.names.chunks.items():
             sizes[self.find_root(name)] += len(chunks)
         for target in sorted(subjects):
-            others = sorted(subjects[target] - {target})
-            if len(others) == 1 and (not _is_part(target, others[0]) or sizes[target] <= sizes[others[0]]):
-                yield others[0], target
+            sources = sorted(subjects[target] - {target})
+            # A last name is resolved only if it is no more frequent than the full name: a place with the name of a
+            # person is.
+            if len(sources) == 1 and (not _is_part(target, sources[0]) or sizes[target] <= sizes[sources[0]]):
+                yield sources[0], target
 
     def _find_qualified(self) -> Iterator[tuple[str, str]]:
         """Find names with a qualifier that are the only one of their base, if the base is a name as well."""
@@ -330,21 +331,23 @@ class _Resolver:
         blocks: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for key in sorted(first):
             if len(key) >= MIN_SIMILAR_CHARS:
+                # Only names with the same beginning, numbers and codes can be alike, so that few pairs are compared.
                 codes = [word for word in re.split(r"[ ()]+", key) if _is_code(word)]
                 blocks[key[:2], *codes].append(key)
         for block in blocks.values():
             if len(block) > 1:
-                for one, other in _compare_block(block, self.settings.similarity):
-                    if not self.names.chunks[first[one]] & self.names.chunks[first[other]]:
-                        yield first[one], first[other]
+                for key_a, key_b in _compare_block(block, self.settings.similarity):
+                    # A chunk that has both spellings means two entities.
+                    if not self.names.chunks[first[key_a]] & self.names.chunks[first[key_b]]:
+                        yield first[key_a], first[key_b]
 
     def build_graph(self) -> ResolvedGraph:
         """Return the entities and relations of the groups."""
         groups: dict[str, list[str]] = defaultdict(list)
         for name in self.spellings:
             groups[self.find_root(name)].append(name)
-        given = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
-        titles = _choose_names(groups, given, self.names.chunks)
+        preferred = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
+        titles = _choose_names(groups, preferred, self.names.chunks)
         name_of = {member: titles[root] for root, members in groups.items() for member in members}
         entities = sorted(
             (self._build_entity(titles[root], members) for root, members in groups.items()),
@@ -353,6 +356,7 @@ class _Resolver:
         relations: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for (source, label, target), chunks in self.names.relations.items():
             ends = name_of[source], name_of[target]
+            # That a last name stands for a full name is no relation between two entities.
             if ends[0] != ends[1] and not (label == ALIAS and _is_part(ends[1], ends[0])):
                 relations[ends[0], label, ends[1]] |= chunks
         return ResolvedGraph(
@@ -383,11 +387,11 @@ class _Resolver:
 
 
 def _choose_names(
-    groups: Mapping[str, Sequence[str]], given: Mapping[str, str], chunks: Mapping[str, set[str]]
+    groups: Mapping[str, Sequence[str]], preferred: Mapping[str, str], chunks: Mapping[str, set[str]]
 ) -> dict[str, str]:
     """Choose the name of each group: the given one, or the most frequent spelling. No two groups get one name."""
     return {
-        root: given.get(root) or min(members, key=lambda name: (-len(chunks[name]), -len(name), name))
+        root: preferred.get(root) or min(members, key=lambda name: (-len(chunks[name]), -len(name), name))
         for root, members in groups.items()
     }
 
@@ -422,23 +426,23 @@ def _compare_block(block: Sequence[str], similarity: float) -> Iterator[tuple[st
         rows = block[start : start + _BLOCK_ROWS]
         scores = process.cdist(rows, block, scorer=fuzz.ratio, score_cutoff=100 * similarity)
         for row, column in zip(*scores.nonzero(), strict=True):
-            one, other = rows[row], block[column]
-            if one < other and _is_same_spelling(one, other):
-                yield one, other
+            first, second = rows[row], block[column]
+            if first < second and _is_same_spelling(first, second):
+                yield first, second
 
 
-def _is_same_spelling(one: str, other: str) -> bool:
+def _is_same_spelling(first: str, second: str) -> bool:
     """Return whether two similar names differ by a slip of spelling and not by a word.
 
     They differ by spaces, or in one long word of the same first letter, by one letter that is not at its end: an
     ending makes another word of it (Bulgaria, Bulgarian), unless the last letter is doubled.
     """
-    if one.replace(" ", "") == other.replace(" ", ""):
+    if first.replace(" ", "") == second.replace(" ", ""):
         return True
-    words, others = one.split(), other.split()
-    if len(words) != len(others):
+    first_words, second_words = first.split(), second.split()
+    if len(first_words) != len(second_words):
         return False
-    differing = [(word, against) for word, against in zip(words, others, strict=True) if word != against]
+    differing = [(word, against) for word, against in zip(first_words, second_words, strict=True) if word != against]
     if len(differing) != 1:
         return False
     short, long = sorted(differing[0], key=len)
@@ -452,6 +456,7 @@ def _sort_chunks(chunks: Iterable[str]) -> tuple[str, ...]:
 
     def read_place(chunk: str) -> tuple[str, int, str]:
         document, _, position = chunk.rpartition("#")
+        # By number, so that the tenth chunk follows the ninth.
         return document, int(position) if position.isascii() and position.isdigit() else 0, chunk
 
     return tuple(sorted(chunks, key=read_place))

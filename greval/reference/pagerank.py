@@ -30,15 +30,17 @@ class RankGraph:
     roots: Scores
 
     @classmethod
-    def build(cls, left: Positions, right: Positions, weight: Scores, nodes: int) -> RankGraph:
+    def build(cls, source: Positions, target: Positions, weight: Scores, nodes: int) -> RankGraph:
         """Build the graph of edges between nodes. The weights of parallel edges add up."""
         from scipy.sparse import coo_array
 
-        back = left != right
-        rows, columns = np.concatenate((left, right[back])), np.concatenate((right, left[back]))
+        # An edge from a node to itself is there once.
+        back = source != target
+        rows, columns = np.concatenate((source, target[back])), np.concatenate((target, source[back]))
         values = np.concatenate((weight, weight[back])).astype(np.float64)
         roots = np.sqrt(np.bincount(rows, weights=values, minlength=nodes))
-        places = rows.astype(np.int32), columns.astype(np.int32)  # half the memory to read at each step
+        # Half the memory to read at each step.
+        places = rows.astype(np.int32), columns.astype(np.int32)
         return cls(coo_array((values / (roots[rows] * roots[columns]), places), (nodes, nodes)).tocsr(), roots)
 
 
@@ -46,8 +48,7 @@ def rank_nodes(graph: RankGraph, starts: Scores, damping: float) -> Scores:
     """Return the personalised PageRank of each node.
 
     A walk starts at a node in proportion to `starts`, follows an edge with the probability `damping`, and starts again
-    otherwise. At a node without edges it starts again. The graph is undirected, so that the system is symmetric, and
-    conjugate gradients solve it in a fraction of the steps of a power iteration.
+    otherwise. At a node without edges it starts again.
 
     Example:
         >>> import numpy as np
@@ -57,17 +58,17 @@ def rank_nodes(graph: RankGraph, starts: Scores, damping: float) -> Scores:
     """
     damping = min(damping, MAX_DAMPING)
     roots = np.where(graph.roots > 0, graph.roots, 1.0)
+    # The graph is undirected, so that the system is symmetric, and conjugate gradients solve it in a fraction of
+    # the steps of a power iteration.
     solution = _solve_system(graph.weights, starts / roots, damping)
     ranks = np.maximum(solution * roots, 0.0)
     return np.asarray(ranks / ranks.sum(), dtype=np.float64)
 
 
 def _solve_system(weights: csr_array, right: Scores, damping: float) -> Scores:
-    """Solve (1 - damping * weights) x = right by conjugate gradients.
-
-    `scipy.sparse.linalg.cg` takes several times as long on a busy machine: its dot products start threads, which wait
-    for each other.
-    """
+    """Solve (1 - damping * weights) x = right by conjugate gradients."""
+    # `scipy.sparse.linalg.cg` takes several times as long on a busy machine: its dot products start threads, which
+    # wait for each other.
     solution = np.zeros_like(right)
     residual = right.copy()
     direction = right.copy()
@@ -80,7 +81,7 @@ def _solve_system(weights: csr_array, right: Scores, damping: float) -> Scores:
         step = square / float(np.einsum("i,i->", direction, image))
         solution += step * direction
         residual -= step * image
-        before, square = square, float(np.einsum("i,i->", residual, residual))
-        direction *= square / before
+        previous, square = square, float(np.einsum("i,i->", residual, residual))
+        direction *= square / previous
         direction += residual
     return solution

@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 SEPARATOR = "|"
 
 
-def read_found_chunks(index: ReferenceIndex, found: SearchFindings) -> tuple[Chunk, ...]:
+def read_found_chunks(index: ReferenceIndex, findings: SearchFindings) -> tuple[Chunk, ...]:
     """Read the chunks that a search found, best first, with the titles of their documents in front."""
-    read = index.read_chunks([index.chunk_ids[position] for position, _ in found.chunks])
+    read = index.read_chunks([index.chunk_ids[position] for position, _ in findings.chunks])
     return tuple(
-        Chunk(id=one.id, text=one.content, doc_id=one.doc_id, repo=one.repo, version=one.version, score=score)
-        for one, (_, score) in zip(read, found.chunks, strict=True)
+        Chunk(id=chunk.id, text=chunk.content, doc_id=chunk.doc_id, repo=chunk.repo, version=chunk.version, score=score)
+        for chunk, (_, score) in zip(read, findings.chunks, strict=True)
     )
 
 
-def select_triples(index: ReferenceIndex, found: SearchFindings, limit: int) -> tuple[Triple, ...]:
+def select_triples(index: ReferenceIndex, findings: SearchFindings, limit: int) -> tuple[Triple, ...]:
     """Return the followed relations: first those that the returned chunks state, then those of highest activation.
 
     Args:
         index: The index.
-        found: What a search found.
+        findings: What a search found.
         limit: The most triples.
     """
     walked: dict[tuple[str, str, str], WalkedEdge] = {}
-    for edge in found.edges:
+    for edge in findings.edges:
         walked.setdefault(edge[:3], edge)
     chosen: dict[tuple[str, str, str], None] = {}
     if walked:
         tables, edges = get_tables(index), index.edges
-        for position, _ in found.chunks:
+        for position, _ in findings.chunks:
             stated = [
-                (tables.entities[edges.source[one]], edges.label(one), tables.entities[edges.target[one]])
-                for one in tables.stated_edges.get_items(position).tolist()
+                (tables.entities[edges.source[stating]], edges.label(stating), tables.entities[edges.target[stating]])
+                for stating in tables.stated_edges.get_items(position).tolist()
             ]
-            here = [one for one in stated if one in walked]
-            chosen.update(dict.fromkeys(sorted(here, key=lambda one: -walked[one].activation)))
+            here = [triple for triple in stated if triple in walked]
+            chosen.update(dict.fromkeys(sorted(here, key=lambda triple: -walked[triple].activation)))
             if len(chosen) >= limit:
                 break
-    others = (one for one in walked if one not in chosen)
-    more = heapq.nsmallest(max(limit - len(chosen), 0), others, key=lambda one: -walked[one].activation)
-    return tuple(build_triple(*one) for one in [*chosen, *more][:limit])
+    unstated = (triple for triple in walked if triple not in chosen)
+    more = heapq.nsmallest(max(limit - len(chosen), 0), unstated, key=lambda triple: -walked[triple].activation)
+    return tuple(build_triple(*triple) for triple in [*chosen, *more][:limit])
 
 
 def build_triple(source: str, label: str, target: str) -> Triple:
@@ -68,20 +68,20 @@ def build_triple(source: str, label: str, target: str) -> Triple:
     return Triple(id=SEPARATOR.join(parts), subject=source, predicate=label, object=target)
 
 
-def build_traversal(index: ReferenceIndex, found: SearchFindings, where: Where | None = None) -> Traversal:
+def build_traversal(index: ReferenceIndex, findings: SearchFindings, where: Where | None = None) -> Traversal:
     """Return the traversal of a search. Its final nodes are the reached ones that the returned chunks mention.
 
     Args:
         index: The index.
-        found: What the search found.
+        findings: What the search found.
         where: The filter of the search. Sources of nodes are read from the chunks that it selects.
     """
     by_chunk = index.mentions.entities
-    mentioned = {index.entities[entity] for chunk, _ in found.chunks for entity in by_chunk.get_items(chunk)}
+    mentioned = {index.entities[entity] for chunk, _ in findings.chunks for entity in by_chunk.get_items(chunk)}
     traversal = Traversal(
-        start_nodes=found.start_nodes,
-        traversed_edges=tuple(edge[:3] for edge in found.edges),
-        final_nodes=tuple(node for node in found.nodes if node in mentioned),
+        start_nodes=findings.start_nodes,
+        traversed_edges=tuple(edge[:3] for edge in findings.edges),
+        final_nodes=tuple(node for node in findings.nodes if node in mentioned),
     )
     return traversal.model_copy(update={"nodes": find_sources(index, traversal.visited, where)})
 
@@ -108,13 +108,20 @@ def find_sources(
     fields: list[dict[str, str]] = [{} for _ in positions]
     for name, column in columns.items():
         codes = column.codes[chunks]
+        # All chunks of an entity have the same value if the lowest code is the highest; -1 stands for none.
         lowest, highest = np.full(len(positions), len(column.values)), np.full(len(positions), -1)
         np.minimum.at(lowest, places, codes)
         np.maximum.at(highest, places, codes)
-        for place in np.flatnonzero((lowest == highest) & (highest >= 0)).tolist():
-            fields[place][name] = column.values[highest[place]]
-    return _build_nodes({index.entities[one]: own for one, own in zip(positions, fields, strict=True)})
+        for row in np.flatnonzero((lowest == highest) & (highest >= 0)).tolist():
+            fields[row][name] = column.values[highest[row]]
+    return _build_nodes(
+        {index.entities[entity]: source_fields for entity, source_fields in zip(positions, fields, strict=True)}
+    )
 
 
 def _build_nodes(fields: Mapping[str, Mapping[str, str]]) -> dict[str, NodeSource]:
-    return {name: NodeSource(**own) for name, own in fields.items() if "repo" in own or "version" in own}
+    return {
+        name: NodeSource(**source_fields)
+        for name, source_fields in fields.items()
+        if "repo" in source_fields or "version" in source_fields
+    }

@@ -41,23 +41,23 @@ if TYPE_CHECKING:
 _Part = TypeVar("_Part", bound=Record)
 
 
-def _wrap_text(given: object) -> object:
+def _wrap_text(value: object) -> object:
     """Return a list of one text for a text."""
-    return [given] if isinstance(given, str) else given
+    return [value] if isinstance(value, str) else value
 
 
-def _convert_terms(given: object) -> object:
+def _convert_terms(value: object) -> object:
     """Convert a list of names to names without other spellings; a name with nothing behind it has none either."""
-    if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
-        return dict.fromkeys(given, ())
-    if isinstance(given, Mapping):
-        return {name: () if spellings is None else spellings for name, spellings in given.items()}
-    return given
+    if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+        return dict.fromkeys(value, ())
+    if isinstance(value, Mapping):
+        return {name: () if spellings is None else spellings for name, spellings in value.items()}
+    return value
 
 
-def _replace_nothing(given: object) -> object:
+def _replace_nothing(value: object) -> object:
     """Return an empty mapping for a key with nothing behind it."""
-    return {} if given is None else given
+    return {} if value is None else value
 
 
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_wrap_text)]
@@ -89,6 +89,7 @@ class RelationType(Record):
         words: Words by which a question names the relation, besides its own name.
     """
 
+    # `from` is a keyword of Python.
     from_: Annotated[Texts, Field(min_length=1, alias="from")]
     to: Annotated[Texts, Field(min_length=1)]
     cues: Texts = ()
@@ -175,8 +176,8 @@ def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[
     for error in errors:
         if error["type"] == "extra_forbidden":
             *parent, name = error["loc"]
-            known = (parts[str(parent[0])] if parent else GraphSchema).model_fields
-            names = [field.alias or name for name, field in known.items()]
+            fields = (parts[str(parent[0])] if parent else GraphSchema).model_fields
+            names = [field.alias or name for name, field in fields.items()]
             text = f"unknown{did_you_mean(str(name), names)}"
             yield MetricFileFault(find_line(error["loc"], source.lines), text, error["loc"])
         elif error["type"] == "model_type" and not error["loc"]:
@@ -201,25 +202,25 @@ def _check_valid_parts(content: object, source: YamlSource) -> Iterator[MetricFi
         known_relations,
     )
     for fault in faults:
-        place, _, text = fault.partition(": ")
-        path = _find_path(place, source)
+        location, _, text = fault.partition(": ")
+        path = _find_path(location, source)
         yield MetricFileFault(find_line(path, source.lines), text, path)
 
 
-def _find_path(place: str, source: YamlSource) -> tuple[str | int, ...]:
-    """Return the path that a dotted place stands for; names may hold dots, so all known paths are compared."""
-    return next((path for path in source.lines if ".".join(map(str, path)) == place), ())
+def _find_path(location: str, source: YamlSource) -> tuple[str | int, ...]:
+    """Return the path that a dotted location stands for; names may hold dots, so all known paths are compared."""
+    return next((path for path in source.lines if ".".join(map(str, path)) == location), ())
 
 
-def _read_valid_parts(given: object, kind: type[_Part]) -> dict[str, _Part]:
+def _read_valid_parts(mapping: object, kind: type[_Part]) -> dict[str, _Part]:
     """Return the parts of a mapping that are valid on their own."""
-    found = {}
-    for name, content in given.items() if isinstance(given, Mapping) else ():
+    parts = {}
+    for name, content in mapping.items() if isinstance(mapping, Mapping) else ():
         try:
-            found[str(name)] = kind.model_validate({} if content is None else content)
+            parts[str(name)] = kind.model_validate({} if content is None else content)
         except ValidationError:
             continue
-    return found
+    return parts
 
 
 def _find_reference_faults(
@@ -245,18 +246,20 @@ def _find_reference_faults(
 
 
 def _find_opposite_faults(
-    label: str, opposite: str, relations: Mapping[str, RelationType], known: Collection[str]
+    label: str, opposite: str, relations: Mapping[str, RelationType], known_relations: Collection[str]
 ) -> Iterator[str]:
-    place = f"relations.{label}.opposite"
-    if opposite not in known:
-        yield f"{place}: no relation is named {opposite!r}{did_you_mean(opposite, known)}"
+    location = f"relations.{label}.opposite"
+    if opposite not in known_relations:
+        yield f"{location}: no relation is named {opposite!r}{did_you_mean(opposite, known_relations)}"
     elif opposite == label:
-        yield f"{place}: a relation cannot be the opposite of itself"
+        yield f"{location}: a relation cannot be the opposite of itself"
     elif opposite in relations:
-        other = relations[opposite]
-        if other.opposite not in {None, label}:
-            yield f"{place}: the opposite of {opposite} is {other.opposite}; two relations must name each other"
-        shared = {cue.casefold() for cue in relations[label].cues} & {cue.casefold() for cue in other.cues}
+        counterpart = relations[opposite]
+        if counterpart.opposite not in {None, label}:
+            back = counterpart.opposite
+            yield f"{location}: the opposite of {opposite} is {back}; two relations must name each other"
+        shared = {cue.casefold() for cue in relations[label].cues} & {cue.casefold() for cue in counterpart.cues}
+        # Each pair is looked at from both sides, and reported once.
         if shared and label < opposite:
             yield f"relations.{label}.cues: {opposite} has the same cues: {', '.join(sorted(shared))}"
 
@@ -273,6 +276,6 @@ def _find_shared_spellings(entities: Mapping[str, EntityType]) -> Iterator[str]:
 def _list_spellings(entities: Mapping[str, EntityType]) -> Iterator[tuple[str, str, str]]:
     """Iterate over the spellings of all terms, in lower case, each with the name and the type of its entity."""
     for kind, entity in entities.items():
-        for name, others in entity.terms.items():
-            for spelling in dict.fromkeys(text.casefold() for text in (name, *others)):
+        for name, spellings in entity.terms.items():
+            for spelling in dict.fromkeys(text.casefold() for text in (name, *spellings)):
                 yield spelling, name, kind

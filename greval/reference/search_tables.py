@@ -74,19 +74,19 @@ class SearchTables:
 
     def _build_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
         edges, entities = self.edges, len(self.entities)
-        kept = slice(None) if allowed is None else find_allowed(edges.evidence, allowed)
-        left, right = edges.source[kept].astype(np.int64), edges.target[kept].astype(np.int64)
-        weight = edges.weight[kept].astype(np.float64)
+        selected = slice(None) if allowed is None else find_allowed(edges.evidence, allowed)
+        source, target = edges.source[selected].astype(np.int64), edges.target[selected].astype(np.int64)
+        weight = edges.weight[selected].astype(np.float64)
         if not passages:
-            return RankGraph.build(left, right, weight, entities)
+            return RankGraph.build(source, target, weight, entities)
         by_entity = self.mentions.chunks
         owners = np.repeat(np.arange(entities), np.diff(by_entity.offsets))
         mentioned = by_entity.items.astype(np.int64)
         if allowed is not None:
             owners, mentioned = owners[allowed[mentioned]], mentioned[allowed[mentioned]]
         return RankGraph.build(
-            np.concatenate((left, owners)),
-            np.concatenate((right, entities + mentioned)),
+            np.concatenate((source, owners)),
+            np.concatenate((target, entities + mentioned)),
             np.concatenate((weight, np.ones(len(owners)))),
             entities + self.chunks,
         )
@@ -100,13 +100,15 @@ def get_tables(index: ReferenceIndex) -> SearchTables:
         return _TABLES[index]
 
 
+# The tables of an index are dropped with it.
 _TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
 
 
 def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
     """Return whether each group has an item that a mask over items allows."""
-    before = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
-    return np.asarray(before[grouping.offsets[1:]] > before[grouping.offsets[:-1]])
+    # The count of allowed items rises over a group that has one.
+    cumulative = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
+    return np.asarray(cumulative[grouping.offsets[1:]] > cumulative[grouping.offsets[:-1]])
 
 
 def gather_items(
@@ -124,5 +126,6 @@ def gather_items(
     """
     starts = grouping.offsets[groups].astype(np.int64)
     counts = grouping.offsets[np.asarray(groups) + 1] - starts
+    # The places of all items at once, without a loop over the groups.
     slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
     return grouping.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)

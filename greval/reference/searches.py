@@ -80,7 +80,7 @@ class SearchFindings:
     @property
     def start_nodes(self) -> tuple[str, ...]:
         """The names of the start nodes."""
-        return tuple(dict.fromkeys(one.name for one in self.linked))
+        return tuple(dict.fromkeys(entity.name for entity in self.linked))
 
 
 class ChunkScores(NamedTuple):
@@ -144,8 +144,8 @@ class QuestionSearch:
         if search in TEXT_SEARCHES:
             return _search_words(query) if search == "bm25" else _search_basic(query)
         if search not in _GRAPH_SEARCHES:
-            known = ", ".join([*TEXT_SEARCHES, *_GRAPH_SEARCHES])
-            raise MethodError(f"search: expected one of {known} here, got {search!r}, which asks a model")
+            choices = ", ".join([*TEXT_SEARCHES, *_GRAPH_SEARCHES])
+            raise MethodError(f"search: expected one of {choices} here, got {search!r}, which asks a model")
         if linked := query.link():
             return _GRAPH_SEARCHES[search](query, linked)
         return replace(_search_basic(query), fallback=NOTHING_LINKED)
@@ -154,7 +154,7 @@ class QuestionSearch:
 class _Query:
     """A question to an index, and what several steps of a search need.
 
-    `known` is what other searches of the same question computed, by its name and the settings that it depends on.
+    `cache` has what other searches of the same question computed, by its name and the settings that it depends on.
     """
 
     def __init__(
@@ -163,20 +163,20 @@ class _Query:
         question: str,
         settings: SearchSettings,
         allowed: Mask | None,
-        known: dict[tuple[object, ...], Any],
+        cache: dict[tuple[object, ...], Any],
     ) -> None:
         self.index = index
         self.question = question
         self.settings = settings
         self.allowed = allowed
-        self._known = known
+        self._known = cache
 
     def compute_once(self, key: tuple[object, ...], compute: Callable[[], Computed]) -> Computed:
         """Return what was computed under a key before, or compute it."""
         if key not in self._known:
             self._known[key] = compute()
-        found: Computed = self._known[key]
-        return found
+        value: Computed = self._known[key]
+        return value
 
     @cached_property
     def tables(self) -> SearchTables:
@@ -252,12 +252,12 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFin
     settings = query.settings
     vector = query.search_vectors(settings.top_k)
     graph, log = _explore_graph(query, linked, vector)
-    # chunks that only the graph finds keep its order, so that no other of them can be among the first k
-    kept = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
+    # Chunks that only the graph finds keep its order, so that no other of them can be among the first k.
+    candidates = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
     places = np.full(query.tables.chunks, -1)
     places[graph.positions] = np.arange(len(graph.positions))
-    ranks = {one: int(places[one]) + 1 for one in kept if places[one] >= 0}
-    scores = {one: float(graph.scores[rank - 1]) for one, rank in ranks.items()}
+    ranks = {chunk: int(places[chunk]) + 1 for chunk in candidates if places[chunk] >= 0}
+    scores = {chunk: float(graph.scores[rank - 1]) for chunk, rank in ranks.items()}
     match settings.fusion:
         case "weighted":
             fused = fuse_weighted(vector, scores, settings.alpha)
@@ -267,8 +267,8 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFin
             vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
             fused = fuse_ranks([vector_ranks, ranks], settings.rrf_k)
     last = len(graph.positions) + 1
-    order = sorted(fused, key=lambda one: (-fused[one], ranks.get(one, last), -vector.get(one, 0.0), one))
-    return log.rank_chunks((one, fused[one]) for one in order[: settings.k])
+    order = sorted(fused, key=lambda chunk: (-fused[chunk], ranks.get(chunk, last), -vector.get(chunk, 0.0), chunk))
+    return log.rank_chunks((chunk, fused[chunk]) for chunk in order[: settings.k])
 
 
 _GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], SearchFindings]] = {
@@ -324,17 +324,17 @@ def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None)
     best = np.zeros(count)
     np.maximum.at(best, chunks, activation[entities])
     mass = np.bincount(chunks, weights=activation[entities] * tables.rarity[entities], minlength=count)
-    found = np.flatnonzero(best > 0 if allowed is None else (best > 0) & allowed)
-    return found, best[found], mass[found].astype(np.float64)
+    scored = np.flatnonzero(best > 0 if allowed is None else (best > 0) & allowed)
+    return scored, best[scored], mass[scored].astype(np.float64)
 
 
 def _sort_chunks(
     query: _Query, positions: Positions, scores: Scores, ties: Scores, vector: Mapping[int, float]
 ) -> ChunkScores:
     """Sort chunks by their scores, equal ones by their ties, then by their vector scores."""
-    near = np.zeros(query.tables.chunks)
-    near[[*vector]] = [*vector.values()]
-    order = np.lexsort((positions, -near[positions], -ties.round(ROUNDED), -scores.round(ROUNDED)))
+    similarity = np.zeros(query.tables.chunks)
+    similarity[[*vector]] = [*vector.values()]
+    order = np.lexsort((positions, -similarity[positions], -ties.round(ROUNDED), -scores.round(ROUNDED)))
     return ChunkScores(positions[order], scores[order])
 
 
@@ -344,7 +344,7 @@ def _list_best(chunks: ChunkScores, k: int) -> Iterable[tuple[int, float]]:
 
 def _walk_graph(query: _Query, linked: Iterable[LinkedEntity], depth: int) -> Walk:
     settings = query.settings
-    starts = dict.fromkeys([one.position for one in linked], 1.0)
+    starts = dict.fromkeys([link.position for link in linked], 1.0)
     return spread_activation(query.neighbours, starts, depth=depth, decay=settings.decay, limit=settings.neighbours)
 
 
@@ -379,7 +379,7 @@ def _rank_graph(
     entities = len(tables.entities)
     graph = tables.get_rank_graph(passages=settings.passages, allowed=query.allowed)
     starts = np.zeros(len(graph.roots))
-    positions = [one.position for one in linked]
+    positions = [link.position for link in linked]
     starts[positions] = tables.rarity[positions]
     key = (settings.passages, settings.damping, settings.linking, settings.linking_embedding)
     ranks = query.compute_once(("ranks", *key), lambda: rank_nodes(graph, starts, settings.damping))
@@ -398,8 +398,7 @@ def _rank_graph(
 def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
     """Log the nodes with the highest ranks, as shares of the highest, and the edges between them near the start nodes.
 
-    PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end, as for an edge of a
-    traversal, so that it never rises along a path.
+    PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end.
     """
     best = np.argsort(-ranks, kind="stable")[:LOGGED_NODES]
     best = best[ranks[best] > 0]
@@ -407,16 +406,19 @@ def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -
     share[best] = ranks[best] / ranks[best].max()
     edges, settings = query.tables.edges, query.settings
     between = np.minimum(share[edges.source], share[edges.target])
-    starts = [one.position for one in linked]
-    near = query.neighbours.select_edges(between > 0)
-    walk = spread_activation(near, dict.fromkeys(starts, 1.0), depth=settings.depth, decay=1, limit=settings.neighbours)
+    starts = [link.position for link in linked]
+    neighbours = query.neighbours.select_edges(between > 0)
+    walk = spread_activation(
+        neighbours, dict.fromkeys(starts, 1.0), depth=settings.depth, decay=1, limit=settings.neighbours
+    )
     arrived = {node: float(share[node]) for node in starts}
     passed = np.empty(len(walk.edges))
-    for place, (edge, forward) in enumerate(zip(walk.edges.tolist(), walk.forward.tolist(), strict=True)):
+    for position, (edge, forward) in enumerate(zip(walk.edges.tolist(), walk.forward.tolist(), strict=True)):
         ends = int(edges.source[edge]), int(edges.target[edge])
         origin, end = ends if forward else ends[::-1]
-        passed[place] = min(arrived[origin], between[edge])
-        arrived[end] = max(arrived.get(end, 0.0), passed[place])
+        # As in a traversal, the activation never rises along a path.
+        passed[position] = min(arrived[origin], between[edge])
+        arrived[end] = max(arrived.get(end, 0.0), passed[position])
     order = np.lexsort((np.arange(len(passed)), -passed, walk.steps))
     logged = Walk(share, walk.edges[order], passed[order], walk.forward[order], walk.steps[order], walk.cut)
     return _log_walk(query, linked, logged)

@@ -101,15 +101,15 @@ async def think_on_graph(
         MethodError: If a call of the model fails.
         DataError: If no chunk has a field of the filter.
     """
-    found = await read_in_turn(search_chunks, index, question, "local", settings, where)
-    if not found.linked:
+    findings = await read_in_turn(search_chunks, index, question, "local", settings, where)
+    if not findings.linked:
         basic = await read_in_turn(search_chunks, index, question, "basic", settings, where)
-        found = replace(basic, fallback=found.fallback or NOTHING_LINKED)
-        chunks = await read_in_turn(read_found_chunks, index, found)
+        findings = replace(basic, fallback=findings.fallback or NOTHING_LINKED)
+        chunks = await read_in_turn(read_found_chunks, index, findings)
         answer, usage = await answer_question(question, chunks, client=client, context_tokens=settings.context_tokens)
-        return answer, found, usage
+        return answer, findings, usage
     walker = _Walker(index, question, settings, client, index.select_chunks(where or {}))
-    answer = await walker.walk(found.linked)
+    answer = await walker.walk(findings.linked)
     walked = await read_in_turn(walker.describe)
     chunks = await read_in_turn(read_found_chunks, index, walked)
     if not answer:
@@ -117,7 +117,7 @@ async def think_on_graph(
         triples = [build_triple(*edge[:3]) for edge in walked.edges]
         answer, spent = await answer_question(question, chunks, triples, (), client, context_tokens=context)
         walker.usage += spent
-    return answer, replace(walked, linked=found.linked), walker.usage
+    return answer, replace(walked, linked=findings.linked), walker.usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class _Walker:
 
     async def walk(self, starts: Iterable[LinkedEntity]) -> str:
         """Walk from start nodes until the model says that the paths suffice; return its answer, or an empty text."""
-        beam = [_Path(one.position, one.score, frozenset({one.position})) for one in starts]
+        beam = [_Path(start.position, start.score, frozenset({start.position})) for start in starts]
         self.nodes = {self._index.entities[path.end]: path.activation for path in beam}
         for step in range(1, self._settings.tog_depth + 1):
             hops = await self._choose_hops(await self._choose_relations(self._list_hops(beam)))
@@ -194,7 +194,8 @@ class _Walker:
 
     def _list_hops(self, beam: Sequence[_Path]) -> list[_Hop]:
         """List the edges at the ends of paths that lead to another node, those that most chunks state first."""
-        found: list[_Hop] = []
+        listed: list[_Hop] = []
+        # Of several paths with one end, the first goes on, which the model chose first.
         for path in {path.end: path for path in reversed(beam)}.values():
             edges = self._index.edges
             ways = ((edges.leaving, edges.target, True), (edges.entering, edges.source, False))
@@ -206,8 +207,8 @@ class _Walker:
             ]
             hops.sort(key=lambda hop: -int(edges.weight[hop.edge]))
             self._count_cut(hops[self._settings.neighbours :])
-            found += hops[: self._settings.neighbours]
-        return found
+            listed += hops[: self._settings.neighbours]
+        return listed
 
     def _is_allowed(self, edge: int) -> bool:
         """Return whether a chunk that the filter selects states an edge."""
@@ -227,15 +228,15 @@ class _Walker:
         groups = list(grouped.values())
         lines = [self._format_hop(group[0], "?") for group in groups]
         chosen = await self._choose("relations", lines, RELATIONS_PROMPT, MAX_RELATIONS)
-        self._count_cut(hop for place in chosen.hidden for hop in groups[place])
-        return [hop for place in chosen.kept for hop in groups[place]]
+        self._count_cut(hop for position in chosen.hidden for hop in groups[position])
+        return [hop for position in chosen.kept for hop in groups[position]]
 
     async def _choose_hops(self, hops: Sequence[_Hop]) -> list[_Hop]:
         """Let the model choose from edges, each with the node that it leads to."""
         lines = [self._format_hop(hop) for hop in hops]
         chosen = await self._choose("entities", lines, ENTITIES_PROMPT, MAX_ENTITIES)
-        self._count_cut(hops[place] for place in chosen.hidden)
-        return [hops[place] for place in chosen.kept]
+        self._count_cut(hops[position] for position in chosen.hidden)
+        return [hops[position] for position in chosen.kept]
 
     async def _choose(self, what: str, lines: Sequence[str], prompt: str, most: int) -> _Choice:
         """Let the model choose from lines, of which it is shown the most similar to the question if there are many."""
@@ -243,20 +244,21 @@ class _Walker:
         if len(lines) <= width:
             return _Choice([*range(len(lines))], [])
         ranked = await read_in_turn(self._rank_lines, lines) if len(lines) > most else [*range(len(lines))]
-        shown, hidden = ranked[:most], ranked[most:]
-        number = {"type": "integer", "enum": [*range(1, len(shown) + 1)]}
+        visible, hidden = ranked[:most], ranked[most:]
+        number = {"type": "integer", "enum": [*range(1, len(visible) + 1)]}
+        # Not every server accepts limits of lists in its strict mode.
         limits = {"minItems": 1, "maxItems": width} if self._client.judge.local else {}
         schema = build_object_schema({"items": {"type": "array", "items": number, **limits}})
         question = format_need("question", Case(question=self._question))
-        listed = format_numbered_lines([lines[place] for place in shown])
+        listed = format_numbered_lines([lines[position] for position in visible])
         system = prompt.format(material=MATERIAL_RULE, width=width)
         fields, fault = await self._ask(what, schema, system, f"{question}\n{listed}\nChoose at most {width} numbers.")
-        numbers = read_numbers(fields, len(shown))
+        numbers = read_numbers(fields, len(visible))
         if numbers:
-            return _Choice([shown[number - 1] for number in numbers[:width]], hidden)
+            return _Choice([visible[number - 1] for number in numbers[:width]], hidden)
         self._note(f"the choice of {what}: {fault or 'no number of the list'}; the most similar were kept")
-        ranking = await read_in_turn(self._rank_lines, [lines[place] for place in shown])
-        return _Choice([shown[place] for place in ranking[:width]], hidden)
+        ranking = await read_in_turn(self._rank_lines, [lines[position] for position in visible])
+        return _Choice([visible[position] for position in ranking[:width]], hidden)
 
     async def _ask_for_answer(self) -> str:
         """Ask the model whether the paths suffice, and return its answer; empty if they do not."""
@@ -265,10 +267,12 @@ class _Walker:
             text["maxLength"] = MAX_ANSWER_CHARS
         # A small model that first names what is missing says far less often that the paths suffice when they do not.
         schema = build_object_schema({"missing": text, "sufficient": {"type": "boolean"}, "answer": text})
-        found = await read_in_turn(self.describe)
-        given = Response(chunks=await read_in_turn(read_found_chunks, self._index, found), triples=(), aggregates=())
+        findings = await read_in_turn(self.describe)
+        response = Response(
+            chunks=await read_in_turn(read_found_chunks, self._index, findings), triples=(), aggregates=()
+        )
         tokens = self._settings.context_tokens
-        chunks = (await select_context(given, self._client, tokens, share=STOP_CONTEXT_SHARE)).chunks
+        chunks = (await select_context(response, self._client, tokens, share=STOP_CONTEXT_SHARE)).chunks
         case = Case(question=self._question, chunks=chunks)
         facts = format_numbered_lines(
             [_format_edge(edge.source, edge.label, edge.target) for edge in self.edges.values()]
@@ -307,19 +311,19 @@ class _Walker:
         self.nodes[name] = max(activation, self.nodes.get(name, 0.0))
         return _Path(end, activation, hop.path.nodes | {end})
 
-    def _format_hop(self, hop: _Hop, other: str | None = None) -> str:
+    def _format_hop(self, hop: _Hop, substitute: str | None = None) -> str:
         """Format an edge as a line, with another text in place of the node that it leads to, if one is given."""
         edges, names = self._index.edges, self._index.entities
         source, target = names[int(edges.source[hop.edge])], names[int(edges.target[hop.edge])]
-        if other is not None:
-            source, target = (source, other) if hop.forward else (other, target)
+        if substitute is not None:
+            source, target = (source, substitute) if hop.forward else (substitute, target)
         return _format_edge(source, edges.label(hop.edge), target)
 
     def _rank_lines(self, lines: Sequence[str]) -> list[int]:
         """Rank lines by their similarity to the question, the most similar first."""
         embedder = self._index.embedder
         similarity = embedder.embed_passages([*lines]) @ embedder.embed_query(self._question)
-        return [int(place) for place in np.argsort(-similarity, kind="stable")]
+        return [int(position) for position in np.argsort(-similarity, kind="stable")]
 
     def _rank_chunks(self) -> tuple[tuple[int, float], ...]:
         """Rank the chunks that state the kept edges by their similarity to the question."""
@@ -355,5 +359,6 @@ def read_numbers(fields: Mapping[str, Any], count: int) -> list[int]:
         [2, 1]
     """
     listed = fields.get("items")
-    numbers = [one for one in listed if type(one) is int] if isinstance(listed, list) else []
-    return [one for one in dict.fromkeys(numbers) if 1 <= one <= count]
+    # Not `isinstance`, to which True is an integer.
+    numbers = [number for number in listed if type(number) is int] if isinstance(listed, list) else []
+    return [number for number in dict.fromkeys(numbers) if 1 <= number <= count]

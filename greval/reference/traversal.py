@@ -30,9 +30,9 @@ class Neighbours:
 
     def select_edges(self, allowed: Mask) -> Neighbours:
         """Return only the edges that a mask over all edges allows."""
-        kept = allowed[self.edges]
-        before = np.concatenate(([0], np.cumsum(kept)))
-        return Neighbours(before[self.offsets], self.edges[kept], self.nodes[kept], self.forward[kept])
+        selected = allowed[self.edges]
+        cumulative = np.concatenate(([0], np.cumsum(selected)))
+        return Neighbours(cumulative[self.offsets], self.edges[selected], self.nodes[selected], self.forward[selected])
 
 
 def sort_neighbours(source: Positions, target: Positions, weight: Positions, names: Sequence[str]) -> Neighbours:
@@ -45,6 +45,7 @@ def sort_neighbours(source: Positions, target: Positions, weight: Positions, nam
         [2, 1]
     """
     edge = np.arange(len(source), dtype=np.int64)
+    # An edge from a node to itself is there once.
     back = source != target
     start = np.concatenate((source, target[back])).astype(np.int64)
     end = np.concatenate((target, source[back])).astype(np.int64)
@@ -100,9 +101,10 @@ def spread_activation(
     parts: list[tuple[Positions, Scores, Mask, Positions]] = []
     cut: dict[int, int] = {}
     for step in range(1, depth + 1):
+        # From the most activated node on, so that an edge between two of them is followed from the higher one.
         frontier = frontier[np.argsort(-activation[frontier], kind="stable")]
-        slots, origins, left = _take_edges(neighbours, frontier, limit)
-        cut.update(left)
+        slots, origins, skipped = _take_edges(neighbours, frontier, limit)
+        cut.update(skipped)
         if not len(slots):
             break
         passed = activation[origins] * decay
@@ -125,11 +127,11 @@ def _take_edges(neighbours: Neighbours, nodes: Positions, limit: int) -> tuple[P
     starts = neighbours.offsets[nodes]
     degrees = neighbours.offsets[nodes + 1] - starts
     counts = np.minimum(degrees, limit)
-    before = np.cumsum(counts) - counts
-    slots = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
+    offsets = np.cumsum(counts) - counts
+    slots = np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))
     more = np.flatnonzero(degrees > limit)
-    left = {int(nodes[n]): int(degrees[n] - limit) for n in more}
-    return slots, np.repeat(nodes, counts), left
+    skipped = {int(nodes[n]): int(degrees[n] - limit) for n in more}
+    return slots, np.repeat(nodes, counts), skipped
 
 
 def _join_parts(

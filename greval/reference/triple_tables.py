@@ -35,9 +35,13 @@ def find_triple_columns(names: Iterable[str]) -> TripleColumns | None:
         >>> find_triple_columns(["text", "from", "to"]) is None
         True
     """
+    # Of two columns whose names are equal when folded, the first counts.
     folded = {fold_name(name): name for name in reversed([*names])}
-    parts = [next((folded[one] for one in known if one in folded), None) for known in (HEADS, RELATIONS, TAILS)]
-    document = next((folded[one] for one in DOCUMENTS if one in folded), None)
+    parts = [
+        next((folded[variant] for variant in variants if variant in folded), None)
+        for variants in (HEADS, RELATIONS, TAILS)
+    ]
+    document = next((folded[variant] for variant in DOCUMENTS if variant in folded), None)
     head, relation, tail = parts
     return TripleColumns(head, relation, tail, document) if head and relation and tail else None
 

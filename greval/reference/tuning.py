@@ -184,16 +184,16 @@ def tune(  # noqa: PLR0913 - the options of a command
     if folds < 2:  # noqa: PLR2004 - one fold to choose from, one to measure on
         raise DataError(f"folds: expected 2 or more, got {folds}; what is chosen on some is measured on the others")
     plan = _plan_tuning(index.search_settings, search, measure, grid, check_level(level))
-    found = _score_questions(index, questions, plan)
-    count, needed = len({*found.ids}), max(MIN_QUESTIONS, folds)
+    labelled = _score_questions(index, questions, plan)
+    count, needed = len({*labelled.ids}), max(MIN_QUESTIONS, folds)
     if count < needed:
         raise DataError(
-            f"expected at least {needed} questions with gold, got {count}{_format_skipped(found.skipped)}; "
+            f"expected at least {needed} questions with gold, got {count}{_format_skipped(labelled.skipped)}; "
             "with fewer, a gain cannot be distinguished from noise; label more questions"
         )
-    tuning = _build_tuning(index, plan, found, validate_choice(found.scores, number_folds(found.ids, folds)))
+    tuning = _build_tuning(index, plan, labelled, validate_choice(labelled.scores, number_folds(labelled.ids, folds)))
     if tuning.accepted and write:
-        save_search_settings(index.folder, plan.candidates[choose_candidate(found.scores)])
+        save_search_settings(index.folder, plan.candidates[choose_candidate(labelled.scores)])
         return tuning.model_copy(update={"written": True})
     return tuning
 
@@ -261,17 +261,19 @@ def check_grid(
     """
     if search not in SETTINGS_OF_SEARCH:
         raise DataError(f"search: expected one of {', '.join(SETTINGS_OF_SEARCH)}, got {search!r}, which asks a model")
-    given = DEFAULT_GRID if grid is None else grid
-    known = [*SearchSettings.model_fields]
-    for name in given:
-        if name not in known:
-            raise DataError(f"grid: {name!r} is no setting{did_you_mean(name, known)}")
-    ways = [str(value) for name in ("graph", "fusion") for value in (*given.get(name, ()), getattr(current, name))]
+    grid_values = DEFAULT_GRID if grid is None else grid
+    names = [*SearchSettings.model_fields]
+    for name in grid_values:
+        if name not in names:
+            raise DataError(f"grid: {name!r} is no setting{did_you_mean(name, names)}")
+    ways = [
+        str(value) for name in ("graph", "fusion") for value in (*grid_values.get(name, ()), getattr(current, name))
+    ]
     effective = _list_effective(search, ways)
     values: dict[str, tuple[object, ...]] = {}
-    for name, tried in given.items():
+    for name, tried in grid_values.items():
         if name in effective:
-            values[name] = tuple(dict.fromkeys(_read_value(current, name, one) for one in tried))
+            values[name] = tuple(dict.fromkeys(_read_value(current, name, raw_value) for raw_value in tried))
         elif grid is not None:
             raise DataError(f"grid: {name} has no effect on {search} with {', '.join(ways)}; remove it, or add another")
     if not any(values.values()):
@@ -281,12 +283,12 @@ def check_grid(
 
 def _list_effective(search: Search, ways: Iterable[str]) -> set[str]:
     """Return the settings that have an effect on a search with some ways to score and to fuse."""
-    own = SETTINGS_OF_SEARCH[search]
-    if "graph" not in own:
-        return own
+    settings = SETTINGS_OF_SEARCH[search]
+    if "graph" not in settings:
+        return settings
     fused = ("weighted", "minmax", "rrf")
-    used = (way for way in ways if way not in fused or "fusion" in own)
-    return own.union(*(SETTINGS_OF_WAY.get(way, ()) for way in used))
+    used = (way for way in ways if way not in fused or "fusion" in settings)
+    return settings.union(*(SETTINGS_OF_WAY.get(way, ()) for way in used))
 
 
 def _read_value(current: SearchSettings, name: str, value: object) -> object:
@@ -317,52 +319,55 @@ def list_candidates(
     count = int(np.prod([len(tried) for tried in values.values()]))
     if count > MAX_CANDIDATES:
         raise DataError(f"grid: {count:,} combinations; expected at most {MAX_CANDIDATES:,}; try fewer values")
-    found = [current]
+    candidates = [current]
     for combination in product(*values.values()):
         changed = current.model_copy(update=dict(zip(values, combination, strict=True)))
         effective = _list_effective(search, [changed.graph, changed.fusion])
         unused = {name: getattr(current, name) for name in values if name not in effective}
-        found.append(changed.model_copy(update=unused))
-    distinct = [one for place, one in enumerate(found) if one not in found[:place]]
-    return sorted(distinct, key=lambda one: len(_list_changes(one, current, values)))
+        candidates.append(changed.model_copy(update=unused))
+    distinct = [candidate for position, candidate in enumerate(candidates) if candidate not in candidates[:position]]
+    return sorted(distinct, key=lambda candidate: len(_list_changes(candidate, current, values)))
 
 
 def _score_questions(index: ReferenceIndex, questions: Iterable[Case], plan: _TuningPlan) -> _LabelledQuestions:
     """Compute the metric of each question with gold for each candidate. A question that comes again counts once."""
-    found = _LabelledQuestions([], np.empty((0, len(plan.candidates))), Counter(), [])
+    labelled = _LabelledQuestions([], np.empty((0, len(plan.candidates))), Counter(), [])
     documents = {find_document(chunk) for chunk in index.chunk_ids}
-    seen: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     rows = []
     for case in questions:
         key = (case.id or case.question, case.question)
-        if key in seen:
+        if key in keys:
             continue
-        seen.add(key)
+        keys.add(key)
         why = _find_skip_reason(plan.metric, case)
         if why is not None:
-            found.skipped[why] += 1
+            labelled.skipped[why] += 1
             continue
         gold = _list_expected(case.gold)
+        # Gold has chunks if all of its ids are those of chunks, and none is that of a document.
         by_chunk = gold <= index.chunk_positions.keys() and gold.isdisjoint(documents)
         if not by_chunk:
-            found.unknown.extend(sorted(gold - documents))
-        found.ids.append(key[0])
+            labelled.unknown.extend(sorted(gold - documents))
+        labelled.ids.append(key[0])
         rows.append(_score_question(index, case, plan, by_chunk=by_chunk))
-    return found._replace(scores=np.array(rows) if rows else found.scores)
+    return labelled._replace(scores=np.array(rows) if rows else labelled.scores)
 
 
 def _score_question(index: ReferenceIndex, case: Case, plan: _TuningPlan, *, by_chunk: bool) -> list[float]:
     """Compute the metric of one question for each candidate; equal rankings are measured once."""
     query = QuestionSearch(index, case.question)
-    known: dict[tuple[int, ...], float] = {}
+    measured: dict[tuple[int, ...], float] = {}
     scores = []
     for settings in plan.candidates:
         ranking = tuple(position for position, _ in query.search(plan.search, settings).chunks)
-        if ranking not in known:
+        if ranking not in measured:
             names = [index.chunk_ids[position] for position in ranking]
             chunks = (Chunk(id=name, doc_id=None if by_chunk else find_document(name)) for name in names)
-            known[ranking] = _measure(plan.metric, Case(question=case.question, gold=case.gold, chunks=tuple(chunks)))
-        scores.append(known[ranking])
+            measured[ranking] = _measure(
+                plan.metric, Case(question=case.question, gold=case.gold, chunks=tuple(chunks))
+            )
+        scores.append(measured[ranking])
     return scores
 
 
@@ -377,6 +382,7 @@ def _measure(metric: ComputedMetric, case: Case) -> float:
 
 def _find_skip_reason(metric: ComputedMetric, case: Case) -> str | None:
     """Return why a question cannot be measured, or None."""
+    # Whether a question can be measured depends on its gold only, and not on what a search finds.
     outcome = compute_outcome(metric, Case(question=case.question, gold=case.gold, chunks=()))
     return outcome.reason if isinstance(outcome, Skipped) else None
 
@@ -387,16 +393,16 @@ def _list_expected(gold: Gold | None) -> set[str]:
 
 
 def _build_tuning(
-    index: ReferenceIndex, plan: _TuningPlan, found: _LabelledQuestions, validation: ChoiceValidation
+    index: ReferenceIndex, plan: _TuningPlan, labelled: _LabelledQuestions, validation: ChoiceValidation
 ) -> Tuning:
     """Build the result: the gain with its interval, the decision and its reason."""
-    current, best = plan.candidates[CURRENT], choose_candidate(found.scores)
-    means = found.scores.mean(axis=0)
-    sums = sum_by_cluster(round_differences(validation.gains), encode_names(found.ids))
+    current, best = plan.candidates[CURRENT], choose_candidate(labelled.scores)
+    means = labelled.scores.mean(axis=0)
+    sums = sum_by_cluster(round_differences(validation.gains), encode_names(labelled.ids))
     ends = find_direction(plan.metric.scale).difference_ends
     interval = compute_difference_intervals(sums, level=plan.level, ends=ends).interval
     detectable = detectable_mean(sums.error, len(sums.sums), alpha=1 - plan.level)
-    changes = [_list_changes(one, current, plan.grid) for one in plan.candidates]
+    changes = [_list_changes(candidate, current, plan.grid) for candidate in plan.candidates]
     accepted, why = _decide(sums.mean, interval, is_changed=best != CURRENT, candidates=len(plan.candidates))
     return Tuning(
         folder=str(index.folder),
@@ -404,17 +410,17 @@ def _build_tuning(
         search=plan.search,
         grid=dict(plan.grid),
         candidates=len(plan.candidates),
-        questions=len({*found.ids}),
-        skipped=dict(found.skipped),
+        questions=len({*labelled.ids}),
+        skipped=dict(labelled.skipped),
         folds=tuple(
             TunedFold(
-                fold=one.fold + 1,
-                questions=one.questions,
-                changes=changes[one.candidate],
-                learned_gain=one.learned_gain,
-                gain=one.gain,
+                fold=fold.fold + 1,
+                questions=fold.questions,
+                changes=changes[fold.candidate],
+                learned_gain=fold.learned_gain,
+                gain=fold.gain,
             )
-            for one in validation.folds
+            for fold in validation.folds
         ),
         before=float(means[CURRENT]),
         gain=sums.mean,
@@ -425,7 +431,7 @@ def _build_tuning(
         optimistic_gain=float(means[best] - means[CURRENT]),
         accepted=accepted,
         why=why,
-        warnings=tuple(_find_warnings(found)),
+        warnings=tuple(_find_warnings(labelled)),
     )
 
 
@@ -442,9 +448,9 @@ def _list_changes(settings: SearchSettings, current: SearchSettings, names: Iter
     return {name: getattr(settings, name) for name in names if getattr(settings, name) != getattr(current, name)}
 
 
-def _find_warnings(found: _LabelledQuestions) -> Iterable[str]:
-    if found.unknown:
-        names = [*dict.fromkeys(found.unknown)]
+def _find_warnings(labelled: _LabelledQuestions) -> Iterable[str]:
+    if labelled.unknown:
+        names = [*dict.fromkeys(labelled.unknown)]
         yield (
             f"{format_count(len(names), 'expected document')} not in the index, so no search finds them: "
             + format_names(names)

@@ -36,11 +36,11 @@ def render(tuning: Tuning, console: Console) -> None:
 
 def format_sentences(tuning: Tuning) -> Iterator[str]:
     """Yield the gain, how stable the choice is, and what was done with it."""
-    before = format_number(tuning.before, digits=DIGITS)
+    current = format_number(tuning.before, digits=DIGITS)
     interval = format_interval(tuning.interval, _format_gain) or "[no interval]"
     level = f" {tuning.interval.level:.0%}" if tuning.interval else ""
     gain = f"{_format_gain(tuning.gain)} {interval}{level}, p {tuning.p:.4f}"
-    yield f"{tuning.measure} now: {before}; gain of tuning: {gain}"
+    yield f"{tuning.measure} now: {current}; gain of tuning: {gain}"
     yield (
         f"best on all questions: {format_changes(tuning.changes)}, chosen by {tuning.agreeing} of {len(tuning.folds)} "
         f"folds; gain there {_format_gain(tuning.optimistic_gain)}, which flatters it"

@@ -49,10 +49,11 @@ def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPL
     """
     from scipy import stats
 
-    alike = bool((sizes == sizes[0]).all())  # a plain mean takes half the time
+    # A plain mean takes half the time of a ratio of sums.
+    equal_sizes = bool((sizes == sizes[0]).all())
     drawn = stats.bootstrap(
-        (sums / sizes,) if alike else (sums, sizes),
-        np.mean if alike else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
+        (sums / sizes,) if equal_sizes else (sums, sizes),
+        np.mean if equal_sizes else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
         paired=True,
         vectorized=True,
         n_resamples=resamples,
@@ -65,6 +66,7 @@ def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPL
 
 def group_equal_clusters(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
     """Return the distinct clusters (sums and sizes), sorted, and the multiplicity of each."""
+    # A canonical order, so that the resamples do not depend on the order of the clusters.
     order = np.lexsort((sizes, sums))
     sums, sizes = sums[order], sizes[order]
     first = np.flatnonzero(np.r_[True, (sums[1:] != sums[:-1]) | (sizes[1:] != sizes[:-1])])
@@ -95,10 +97,12 @@ def resample_means(sums: Floats, sizes: Integers) -> Floats:
     The result does not depend on the order of the clusters. Negating all sums negates all means, unless the clusters
     are symmetric, so that it changes nothing.
     """
-    found, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
-    turn = -1.0 if _to_sortable(mirrored) > _to_sortable(found) else 1.0
-    (kinds, of_size), times = mirrored if turn < 0 else found
+    clusters, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
+    # Of two mirror images the same one is resampled, so that negating all sums negates all means.
+    turn = -1.0 if _to_sortable(mirrored) > _to_sortable(clusters) else 1.0
+    (kinds, of_size), times = mirrored if turn < 0 else clusters
     resamples = MANY_RESAMPLES if len(kinds) <= FEW_KINDS else RESAMPLES
+    # Drawing multiplicities pays if some clusters are equal, and few distinct ones are left.
     if len(kinds) <= min(FEW_KINDS, len(sums) - 1):
         return turn * resample_counts(kinds, of_size, times, resamples=resamples)
     return turn * resample_clusters(np.repeat(kinds, times), np.repeat(of_size, times), resamples=resamples)
@@ -158,19 +162,20 @@ def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) 
 
     Source:
         Efron, "Better bootstrap confidence intervals", JASA 1987. The acceleration is from the jackknife
-        over clusters, as in Efron and Tibshirani (1993), formula 14.15. Ties with the mean count half.
+        over clusters, as in Efron and Tibshirani (1993), formula 14.15.
     """
     from scipy.special import ndtr, ndtri
 
     mean = sums.sum() / sizes.sum()
-    near = 1e-12 * max(1.0, abs(float(mean)))
-    below = (np.mean(means < mean - near) + np.mean(means <= mean + near)) / 2
-    left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
-    rest = left_out.mean() - left_out
-    spread = float((rest**2).sum())
+    # Ties with the mean count half, and equal means may differ by rounding.
+    tolerance = 1e-12 * max(1.0, abs(float(mean)))
+    below = (np.mean(means < mean - tolerance) + np.mean(means <= mean + tolerance)) / 2
+    jackknife_means = (sums.sum() - sums) / (sizes.sum() - sizes)
+    deviations = jackknife_means.mean() - jackknife_means
+    spread = float((deviations**2).sum())
     if spread == 0 or not 0 < below < 1:
         return None
-    acceleration = float((rest**3).sum()) / (6 * spread**1.5)
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
     shift = float(ndtri(below))
     ends = shift + float(ndtri(0.5 - level / 2)) * np.array([1.0, -1.0])
     low, high = np.quantile(means, ndtr(shift + ends / (1 - acceleration * ends)))
@@ -196,7 +201,8 @@ class BootstrapSample(NamedTuple):
 
 
 def _count_distinct(numbers: Integers) -> int:
-    """Count distinct numbers, those of an enumeration without sorting."""
+    """Count distinct numbers."""
+    # Numbers of an enumeration are counted without sorting them.
     if len(numbers) and numbers.min() >= 0 and numbers.max() <= 2 * len(numbers):
         return int(np.count_nonzero(np.bincount(numbers)))
     return len(np.unique(numbers))
@@ -257,7 +263,8 @@ def compute_common_intervals(
     count = int(times.sum())
     if count < MIN_CLUSTERS or len(times) < MIN_CLUSTERS:
         return [{} for _ in tables]
-    varies = (kinds != kinds[0]).any(axis=0)  # the sums of the other columns must not differ by rounding
+    # The sums of the columns that do not vary must not differ by rounding.
+    varies = (kinds != kinds[0]).any(axis=0)
     sums = np.tile(kinds[0] * count, (RESAMPLES, 1))
     addends = kinds[:, varies]
     sums[:, varies] = np.concatenate([draws @ addends for draws in _draw_common_multiplicities(times)])
@@ -278,15 +285,13 @@ def _group_common_clusters(tables: Sequence[Any], clusters: Integers) -> tuple[F
 
 
 def _draw_common_multiplicities(times: Integers) -> Iterator[Floats]:
-    """Yield how often each resample draws each distinct cluster, in batches.
-
-    If few clusters are equal, they are drawn one by one: this takes less time, and the distribution is the same.
-    """
+    """Yield how often each resample draws each distinct cluster, in batches."""
     kinds, count = len(times), int(times.sum())
     if kinds * COUNT_COST < count:
         yield from (draws.astype(float) for draws in _draw_multiplicities(times, RESAMPLES, width=kinds))
         return
     rng = np.random.default_rng(SEED)
+    # Few clusters are equal: drawing them one by one takes less time, and the distribution is the same.
     kind_of = np.repeat(np.arange(kinds, dtype=np.int32), times)
     at_once = max(1, DRAWS_AT_ONCE // kinds)
     for done in range(0, RESAMPLES, at_once):
@@ -299,15 +304,15 @@ def _draw_common_multiplicities(times: Integers) -> Iterator[Floats]:
 def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
     """Compute expanded percentile intervals from figures of resamples, NaN if undefined, of at least 2 clusters."""
     wide = expand_level(level, clusters)
-    found: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     for name, drawn in figures.items():
-        known = drawn[~np.isnan(drawn)]
-        if len(known) < (1 - MAX_UNDEFINED) * len(drawn):
+        defined = drawn[~np.isnan(drawn)]
+        if len(defined) < (1 - MAX_UNDEFINED) * len(drawn):
             continue
-        low, high = percentile_interval(known, level=wide)
+        low, high = percentile_interval(defined, level=wide)
         if low < high:
-            found[name] = Interval(low=low, high=high, level=level, method="expanded percentile")
-    return found
+            intervals[name] = Interval(low=low, high=high, level=level, method="expanded percentile")
+    return intervals
 
 
 def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
@@ -319,19 +324,22 @@ def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # 
         >>> sorted(group_equal_rows(ones, np.array([0, 1, 2]))[1].tolist())
         [1, 2]
     """
-    if _count_distinct(clusters) == len(clusters):  # each row is a cluster
+    # Each row is a cluster, so that there is nothing to sum.
+    if _count_distinct(clusters) == len(clusters):
         summed = rows if rows.has_sorted_indices else rows.sorted_indices()
         if not summed.data.all():
             summed = summed.copy()
-            summed.eliminate_zeros()  # as a sum does
+            # A sum has no stored zeros either, and rows are compared by what they store.
+            summed.eliminate_zeros()
     else:
         names, places = np.unique(clusters, return_inverse=True)
         belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
         summed = (belongs @ rows).tocsr()
         summed.sort_indices()
     kinds = [kind for part in _split_by_length(summed) for kind in _find_equal_rows(*part)]
-    kinds.sort()  # the result does not depend on the order of observations
-    first, times = (np.array([kind[place] for kind in kinds], dtype=np.int64) for place in (-2, -1))
+    # The result must not depend on the order of the observations.
+    kinds.sort()
+    first, times = (np.array([kind[field] for kind in kinds], dtype=np.int64) for field in (-2, -1))
     return summed[first], times
 
 
@@ -344,7 +352,8 @@ def _split_by_length(table: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
     lengths = np.diff(table.indptr)
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
-        if len(rows) == len(lengths):  # a table that needs no copy
+        # All rows have equally many entries: the table needs no copy.
+        if len(rows) == len(lengths):
             yield rows, *(part[: table.nnz].reshape(len(rows), length) for part in (table.indices, table.data))
             continue
         places = table.indptr[rows].astype(np.int64)[:, None] + np.arange(length)
@@ -368,12 +377,14 @@ def find_equal_entries(columns: Sequence[Places] | NDArray[np.integer[Any]], cou
         >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
         ([0, 1], True)
     """
+    # One hash of each row is sorted in place of the row. Rows with one hash are compared below.
     hashes = np.zeros(count, np.uint64)
     for column in columns:
         hashes = (hashes ^ column.astype(np.uint64)) * HASH_FACTOR
         hashes ^= hashes >> HASH_SHIFT
     _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
-    if not all(np.array_equal(column[first][kind], column) for column in columns):  # different entries, one hash
+    # Different entries can have one hash.
+    if not all(np.array_equal(column[first][kind], column) for column in columns):
         table = np.stack([column.astype(np.uint64) for column in columns], axis=1)
         _, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return first, kind
@@ -421,18 +432,19 @@ def build_values(
     A share of 0 or 1 that is the same in all resamples gets Wilson's interval.
     """
     questions = sample.question_count if sample.is_clustered else 0
-    found: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     for name, value in values.items():
         basis = describe_basis(name)
         if isnan(value):
-            found[name] = Undefined(n=basis.n, reason=basis.why)
+            measured[name] = Undefined(n=basis.n, reason=basis.why)
             continue
-        single, together = (known.get(name) for known in ends)
+        single, together = (intervals.get(name) for intervals in ends)
+        # Resamples of equal values are all equal, but a share of 0 or 1 is not certain.
         if basis.share and value in {0.0, 1.0} and single is None and together is None:
             single = wilson_interval(value, basis.n, level=level)
             together = wilson_interval(value, min(basis.n, questions), level=level) if questions else None
-        found[name] = MeasuredValue(value=value, n=basis.n, interval=single, clustered=together)
-    return found
+        measured[name] = MeasuredValue(value=value, n=basis.n, interval=single, clustered=together)
+    return measured
 
 
 def encode_names(names: list[str]) -> Integers:
@@ -442,6 +454,6 @@ def encode_names(names: list[str]) -> Integers:
         >>> encode_names(["q2", "q1", "q2"]).tolist()
         [1, 0, 1]
     """
-    # not by numpy: its strings lose NUL characters at their end
+    # Not by numpy: its strings lose NUL characters at their end.
     codes = {name: code for code, name in enumerate(sorted(set(names)))}
     return np.array([codes[name] for name in names], np.int64)

@@ -39,8 +39,10 @@ def confusion_matrix(choices: Choices) -> Floats:
         MissingExtraError: If scikit-learn is not installed.
     """
     metrics, labels, choices = _load_sklearn_metrics(), [*range(choices.size)], _merge_equal(choices)
-    found: Floats = metrics.confusion_matrix(choices.truth, choices.given, labels=labels, sample_weight=choices.weights)
-    return found
+    matrix: Floats = metrics.confusion_matrix(
+        choices.truth, choices.given, labels=labels, sample_weight=choices.weights
+    )
+    return matrix
 
 
 def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
@@ -79,17 +81,17 @@ def compute_figures(choices: Choices) -> dict[str, float]:
     how = {"labels": [*range(size)], "sample_weight": choices.weights}
     single = len(np.union1d(*sides)) < 2  # noqa: PLR2004 - kappa is 0 / 0 then
     kappas = [name for name, weights in KAPPAS.items() if weights is None or (choices.ordered and size > 2)]  # noqa: PLR2004
-    found = {"accuracy": float(metrics.accuracy_score(*sides, sample_weight=choices.weights))}
+    figures = {"accuracy": float(metrics.accuracy_score(*sides, sample_weight=choices.weights))}
     for name in kappas:
-        found[name] = nan if single else float(metrics.cohen_kappa_score(*sides, weights=KAPPAS[name], **how))
-    found["ac1"] = float(gwet_ac1(confusion_matrix(choices)[None])[0])
+        figures[name] = nan if single else float(metrics.cohen_kappa_score(*sides, weights=KAPPAS[name], **how))
+    figures["ac1"] = float(gwet_ac1(confusion_matrix(choices)[None])[0])
     for average in ("macro", "weighted"):
         scores = metrics.precision_recall_fscore_support(*sides, average=average, zero_division=np.nan, **how)
-        found |= {f"{average} {part}": float(score) for part, score in zip(PARTS, scores[:3], strict=True)}
+        figures |= {f"{average} {part}": float(score) for part, score in zip(PARTS, scores[:3], strict=True)}
     scores = metrics.precision_recall_fscore_support(*sides, average=None, zero_division=np.nan, **how)
     for part, each in zip(PARTS, scores[:3], strict=True):
-        found |= {f"{part} {place}": float(score) for place, score in enumerate(each)}
-    return found
+        figures |= {f"{part} {category}": float(score) for category, score in enumerate(each)}
+    return figures
 
 
 def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
@@ -101,18 +103,21 @@ def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Flo
     true, judged, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
     total = true.sum(axis=1)
     apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
-    found = {"accuracy": _divide(right.sum(axis=1), total), "kappa": _compute_kappa(tables, (apart > 0).astype(float))}
+    figures = {
+        "accuracy": _divide(right.sum(axis=1), total),
+        "kappa": _compute_kappa(tables, (apart > 0).astype(float)),
+    }
     if ordered:
-        found |= {"kappa linear": _compute_kappa(tables, apart), "kappa quadratic": _compute_kappa(tables, apart**2)}
-    found["ac1"] = gwet_ac1(tables)
+        figures |= {"kappa linear": _compute_kappa(tables, apart), "kappa quadratic": _compute_kappa(tables, apart**2)}
+    figures["ac1"] = gwet_ac1(tables)
     each = dict(
         zip(PARTS, (_divide(right, judged), _divide(right, true), _divide(2 * right, true + judged)), strict=True)
     )
     for part, scores in each.items():
-        found[f"macro {part}"] = _average_defined(scores, np.ones_like(scores))
-        found[f"weighted {part}"] = _average_defined(scores, true)
-        found |= {f"{part} {place}": scores[:, place] for place in range(size)}
-    return found
+        figures[f"macro {part}"] = _average_defined(scores, np.ones_like(scores))
+        figures[f"weighted {part}"] = _average_defined(scores, true)
+        figures |= {f"{part} {category}": scores[:, category] for category in range(size)}
+    return figures
 
 
 def gwet_ac1(tables: Floats) -> Floats:
@@ -146,23 +151,24 @@ def _compute_kappa(tables: Floats, apart: Floats) -> Floats:
     Source:
         Cohen, "Weighted kappa", Psychological Bulletin 1968.
     """
-    seen = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
-    return 1 - _divide(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
+    observed = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
+    return 1 - _divide(observed, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
 
 
 def _divide(above: Floats, below: Floats) -> Floats:
     """Divide element by element; NaN if the divisor is 0."""
     above, below = np.broadcast_arrays(above, below)
-    found: Floats = np.divide(above, below, out=np.full(above.shape, nan), where=below > 0)
-    return found
+    quotients: Floats = np.divide(above, below, out=np.full(above.shape, nan), where=below > 0)
+    return quotients
 
 
 def _average_defined(scores: Floats, weights: Floats) -> Floats:
     """Return the weighted mean over the categories for which the figure is defined."""
-    known = ~np.isnan(scores)
-    weights = weights * known
-    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as in scikit-learn
-    return _divide(np.where(known, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
+    defined = ~np.isnan(scores)
+    weights = weights * defined
+    # Without any weight scikit-learn averages the defined categories equally.
+    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, defined)
+    return _divide(np.where(defined, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
 
 
 def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
@@ -172,11 +178,11 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
     n = len(choices.truth)
 
     def describe_basis(name: str) -> ValueBasis:
-        part, _, place = name.partition(" ")
-        if not place.isdecimal():
+        part, _, category = name.partition(" ")
+        if not category.isdecimal():
             why = "both sides use one and the same category only" if name.startswith("kappa") else "nothing to count"
             return ValueBasis(n=n, why=why, share=name == "accuracy")
-        at = int(place)
+        at = int(category)
         match part:
             case "precision":
                 return ValueBasis(n=int(judged[at]), why="the judge never chose it", share=True)
@@ -189,15 +195,13 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
 
 
 def _merge_equal(choices: Choices) -> Choices:
-    """Return one choice for each pair of categories that occurs, weighted by how often it does.
-
-    Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
-    """
+    """Return one choice for each pair of categories that occurs, weighted by how often it does."""
+    # Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
     if not (choices.weights == 1).all():
         return choices
     cells, times = np.unique(choices.truth * choices.size + choices.given, return_counts=True)
-    truth, given = np.divmod(cells, choices.size)
-    return Choices(truth, given, times.astype(float), cells, cells, choices.size, choices.ordered)
+    truth, judged = np.divmod(cells, choices.size)
+    return Choices(truth, judged, times.astype(float), cells, cells, choices.size, choices.ordered)
 
 
 def _load_sklearn_metrics() -> Any:  # noqa: ANN401 - scikit-learn is untyped

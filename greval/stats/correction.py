@@ -36,7 +36,7 @@ def correct_p_values(ps: Sequence[float], how: Correction = "bonferroni") -> tup
         >>> correct_p_values([0.01, 0.03, 0.04]), correct_p_values([0.01, 0.03, 0.04], "holm")
         ((0.03, 0.09, 0.12), (0.03, 0.06, 0.06))
     """
-    return tuple(one.p for one in correct_discrete(ps, [0.0] * len(ps), how))
+    return tuple(corrected.p for corrected in correct_discrete(ps, [0.0] * len(ps), how))
 
 
 def correct_discrete(
@@ -68,16 +68,17 @@ def correct_discrete(
         >>> correct_discrete([0.015625, 0.25, 1.0, 1.0], [0.015625, 0.25, 1.0, 1.0])[0]
         CorrectedP(p=0.015625, tests=1, capable=True)
     """
-    found = [CorrectedP(1.0, 1, capable=False)] * len(ps)
+    corrected = [CorrectedP(1.0, 1, capable=False)] * len(ps)
     order = sorted(range(len(ps)), key=ps.__getitem__)
     tests, reached = count_capable(least, alpha), 0.0
-    for place, which in enumerate(order):
+    for rank, which in enumerate(order):
         if how == "holm":
-            tests = count_capable((least[other] for other in order[place:]), alpha)
+            # Holm's procedure steps down: K is that of the tests from this one on.
+            tests = count_capable((least[test] for test in order[rank:]), alpha)
         p = min(1.0, ps[which] * tests)
         reached = p if how == "bonferroni" else max(reached, p)
-        found[which] = CorrectedP(reached, tests, capable=least[which] * tests <= alpha * (1 + ROUNDING))
-    return tuple(found)
+        corrected[which] = CorrectedP(reached, tests, capable=least[which] * tests <= alpha * (1 + ROUNDING))
+    return tuple(corrected)
 
 
 def count_capable(least: Iterable[float], alpha: float) -> int:

@@ -57,15 +57,17 @@ def compare_numbers(numbers: NumberPairs, *, level: float, ranks: bool = True) -
     if ranks:
         values["pearson"] = _compute_pearson(numbers)
     describe_basis = partial(_describe_basis, numbers)
-    found = bootstrap_values(sample, statistic, describe_basis, values=values, level=level)
-    return found | compare_ranks(numbers.people, numbers.judge, sample, describe_basis, level=level) if ranks else found
+    measured = bootstrap_values(sample, statistic, describe_basis, values=values, level=level)
+    if not ranks:
+        return measured
+    return measured | compare_ranks(numbers.people, numbers.judge, sample, describe_basis, level=level)
 
 
-def extract_spreads(numbers: NumberPairs, found: dict[str, Measured]) -> tuple[NumberSpread, NumberSpread]:
-    """Return the distributions of people's and of the judge's numbers, and remove their figures from `found`."""
+def extract_spreads(numbers: NumberPairs, measured: dict[str, Measured]) -> tuple[NumberSpread, NumberSpread]:
+    """Return the distributions of people's and of the judge's numbers, and remove their figures from `measured`."""
 
     def extract_spread(name: str, side: Floats) -> NumberSpread:
-        figures = {part: found.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
+        figures = {part: measured.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
         return NumberSpread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
 
     return extract_spread("people", numbers.people), extract_spread("judge", numbers.judge)
@@ -94,8 +96,9 @@ def compute_figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floa
 
 
 def _collect_moments(numbers: NumberPairs) -> tuple[Any, tuple[float, float]]:
-    """Return the addends of each pair, and the medians that were subtracted first to avoid a loss of digits."""
+    """Return the addends of each pair, and the medians of both sides, which were subtracted first."""
     middle = float(np.median(numbers.people)), float(np.median(numbers.judge))
+    # Large numbers that differ little would lose digits when they are squared.
     x, y = numbers.people - middle[0], numbers.judge - middle[1]
     columns = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y, np.abs(numbers.judge - numbers.people)])
     count, width = len(x), len(columns)
@@ -158,11 +161,11 @@ def compute_rank_figures(people: Floats, judge: Floats) -> dict[str, float]:
     """
     from scipy import stats
 
-    found = {"spearman": nan, "kendall": nan}
+    correlations = {"spearman": nan, "kendall": nan}
     if people.min() < people.max() and judge.min() < judge.max():
-        found["spearman"] = float(stats.spearmanr(people, judge).statistic)
-        found["kendall"] = float(stats.kendalltau(people, judge).statistic)
-    return {**found, "people median": float(np.median(people)), "judge median": float(np.median(judge))}
+        correlations["spearman"] = float(stats.spearmanr(people, judge).statistic)
+        correlations["kendall"] = float(stats.kendalltau(people, judge).statistic)
+    return {**correlations, "people median": float(np.median(people)), "judge median": float(np.median(judge))}
 
 
 def compute_table_figures(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
@@ -195,11 +198,12 @@ def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
     Source:
         Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
-    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # the number of pairs with both values at most these
-    before = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
+    # The number of pairs with both values at most these.
+    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)
+    concordant = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
     in_rows_before = np.pad(below[:, :, -1], ((0, 0), (1, 0)))[:, :-1, None]
-    later = in_rows_before - np.pad(below, ((0, 0), (1, 0), (0, 0)))[:, :-1, :]
-    surplus = np.einsum("bij,bij->b", tables, before - later)
+    discordant = in_rows_before - np.pad(below, ((0, 0), (1, 0), (0, 0)))[:, :-1, :]
+    surplus = np.einsum("bij,bij->b", tables, concordant - discordant)
     n = people.sum(axis=1)
     free = [(n**2 - (counts**2).sum(axis=1)) / 2 for counts in (people, judge)]
     return _divide_by_root(surplus, free[0] * free[1])
@@ -208,15 +212,16 @@ def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
 def _compute_medians(counts: Floats, values: Floats) -> Floats:
     """Compute the medians of values with counts."""
     upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
-    middles = [np.argmax(upto >= place[:, None], axis=1) for place in ((n + 1) // 2, n // 2 + 1)]
-    found: Floats = (values[middles[0]] + values[middles[1]]) / 2
-    return found
+    # Of an even number of values, the median is the mean of the two in the middle.
+    middles = [np.argmax(upto >= rank[:, None], axis=1) for rank in ((n + 1) // 2, n // 2 + 1)]
+    medians: Floats = (values[middles[0]] + values[middles[1]]) / 2
+    return medians
 
 
 def _divide_by_root(above: Floats, squared: Floats) -> Floats:
     """Divide by a square root; NaN if it is 0."""
-    found: Floats = np.divide(above, np.sqrt(squared), out=np.full(len(above), nan), where=squared > 0)
-    return found
+    quotients: Floats = np.divide(above, np.sqrt(squared), out=np.full(len(above), nan), where=squared > 0)
+    return quotients
 
 
 def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
@@ -226,6 +231,7 @@ def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: 
     if len(members) < 2:  # noqa: PLR2004 - a variance needs two
         return {}
     rng = np.random.default_rng(SEED)
+    # Each resample is ranked anew, so that there are fewer of them if there are many pairs.
     times = min(RESAMPLES, max(MIN_RESAMPLES, MAX_RANKED // len(order)))
     draws: list[dict[str, float]] = []
     for _ in range(times):

@@ -51,7 +51,8 @@ def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]
     """
     fold_sizes = [0] * count
     fold_of: dict[Cluster, int] = {}
-    for cluster in sorted(sizes, key=lambda cluster: -sizes[cluster]):  # stable: the order of equal ones stays
+    # The sort is stable: clusters of equal size keep their order.
+    for cluster in sorted(sizes, key=lambda cluster: -sizes[cluster]):
         fold = fold_sizes.index(min(fold_sizes))
         fold_sizes[fold] += sizes[cluster]
         fold_of[cluster] = fold
@@ -71,9 +72,10 @@ def split_folds(clusters: Integers) -> list[Flags]:
     count = min(MAX_FOLDS, len(names))
     if count < MIN_FOLDS:
         return []
+    # Seeded by the number of clusters, so that the same data give the same folds.
     order = np.argsort(np.random.default_rng(len(names)).permutation(len(names))).tolist()
-    fold_of = assign_folds({place: int(sizes[place]) for place in order}, count)
-    folds = np.array([fold_of[place] for place in range(len(names))])[places]
+    fold_of = assign_folds({cluster: int(sizes[cluster]) for cluster in order}, count)
+    folds = np.array([fold_of[cluster] for cluster in range(len(names))])[places]
     masks = [folds == fold for fold in range(count)]
     return sorted(masks, key=lambda held_out: int(np.argmax(held_out)))
 
@@ -108,10 +110,10 @@ def validate_choice(scores: Floats, folds: Integers) -> ChoiceValidation:
     gains = np.zeros(len(scores))
     choices = []
     for fold in np.unique(folds).tolist():
-        held = folds == fold
-        chosen = choose_candidate(scores[~held])
+        held_out = folds == fold
+        chosen = choose_candidate(scores[~held_out])
         differences = scores[:, chosen] - scores[:, CURRENT]
-        gains[held] = differences[held]
-        learned, tested = (float(differences[rows].mean()) for rows in (~held, held))
-        choices.append(FoldChoice(int(fold), int(held.sum()), chosen, learned, tested))
+        gains[held_out] = differences[held_out]
+        learned, tested = (float(differences[rows].mean()) for rows in (~held_out, held_out))
+        choices.append(FoldChoice(int(fold), int(held_out.sum()), chosen, learned, tested))
     return ChoiceValidation(gains, tuple(choices))

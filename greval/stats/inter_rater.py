@@ -58,16 +58,16 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
     ratings; if that is ordinal, `alpha nominal` is the one that ignores the order.
     """
     flat = _flatten_units(ratings.units)
-    twice = int((flat.counts >= PAIR).sum())
-    basis = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
+    pairable = int((flat.counts >= PAIR).sum())
+    basis = ValueBasis(n=pairable, why="no thing has two people's values" if not pairable else "all values are equal")
     places = np.arange(len(flat.counts))
-    found: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     for rows, formulas in _build_formulas(ratings, flat):
         statistic = partial(_evaluate_formulas, formulas)
-        values = {name: float(one[0]) for name, one in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
+        values = {name: float(figure[0]) for name, figure in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
         sample = BootstrapSample(rows, places, ratings.questions)
-        found |= bootstrap_values(sample, statistic, lambda _: basis, values=values, level=level)
-    return found
+        measured |= bootstrap_values(sample, statistic, lambda _: basis, values=values, level=level)
+    return measured
 
 
 def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float) -> list[Measured]:
@@ -91,9 +91,9 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     count, raters = numbers.shape
     places = np.arange(count)
     levels, ratings = np.unique(numbers, return_inverse=True)
-    ratings, left = ratings.reshape(numbers.shape), np.full(count, raters - 1)
+    ratings, counts = ratings.reshape(numbers.shape), np.full(count, raters - 1)
     tables = [
-        _collect_level_moments(levels, np.delete(ratings, rater, axis=1).ravel(), left) for rater in range(raters)
+        _collect_level_moments(levels, np.delete(ratings, rater, axis=1).ravel(), counts) for rater in range(raters)
     ]
     statistic = partial(_evaluate_formulas, {"alpha": interval_alpha})
     single = compute_common_intervals(tables, statistic, places, level=level)
@@ -105,10 +105,10 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
             {"alpha": float(interval_alpha(rows.sum(axis=0).reshape(1, -1))[0])},
             lambda _: basis,
             BootstrapSample(rows, places, questions),
-            (own, whole),
+            (item_intervals, question_intervals),
             level=level,
         )["alpha"]
-        for rows, own, whole in zip(tables, single, together, strict=True)
+        for rows, item_intervals, question_intervals in zip(tables, single, together, strict=True)
     ]
 
 
@@ -151,14 +151,14 @@ def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
     Source:
         Krippendorff, "Content Analysis", 3rd edition 2013, chapter 12.
     """
-    given = tables.sum(axis=2)
-    n, size = given.sum(axis=1), tables.shape[-1]
+    totals = tables.sum(axis=2)
+    n, size = totals.sum(axis=1), tables.shape[-1]
     apart = np.broadcast_to(1.0 - np.eye(size), tables.shape)
     if ordinal:
-        middle = np.cumsum(given, axis=1) - given / 2
+        middle = np.cumsum(totals, axis=1) - totals / 2
         apart = (middle[:, :, None] - middle[:, None, :]) ** 2
-    seen = np.einsum("bij,bij->b", tables, apart)
-    return _one_minus_ratio(seen * (n - 1), np.einsum("bi,bj,bij->b", given, given, apart, optimize=True))
+    observed = np.einsum("bij,bij->b", tables, apart)
+    return _one_minus_ratio(observed * (n - 1), np.einsum("bi,bj,bij->b", totals, totals, apart, optimize=True))
 
 
 def interval_alpha(sums: Floats) -> Floats:
@@ -170,8 +170,8 @@ def interval_alpha(sums: Floats) -> Floats:
     Source:
         Krippendorff (2013), see `krippendorff_alpha`.
     """
-    n, total, squares, seen = sums.T
-    return _one_minus_ratio(seen * (n - 1), 2 * (n * squares - total**2))
+    n, total, squares, observed = sums.T
+    return _one_minus_ratio(observed * (n - 1), 2 * (n * squares - total**2))
 
 
 def multi_rater_ac1(sums: Floats) -> Floats:
@@ -187,11 +187,11 @@ def multi_rater_ac1(sums: Floats) -> Floats:
     Source:
         Gwet, "Handbook of Inter-Rater Reliability", 4th edition 2014, chapter 2.
     """
-    twice, agreed, things, shares = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3:]
+    pairable, agreed, things, shares = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3:]
     with np.errstate(divide="ignore", invalid="ignore"):
         category = shares / things[:, None]
         chance = (category * (1 - category)).sum(axis=1) / (category.shape[1] - 1)
-        return np.where(twice > 0, (agreed / twice - chance) / (1 - chance), nan)
+        return np.where(pairable > 0, (agreed / pairable - chance) / (1 - chance), nan)
 
 
 def _flatten_units(units: Sequence[Sequence[float]] | FlatRatings) -> FlatRatings:
@@ -220,12 +220,12 @@ def _count_coincidences(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - 
     items, values, counts = items[paired], values[paired], counts[paired]
     distinct = np.bincount(items, minlength=len(flat.counts)).astype(np.int32)
     partners = distinct[items]
-    one = np.repeat(np.arange(len(items), dtype=np.int32), partners)
-    other = np.arange(len(one), dtype=np.int32) - np.repeat(_list_begins(partners), partners)
-    other += _list_begins(distinct)[items[one]]
-    met = counts[one] * (counts[other] - (one == other))
-    entries = items[one], values[one] * size + values[other]
-    return build_sparse(entries, met / (flat.counts[items[one]] - 1), (len(flat.counts), size * size))
+    first = np.repeat(np.arange(len(items), dtype=np.int32), partners)
+    second = np.arange(len(first), dtype=np.int32) - np.repeat(_list_begins(partners), partners)
+    second += _list_begins(distinct)[items[first]]
+    met = counts[first] * (counts[second] - (first == second))
+    entries = items[first], values[first] * size + values[second]
+    return build_sparse(entries, met / (flat.counts[items[first]] - 1), (len(flat.counts), size * size))
 
 
 def _list_begins(counts: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -236,11 +236,11 @@ def _list_begins(counts: NDArray[np.int32]) -> NDArray[np.int32]:
 def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
     items, values, counts = _count_values(flat, size)
-    rated, twice = (np.flatnonzero(flat.counts >= n).astype(np.int32) for n in (1, PAIR))
-    pairs = np.bincount(items, counts * (counts - 1), minlength=len(flat.counts))[twice]
+    rated, pairable = (np.flatnonzero(flat.counts >= n).astype(np.int32) for n in (1, PAIR))
+    pairs = np.bincount(items, counts * (counts - 1), minlength=len(flat.counts))[pairable]
     agree = pairs > 0
-    agreed = pairs[agree] / (flat.counts[twice[agree]] * (flat.counts[twice[agree]] - 1))
-    parts = ((twice, 1.0), (twice[agree], agreed), (rated, 1.0), (items, counts / flat.counts[items]))
+    agreed = pairs[agree] / (flat.counts[pairable[agree]] * (flat.counts[pairable[agree]] - 1))
+    parts = ((pairable, 1.0), (pairable[agree], agreed), (rated, 1.0), (items, counts / flat.counts[items]))
     rows = np.concatenate([part for part, _ in parts])
     columns = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part, _ in parts])
     columns[len(columns) - len(items) :] += values
@@ -251,8 +251,7 @@ def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scip
 def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
 
-    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1. All sums
-    are exactly rounded, so that equal items have equal rows whatever the order of their ratings.
+    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
     """
     return _collect_level_moments(*np.unique(flat.values, return_inverse=True), flat.counts)
 
@@ -260,23 +259,26 @@ def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyp
 def _collect_level_moments(levels: Floats, ratings: Integers, counts: Integers) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return the rows of `_collect_moments` of ratings given by their places in the distinct, rising values."""
     middle = _compute_exact_mean(levels, np.bincount(ratings[np.repeat(counts >= PAIR, counts)], minlength=len(levels)))
-    centred = levels - middle  # this avoids a loss of digits in the squares
+    # Squares of large numbers that differ little would lose digits.
+    centred = levels - middle
     squared = np.array([level**2 for level in centred.tolist()])
     begins = np.cumsum(counts) - counts
-    found: list[Floats] = []
+    tables: list[Floats] = []
     rows: list[Integers] = []
     for n in np.unique(counts[counts >= PAIR]).tolist():
         of_size = np.flatnonzero(counts == n)
         members = np.sort(ratings[begins[of_size][:, None] + np.arange(n)], axis=1)
         first, kind = find_equal_entries(members.T, len(of_size))
         members = members[first]
+        # Exactly rounded sums give equal items equal rows, whatever the order of their ratings.
         total, squares = (np.array([*map(fsum, part[members].tolist())]) for part in (centred, squared))
-        apart = 2 * (n * squares - np.array([one**2 for one in total.tolist()])) / (n - 1)
+        apart = 2 * (n * squares - np.array([item_sum**2 for item_sum in total.tolist()])) / (n - 1)
         differs = members[:, 0] < members[:, -1]
+        # Equal ratings do not disagree at all, but their difference of sums may be off by rounding.
         table = np.stack([np.full(len(first), float(n)), total, squares, np.where(differs, apart, 0.0)], axis=1)
-        found.append(table[kind])
+        tables.append(table[kind])
         rows.append(of_size)
-    table = np.concatenate(found) if found else np.empty((0, 4))
+    table = np.concatenate(tables) if tables else np.empty((0, 4))
     entries = np.repeat(np.concatenate(rows) if rows else np.empty(0, np.int64), 4), np.tile(np.arange(4), len(table))
     return build_sparse(entries, table.ravel(), (len(counts), 4))
 
@@ -285,11 +287,12 @@ def _compute_exact_mean(values: Floats, counts: Integers) -> float:
     """Compute the mean of values that occur several times from their exactly rounded sum; 0 if none occurs."""
     count = int(counts.sum())
     bits = range(int(counts.max(initial=0)).bit_length())
-    addends = [values[(counts >> bit) & 1 == 1] * 2.0**bit for bit in bits]  # products with powers of two are exact
+    # Products with powers of two are exact, unlike those with counts.
+    addends = [values[(counts >> bit) & 1 == 1] * 2.0**bit for bit in bits]
     return fsum(np.concatenate(addends).tolist()) / count if count else 0.0
 
 
 def _one_minus_ratio(above: Floats, below: Floats) -> Floats:
     """Return `1 - above / below`, or NaN if `below` is 0."""
-    known = below > NEAR_ZERO
-    return np.where(known, 1 - above / np.where(known, below, 1.0), nan)
+    defined = below > NEAR_ZERO
+    return np.where(defined, 1 - above / np.where(defined, below, 1.0), nan)

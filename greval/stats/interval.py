@@ -50,7 +50,7 @@ def wilson_interval(mean: float, n: float, *, low: float = 0.0, high: float = 1.
     """Compute the Wilson score interval of a share, or of the mean of values that are either `low` or `high`.
 
     (p + z^2 / 2n ± z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n), with p the mean scaled to 0 to 1 and
-    z = -Phi^-1(0.5 - level / 2), the lower tail, which is also finite for levels next to 1.
+    z = Phi^-1(0.5 + level / 2).
 
     Args:
         mean: The observed mean, between `low` and `high`.
@@ -69,10 +69,12 @@ def wilson_interval(mean: float, n: float, *, low: float = 0.0, high: float = 1.
     """
     from scipy.special import ndtri
 
+    # The lower tail: it is finite also for levels next to 1, where 0.5 + level / 2 is rounded to 1.
     z = float(-ndtri(0.5 - level / 2))
     p = (mean - low) / (high - low)
     scale = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / scale
     half = z / scale * sqrt(max(p * (1 - p), 0.0) / n + z * z / (4 * n * n))
     lower, upper = (low + end * (high - low) for end in (centre - half, centre + half))
+    # Rounding must not leave the mean outside of its own interval.
     return Interval(low=min(lower, mean), high=max(upper, mean), level=level, method="wilson").clip((low, high))

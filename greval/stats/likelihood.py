@@ -34,28 +34,29 @@ class LikelihoodPoint(NamedTuple):
 def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int) -> Floats | None:
     """Return the parameters with the highest likelihood, None if it has no finite maximum.
 
-    Newton's method from 0 with step halving. The log likelihood must be concave; if its Hessian is singular, the step
-    of least norm is taken, so that directions in which the likelihood does not change stay at 0.
+    Newton's method from 0 with step halving. The log likelihood must be concave; parameters that do not
+    change it stay at 0.
 
     Args:
         evaluate: The log likelihood with its derivatives at given parameters.
         size: The number of parameters.
     """
-    place = np.zeros(size)
-    now = evaluate(place)
+    parameters = np.zeros(size)
+    now = evaluate(parameters)
     for _ in range(MAX_STEPS):
+        # Of a singular Hessian the step of least norm: directions without effect on the likelihood stay at 0.
         step = np.linalg.lstsq(-now.hessian, now.gradient, rcond=None)[0]
         if float(now.gradient @ step) <= TOLERANCE * max(1.0, abs(now.value)):
-            return place + step
+            return parameters + step
         for _ in range(MAX_HALVINGS):
-            then = evaluate(place + step)
+            then = evaluate(parameters + step)
             if then.value >= now.value:
                 break
             step = step / 2
         else:
-            return place
-        place, now = place + step, then
-        if float(np.abs(place).max()) > MAX_ESTIMATE:
+            return parameters
+        parameters, now = parameters + step, then
+        if float(np.abs(parameters).max()) > MAX_ESTIMATE:
             return None
     return None
 
@@ -78,8 +79,8 @@ def cluster_covariance(hessian: Floats, scores: Floats, clusters: Integers) -> F
     sums = np.zeros((count, scores.shape[1]))
     np.add.at(sums, clusters, scores)
     bread = np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True)
-    found: Floats = bread @ (sums.T @ sums) @ bread * (count / (count - 1))
-    return found
+    covariance: Floats = bread @ (sums.T @ sums) @ bread * (count / (count - 1))
+    return covariance
 
 
 def wald_interval(estimate: float, error: float, clusters: int, *, level: float) -> Interval:
@@ -108,14 +109,14 @@ class LogisticData(NamedTuple):
     clusters: Integers
 
 
-def fit_logistic(given: LogisticData, *, level: float) -> tuple[Measured, ...]:
+def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     """Estimate the coefficients of a logistic regression with their intervals.
 
     The expected outcome is 1 / (1 + exp(-x b)). Outcomes between 0 and 1, such as 0.5 for a tie, are shares: the
     estimate is the quasi-likelihood's, and its covariance is that over clusters, which does not assume a variance.
 
     Args:
-        given: The data.
+        data: The data.
         level: The confidence level.
 
     Returns:
@@ -133,35 +134,38 @@ def fit_logistic(given: LogisticData, *, level: float) -> tuple[Measured, ...]:
         >>> round(found.value, 3)
         0.511
     """
-    size, n = int(given.design.shape[1]), len(given.outcomes)
-    if reason := _explain_undefined(given):
+    size, n = int(data.design.shape[1]), len(data.outcomes)
+    if reason := _explain_undefined(data):
         return (Undefined(n=n, reason=reason),) * size
 
     def evaluate(coefficients: Floats) -> LikelihoodPoint:
-        exponents = given.design @ coefficients
+        exponents = data.design @ coefficients
         shares = 1 / (1 + np.exp(-exponents))
-        value = float((given.outcomes * exponents - np.logaddexp(0.0, exponents)).sum())
-        weighted = given.design * (shares * (1 - shares))[:, None]
-        return LikelihoodPoint(value, given.design.T @ (given.outcomes - shares), -(given.design.T @ weighted))
+        # The logarithm of 1 + exp(x), without an overflow for large x.
+        value = float((data.outcomes * exponents - np.logaddexp(0.0, exponents)).sum())
+        weighted = data.design * (shares * (1 - shares))[:, None]
+        return LikelihoodPoint(value, data.design.T @ (data.outcomes - shares), -(data.design.T @ weighted))
 
-    found = maximise_likelihood(evaluate, size)
-    if found is None:
+    estimates = maximise_likelihood(evaluate, size)
+    if estimates is None:
         return (Undefined(n=n, reason="the regressors separate the outcomes"),) * size
-    shares = 1 / (1 + np.exp(-(given.design @ found)))
-    scores = given.design * (given.outcomes - shares)[:, None]
-    errors = np.sqrt(np.diag(cluster_covariance(evaluate(found).hessian, scores, given.clusters)))
-    count = int(given.clusters.max()) + 1
+    shares = 1 / (1 + np.exp(-(data.design @ estimates)))
+    scores = data.design * (data.outcomes - shares)[:, None]
+    errors = np.sqrt(np.diag(cluster_covariance(evaluate(estimates).hessian, scores, data.clusters)))
+    count = int(data.clusters.max()) + 1
     return tuple(
-        MeasuredValue(value=float(one), n=n, interval=wald_interval(float(one), float(error), count, level=level))
-        for one, error in zip(found, errors, strict=True)
+        MeasuredValue(
+            value=float(estimate), n=n, interval=wald_interval(float(estimate), float(error), count, level=level)
+        )
+        for estimate, error in zip(estimates, errors, strict=True)
     )
 
 
-def _explain_undefined(given: LogisticData) -> str:
+def _explain_undefined(data: LogisticData) -> str:
     """Explain why coefficients cannot be estimated, empty if they can."""
-    count = int(given.clusters.max(initial=-1)) + 1
-    if count < max(MIN_CLUSTERS, given.design.shape[1] + 1):
+    count = int(data.clusters.max(initial=-1)) + 1
+    if count < max(MIN_CLUSTERS, data.design.shape[1] + 1):
         return f"too few questions: {count}"
-    if np.linalg.matrix_rank(given.design) < given.design.shape[1]:
+    if np.linalg.matrix_rank(data.design) < data.design.shape[1]:
         return "the regressors do not vary independently"
     return ""

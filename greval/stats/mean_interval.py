@@ -39,9 +39,10 @@ class ClusterSums(NamedTuple):
             Cochran, "Sampling Techniques", 1977, section 6.4.
         """
         n = len(self.sums)
-        rest = self.sums - self.mean * self.sizes
-        unit = float(abs(rest).max()) or 1.0  # squares of very small numbers would be 0
-        squares = fsum(((rest / unit) ** 2).tolist())
+        residuals = self.sums - self.mean * self.sizes
+        # Squares of very small numbers would be 0.
+        unit = float(abs(residuals).max()) or 1.0
+        squares = fsum(((residuals / unit) ** 2).tolist())
         return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
 
 
@@ -105,25 +106,27 @@ def mean_interval(
     """
     import numpy as np
 
-    found = ClusterSums(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
-    alone = bool((found.sizes == 1).all())
-    if numbers.binary and alone and numbers.ends and bool(np.isin(found.sums, numbers.ends).all()):
+    clusters = ClusterSums(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
+    alone = bool((clusters.sizes == 1).all())
+    # Several values of one case are not independent, so that their mean is no simple proportion.
+    if numbers.binary and alone and numbers.ends and bool(np.isin(clusters.sums, numbers.ends).all()):
         low, high = numbers.ends
-        return wilson_interval(found.mean, len(found.sums), low=low, high=high, level=level)
-    means = found.sums / found.sizes
+        return wilson_interval(clusters.mean, len(clusters.sums), low=low, high=high, level=level)
+    means = clusters.sums / clusters.sizes
     if not numbers.contains(means.min(), means.max()):
         return None
-    mean = found.mean
+    mean = clusters.mean
     width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
     equal = len(means) == 1 or means.max() - means.min() <= ROUNDING * max(abs(means).max(), width)
-    if equal or (numbers.ends and mean in numbers.ends):  # rounding can move a mean to an end
+    # Rounding can move a mean to an end, where the effective sample size would be 0.
+    if equal or (numbers.ends and mean in numbers.ends):
         return bounded_interval(mean, len(means), level=level, ends=numbers.ends)
     if numbers.ends is None:
-        return student_interval(found, level=level).clip((numbers.low, inf))
-    return effective_wilson(found, numbers.ends, level=level)
+        return student_interval(clusters, level=level).clip((numbers.low, inf))
+    return effective_wilson(clusters, numbers.ends, level=level)
 
 
-def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
+def effective_wilson(clusters: ClusterSums, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
     """Compute Wilson's interval of a mean of bounded values, with the effective sample size from their variance.
 
     p is the mean scaled to 0 to 1. The effective sample size is p (1 - p) / variance, times
@@ -132,7 +135,7 @@ def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: fl
     ends and is skewed towards the middle of the scale, as the distribution of such a mean is.
 
     Args:
-        found: The values by cluster; the cluster means must differ.
+        clusters: The values by cluster; the cluster means must differ.
         ends: The lowest and the highest number of the scale.
         level: The confidence level.
 
@@ -154,15 +157,15 @@ def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: fl
     low, high = ends
     # near a level of 0 both quantiles are rounded to 0, and below this level their ratio is its limit
     ratio_level = max(level, MIN_RATIO_LEVEL)
-    centre = student_interval(found, level=ratio_level)
+    centre = student_interval(clusters, level=ratio_level)
     half = (centre.high - centre.low) / 2
-    spread = (found.mean - low) * (high - found.mean)
+    spread = (clusters.mean - low) * (high - clusters.mean)
     effective = spread * (float(-ndtri(0.5 - ratio_level / 2)) / half) ** 2
-    interval = wilson_interval(found.mean, effective, low=low, high=high, level=level)
+    interval = wilson_interval(clusters.mean, effective, low=low, high=high, level=level)
     return interval.model_copy(update={"method": "wilson, effective n"})
 
 
-def student_interval(found: ClusterSums, *, level: float) -> Interval:
+def student_interval(clusters: ClusterSums, *, level: float) -> Interval:
     """Compute Student's interval of a mean difference, with the standard error linearised over clusters.
 
     Example:
@@ -173,8 +176,8 @@ def student_interval(found: ClusterSums, *, level: float) -> Interval:
     """
     from scipy.special import stdtrit
 
-    mean = found.mean
-    half = float(-stdtrit(len(found.sums) - 1, 0.5 - level / 2)) * found.error
+    mean = clusters.mean
+    half = float(-stdtrit(len(clusters.sums) - 1, 0.5 - level / 2)) * clusters.error
     return Interval(low=mean - half, high=mean + half, level=level, method="t")
 
 

@@ -81,21 +81,21 @@ def rogan_gladen(
     Source:
         Rogan and Gladen, American Journal of Epidemiology 1978; Fieller, JRSS B 1954.
     """
-    found = [_estimate_rate(drawn, side, labels, verdicts) for side in sides]
-    if undefined := next((one for one in found if isinstance(one, Undefined)), None):
+    estimates = [_estimate_rate(drawn, side, labels, verdicts) for side in sides]
+    if undefined := next((estimate for estimate in estimates if isinstance(estimate, Undefined)), None):
         return undefined
-    rates = [one for one in found if not isinstance(one, Undefined)]
-    ends = [_compute_fieller_limits(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
+    rates = [estimate for estimate in estimates if not isinstance(estimate, Undefined)]
+    ends = [_compute_fieller_limits(drawn, side, estimate, level) for side, estimate in zip(sides, rates, strict=True)]
     if None in ends:
-        gains = ", ".join(f"{one.rates.gain:.2f}" for one in rates)
+        gains = ", ".join(f"{estimate.rates.gain:.2f}" for estimate in rates)
         why = f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
         return Undefined(n=len(labels), reason=why)
-    value = sum(side.sign * one.value for side, one in zip(sides, rates, strict=True))
+    value = sum(side.sign * estimate.value for side, estimate in zip(sides, rates, strict=True))
     spread = _linearise(drawn, sides, rates)
     if len(sides) == 1 and (first := ends[0]):
         return CorrectedRate(value, *first, rates=(rates[0].rates,), bound=spread.bound)
     half = spread.compute_half_width(level)
-    return CorrectedRate(value, value - half, value + half, tuple(one.rates for one in rates), spread.bound)
+    return CorrectedRate(value, value - half, value + half, tuple(estimate.rates for estimate in rates), spread.bound)
 
 
 def _estimate_rate(
@@ -111,31 +111,35 @@ def _estimate_rate(
         reason = f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
         return Undefined(n=len(labels), reason=reason)
     value = (side.judged + rates.specificity - 1) / rates.gain
-    said_yes, said_no = (compute_jackknife_totals(drawn, [one], verdicts) for one in (yes, no))
+    said_yes, said_no = (compute_jackknife_totals(drawn, [term], verdicts) for term in (yes, no))
     return _RateEstimate(value, rates, said_yes, said_no)
 
 
-def _linearise(drawn: WeightedSample, sides: Sequence[EstimateTerm], found: Sequence[_RateEstimate]) -> EstimateSpread:
+def _linearise(
+    drawn: WeightedSample, sides: Sequence[EstimateTerm], estimates: Sequence[_RateEstimate]
+) -> EstimateSpread:
     """Compute the variance of the linearised estimate."""
-    added, far = np.zeros(drawn.unit_count), np.zeros(drawn.unit_count)
-    for side, one in zip(sides, found, strict=True):
-        added -= side.sign * ((1 - one.value) * one.said_no + one.value * one.said_yes) / one.rates.gain
-        far = np.maximum(far, bound_unit_errors(drawn, [side], 1 / one.rates.gain))
-    return drawn.compute_spread(added, far)
+    added, max_errors = np.zeros(drawn.unit_count), np.zeros(drawn.unit_count)
+    for side, estimate in zip(sides, estimates, strict=True):
+        error = (1 - estimate.value) * estimate.said_no + estimate.value * estimate.said_yes
+        added -= side.sign * error / estimate.rates.gain
+        max_errors = np.maximum(max_errors, bound_unit_errors(drawn, [side], 1 / estimate.rates.gain))
+    return drawn.compute_spread(added, max_errors)
 
 
 def _compute_fieller_limits(
-    drawn: WeightedSample, side: EstimateTerm, found: _RateEstimate, level: float
+    drawn: WeightedSample, side: EstimateTerm, estimate: _RateEstimate, level: float
 ) -> tuple[float, float] | None:
     """Compute Fieller's limits: the rates t at which judged - (1 - t) (1 - specificity) - t sensitivity may be 0.
 
     The variance of this expression is quadratic in t. Undefined (None) if the gain is not significantly above 0.
     """
-    yes, no, t, gain = found.said_yes, found.said_no, found.value, found.rates.gain
+    yes, no, t, gain = estimate.said_yes, estimate.said_no, estimate.value, estimate.rates.gain
     of_yes, of_no, both = (drawn.compute_covariance(*pair) for pair in ((yes, yes), (no, no), (yes, no)))
-    spread = _linearise(drawn, [side], [found])
-    seen = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
-    unseen = max(0.0, spread.variance * gain**2 - seen)
+    spread = _linearise(drawn, [side], [estimate])
+    observed = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
+    # The spread may be a bound on errors that were not observed: all terms get what they lack of it.
+    unseen = max(0.0, spread.variance * gain**2 - observed)
     of_yes, of_no, both = of_yes + unseen, of_no + unseen, both + unseen
     square = spread.compute_half_width(level) ** 2 / spread.variance if spread.variance > 0 else 0.0
     start = gain * t

@@ -53,29 +53,29 @@ class DifferenceIntervals(NamedTuple):
 
 
 def compute_difference_intervals(
-    found: ClusterSums, *, level: float, ends: tuple[float, float] | None = None
+    clusters: ClusterSums, *, level: float, ends: tuple[float, float] | None = None
 ) -> DifferenceIntervals:
     """Compute the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
 
     Whole clusters are drawn. The first and the BCa interval use the level of
-    `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. No
-    bootstrap interval leaves the range of the observed values. With fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters
-    the first is therefore Student's. BCa needs `MIN_BCA_CLUSTERS`. If all differences are equal, resampling is
-    impossible, and the first is that of `bounded_interval`. `ends` are the lowest and the highest possible difference,
-    None if unbounded.
+    `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. With
+    fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters the first is Student's. BCa needs `MIN_BCA_CLUSTERS`. If all
+    differences are equal, resampling is impossible, and the first is that of `bounded_interval`. `ends` are the lowest
+    and the highest possible difference, None if unbounded.
     """
-    means = found.sums / found.sizes
+    means = clusters.sums / clusters.sizes
     if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a variance needs two
         return DifferenceIntervals(bounded_interval(float(means[0]), len(means), level=level, ends=ends), None, None)
-    drawn = resample_means(*found)
+    drawn = resample_means(*clusters)
+    # No bootstrap interval leaves the range of the observed values, of which few clusters show too little.
     if len(means) < MIN_BOOTSTRAP_CLUSTERS:
         low, high = percentile_interval(drawn, level=level)
         plainly = Interval(low=low, high=high, level=level, method="percentile")
-        return DifferenceIntervals(student_interval(found, level=level).clip(ends), plainly, None)
+        return DifferenceIntervals(student_interval(clusters, level=level).clip(ends), plainly, None)
     wide = expand_level(level, len(means))
     low, high = percentile_interval(drawn, level=wide)
     plain = percentile_interval(drawn, level=level)
-    corrected = bca_interval(drawn, *found, level=wide) if len(means) >= MIN_BCA_CLUSTERS else None
+    corrected = bca_interval(drawn, *clusters, level=wide) if len(means) >= MIN_BCA_CLUSTERS else None
     return DifferenceIntervals(
         Interval(low=low, high=high, level=level, method="expanded percentile"),
         Interval(low=plain[0], high=plain[1], level=level, method="percentile"),
@@ -103,11 +103,12 @@ def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RE
         >>> round(sign_flip_test([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 5)
         0.03125
     """
-    found = round_differences(differences)
-    sizes, times = _count_sizes(found)
+    rounded = round_differences(differences)
+    sizes, times = _count_sizes(rounded)
     if not len(sizes):
         return 1.0
-    reached = abs(float(found.sum())) * (1 - 1e-9)
+    # Sums of the same numbers in another order differ by rounding, and count as equal.
+    reached = abs(float(rounded.sum())) * (1 - 1e-9)
     if _is_enumerable(times):
         sums, weights = _enumerate_sums(sizes, times)
         return min(1.0, float(weights[np.abs(sums) >= reached].sum()))
@@ -133,8 +134,8 @@ def min_sign_flip_p(differences: Sequence[float] | Floats, *, resamples: int = R
 
 def _count_sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
     """Return the distinct sizes of the differences other than zero, and the count of each."""
-    found = round_differences(differences)
-    sizes, times = np.unique(np.abs(found[found != 0]), return_counts=True)
+    rounded = round_differences(differences)
+    sizes, times = np.unique(np.abs(rounded[rounded != 0]), return_counts=True)
     return sizes, times
 
 
@@ -190,9 +191,9 @@ def wilcoxon(differences: Sequence[float] | Floats) -> float:
     """
     from scipy import stats
 
-    found = np.sort(round_differences(differences))
-    found = found[found != 0]
-    return float(stats.wilcoxon(found, zero_method="wilcox").pvalue) if len(found) else 1.0
+    rounded = np.sort(round_differences(differences))
+    rounded = rounded[rounded != 0]
+    return float(stats.wilcoxon(rounded, zero_method="wilcox").pvalue) if len(rounded) else 1.0
 
 
 class McNemarTest(Record):
@@ -216,7 +217,7 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     """Test whether two shares of the same questions differ.
 
     Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
-    one half. Without discordant pairs p is 1. The continuity correction never changes the sign of a difference.
+    one half. Without discordant pairs p is 1.
 
     Args:
         only_a: The number of questions on which only the first is right.
@@ -234,11 +235,13 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     from scipy import stats
 
     n = only_a + only_b
+    # The statistic of two identical systems is 0 / 0; statsmodels gives p = 0 for it.
     if n == 0:
         return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
     exact = float(stats.binomtest(only_a, n).pvalue)
     fewer = min(only_a, only_b)
     mid = min(exact, float(2 * stats.binom.cdf(fewer, n, 0.5) - stats.binom.pmf(fewer, n, 0.5)))
+    # The continuity correction never changes the sign of a difference.
     chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
     chi2_p = float(stats.chi2.sf(chi2, 1))
     few = n < EXACT_BELOW
@@ -287,10 +290,10 @@ def cohens_dz(differences: Sequence[float] | Floats) -> float | None:
         >>> round(cohens_dz([1.0, 2.0, 3.0]), 3)
         2.0
     """
-    found = round_differences(differences)
-    if len(found) < 2 or found.min() == found.max():  # noqa: PLR2004 - a deviation needs two
+    rounded = round_differences(differences)
+    if len(rounded) < 2 or rounded.min() == rounded.max():  # noqa: PLR2004 - a deviation needs two
         return None
-    return float(found.mean() / sqrt(float(found.var(ddof=1))))
+    return float(rounded.mean() / sqrt(float(rounded.var(ddof=1))))
 
 
 def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
@@ -308,12 +311,12 @@ def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
     """
     from scipy import stats
 
-    found = round_differences(differences)
-    found = found[found != 0]
-    if not len(found):
+    rounded = round_differences(differences)
+    rounded = rounded[rounded != 0]
+    if not len(rounded):
         return None
-    ranks = stats.rankdata(np.abs(found))
-    return float((ranks * np.sign(found)).sum() / ranks.sum())
+    ranks = stats.rankdata(np.abs(rounded))
+    return float((ranks * np.sign(rounded)).sum() / ranks.sum())
 
 
 def detectable_mean(error: float, clusters: int, *, alpha: float, power: float = POWER) -> float | None:

@@ -34,7 +34,7 @@ class PairedComparisons(NamedTuple):
     size: int
 
 
-def estimate_strengths(given: PairedComparisons, *, level: float) -> tuple[Measured, ...]:
+def estimate_strengths(comparisons: PairedComparisons, *, level: float) -> tuple[Measured, ...]:
     """Estimate the strength of each method with its interval.
 
     With strengths s that sum to 0 and a parameter t for ties, the first of two methods is better with a probability
@@ -43,7 +43,7 @@ def estimate_strengths(given: PairedComparisons, *, level: float) -> tuple[Measu
     Intervals are Wald's, with the covariance over questions. They are left out below 5 questions.
 
     Args:
-        given: The comparisons.
+        comparisons: The comparisons.
         level: The confidence level.
 
     Returns:
@@ -64,16 +64,16 @@ def estimate_strengths(given: PairedComparisons, *, level: float) -> tuple[Measu
         >>> [round(one.value, 4) for one in estimate_strengths(given, level=0.95)]
         [0.5493, -0.5493]
     """
-    if reason := _explain_undefined(given):
-        return (Undefined(n=len(given.outcomes), reason=reason),) * given.size
-    model = _DavidsonModel(given)
-    found = maximise_likelihood(model.evaluate, model.size)
-    if found is None:
-        return (Undefined(n=len(given.outcomes), reason=UNBOUNDED),) * given.size
-    strengths = found[: given.size] - found[: given.size].mean()
-    errors = model.compute_errors(found)
-    count = int(given.clusters.max()) + 1
-    played = np.bincount(np.concatenate([given.first, given.second]), minlength=given.size)
+    if reason := _explain_undefined(comparisons):
+        return (Undefined(n=len(comparisons.outcomes), reason=reason),) * comparisons.size
+    model = _DavidsonModel(comparisons)
+    parameters = maximise_likelihood(model.evaluate, model.size)
+    if parameters is None:
+        return (Undefined(n=len(comparisons.outcomes), reason=UNBOUNDED),) * comparisons.size
+    strengths = parameters[: comparisons.size] - parameters[: comparisons.size].mean()
+    errors = model.compute_errors(parameters)
+    count = int(comparisons.clusters.max()) + 1
+    played = np.bincount(np.concatenate([comparisons.first, comparisons.second]), minlength=comparisons.size)
     return tuple(
         MeasuredValue(
             value=float(strength),
@@ -84,44 +84,44 @@ def estimate_strengths(given: PairedComparisons, *, level: float) -> tuple[Measu
     )
 
 
-def _explain_undefined(given: PairedComparisons) -> str:
+def _explain_undefined(comparisons: PairedComparisons) -> str:
     """Explain why strengths cannot be estimated, empty if they can."""
-    if not len(given.outcomes):
+    if not len(comparisons.outcomes):
         return "no comparison"
-    if bool((given.outcomes == TIE).all()):
+    if bool((comparisons.outcomes == TIE).all()):
         return "every verdict is a tie"
-    if _count_groups(given) > 1:
+    if _count_groups(comparisons) > 1:
         return UNBOUNDED
     return ""
 
 
-def _count_groups(given: PairedComparisons) -> int:
+def _count_groups(comparisons: PairedComparisons) -> int:
     """Count the groups of methods within which each is better than each other one, directly or over others."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    better, worse = given.outcomes > LOSS, given.outcomes < WIN
-    rows = np.concatenate([given.first[better], given.second[worse]])
-    columns = np.concatenate([given.second[better], given.first[worse]])
-    edges = coo_array((np.ones(len(rows)), (rows, columns)), shape=(given.size, given.size))
+    better, worse = comparisons.outcomes > LOSS, comparisons.outcomes < WIN
+    rows = np.concatenate([comparisons.first[better], comparisons.second[worse]])
+    columns = np.concatenate([comparisons.second[better], comparisons.first[worse]])
+    edges = coo_array((np.ones(len(rows)), (rows, columns)), shape=(comparisons.size, comparisons.size))
     return int(connected_components(edges, connection="strong")[0])
 
 
 class _DavidsonModel:
     """The likelihood of Davidson's model as a multinomial logit whose exponents are linear in the parameters."""
 
-    def __init__(self, given: PairedComparisons) -> None:
-        has_ties = bool((given.outcomes == TIE).any())
-        self.methods, self.size, self.clusters = given.size, given.size + has_ties, given.clusters
-        rows = np.arange(len(given.outcomes))
+    def __init__(self, comparisons: PairedComparisons) -> None:
+        has_ties = bool((comparisons.outcomes == TIE).any())
+        self.methods, self.size, self.clusters = comparisons.size, comparisons.size + has_ties, comparisons.clusters
+        rows = np.arange(len(comparisons.outcomes))
         self._design = np.zeros((len(rows), 2 + has_ties, self.size))
-        self._design[rows, 0, given.first] = 1.0
-        self._design[rows, 1, given.second] = 1.0
+        self._design[rows, 0, comparisons.first] = 1.0
+        self._design[rows, 1, comparisons.second] = 1.0
         if has_ties:
-            self._design[rows, 2, given.first] = 0.5
-            self._design[rows, 2, given.second] = 0.5
+            self._design[rows, 2, comparisons.first] = 0.5
+            self._design[rows, 2, comparisons.second] = 0.5
             self._design[rows, 2, -1] = 1.0
-        self._chosen = np.select([given.outcomes == WIN, given.outcomes == LOSS], [0, 1], 2)
+        self._chosen = np.select([comparisons.outcomes == WIN, comparisons.outcomes == LOSS], [0, 1], 2)
 
     def evaluate(self, parameters: Floats) -> LikelihoodPoint:
         """Return the log likelihood at given parameters."""
@@ -139,6 +139,7 @@ class _DavidsonModel:
         covariance = cluster_covariance(
             self.evaluate(parameters).hessian, self._compute_scores(parameters), self.clusters
         )[: self.methods, : self.methods]
+        # Only differences of strengths are determined, so that each error is that of a difference from the mean.
         centre = np.eye(self.methods) - 1 / self.methods
         errors: Floats = np.sqrt(np.clip(np.diag(centre @ covariance @ centre), 0.0, None))
         return errors

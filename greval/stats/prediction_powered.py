@@ -51,19 +51,19 @@ def weighted_mean(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: 
 
 def linearise_scores(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: Floats) -> Floats:
     """Return the linearised value of each labelled item: its contribution to the error of `weighted_mean`."""
-    found = 0.0 * values
+    scores = 0.0 * values
     for side in sides:
         weights = drawn.weights * side.shares
-        found += side.sign * side.shares * (values - weights @ values / weights.sum()) / weights.sum()
-    return found
+        scores += side.sign * side.shares * (values - weights @ values / weights.sum()) / weights.sum()
+    return scores
 
 
 def bound_unit_errors(drawn: WeightedSample, sides: Sequence[EstimateTerm], width: float) -> Floats:
     """Return a bound on the error of each unit's total if the value of one of its items can be off by `width`."""
-    found = 0.0 * drawn.weights
+    errors = 0.0 * drawn.weights
     for side in sides:
-        found += width * side.shares / (drawn.weights @ side.shares)
-    return drawn.max_by_unit(found)
+        errors += width * side.shares / (drawn.weights @ side.shares)
+    return drawn.max_by_unit(errors)
 
 
 def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: Floats) -> Floats:
@@ -79,16 +79,16 @@ def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm
         Wolter, "Introduction to Variance Estimation", 2007, chapter 4; Rust and Rao, Statistical Methods in Medical
         Research 1996 (the stratified jackknife).
     """
-    found, stratum = np.zeros(drawn.unit_count), drawn.stratum
+    jackknifed, stratum = np.zeros(drawn.unit_count), drawn.stratum
     for side in sides:
         share = drawn.compute_unit_shares(side.shares)
         counting = share > 0
         count = np.maximum(np.bincount(stratum, counting, minlength=len(drawn.sizes)), 1)
         totals = drawn.sum_by_unit(linearise_scores(drawn, [side], values))
-        middle, usual = (np.bincount(stratum, one)[stratum] / count[stratum] for one in (totals, share))
-        kept = 1 - drawn.compute_stretch(counting) * (share - usual)
-        found += np.where(counting, middle + (totals - middle) / np.maximum(kept, NEAR), 0.0)
-    return found
+        middle, usual = (np.bincount(stratum, amounts)[stratum] / count[stratum] for amounts in (totals, share))
+        remaining = 1 - drawn.compute_stretch(counting) * (share - usual)
+        jackknifed += np.where(counting, middle + (totals - middle) / np.maximum(remaining, NEAR), 0.0)
+    return jackknifed
 
 
 def estimate_from_labels(
@@ -143,14 +143,15 @@ def estimate_prediction_powered(
         >>> round(found.value, 3), round(found.power, 3)
         (0.667, 0.667)
     """
-    far = bound_unit_errors(drawn, sides, width)
+    max_errors = bound_unit_errors(drawn, sides, width)
     fit = _fit_power(drawn, sides, labels, verdicts) if power is None else _FittedPower(power, power, fitted=0)
     off = sum(side.sign * side.judged for side in sides) - weighted_mean(drawn, sides, verdicts)
-    changed = (fit.without - fit.power) * off / drawn.compute_stretch(far > 0)
-    of_labels, of_verdicts = (compute_jackknife_totals(drawn, sides, one) for one in (labels, verdicts))
+    # The power is fitted again without each unit, which changes the estimate too.
+    changed = (fit.without - fit.power) * off / drawn.compute_stretch(max_errors > 0)
+    of_labels, of_verdicts = (compute_jackknife_totals(drawn, sides, values) for values in (labels, verdicts))
     totals = of_labels - fit.without * of_verdicts - changed
     value = weighted_mean(drawn, sides, labels) + fit.power * off
-    return MeanEstimate(value, drawn.compute_spread(totals, far, fitted=fit.fitted), fit.power)
+    return MeanEstimate(value, drawn.compute_spread(totals, max_errors, fitted=fit.fitted), fit.power)
 
 
 class _FittedPower(NamedTuple):
@@ -163,22 +164,26 @@ class _FittedPower(NamedTuple):
 
 def _fit_power(drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, verdicts: Floats) -> _FittedPower:
     """Fit the power with the smallest variance, and fit it again without each unit."""
-    of_labels, of_verdicts = (drawn.sum_by_unit(linearise_scores(drawn, sides, one)) for one in (labels, verdicts))
-    own = drawn.compute_covariance(of_verdicts, of_verdicts)
-    far = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))
-    if not far.any() or own <= (NEAR * float(far.max())) ** 2:  # equal verdicts: `own` is 0 but for rounding
+    of_labels, of_verdicts = (
+        drawn.sum_by_unit(linearise_scores(drawn, sides, values)) for values in (labels, verdicts)
+    )
+    verdict_variance = drawn.compute_covariance(of_verdicts, of_verdicts)
+    max_errors = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))
+    # The variance of equal verdicts is 0 but for rounding.
+    if not max_errors.any() or verdict_variance <= (NEAR * float(max_errors.max())) ** 2:
         return _FittedPower(0.0, 0.0, fitted=0)
     both = drawn.compute_covariance(of_labels, of_verdicts)
     labels_off, verdicts_off = drawn.centre_totals(of_labels), drawn.centre_totals(of_verdicts)
     size = drawn.sizes[drawn.stratum]
-    each = size / (size - 1) * drawn.compute_stretch(far > 0) * verdicts_off
-    left = own - each * verdicts_off
-    without = np.where(left > NEAR_ALL * own, (both - each * labels_off) / np.where(left > NEAR_ALL * own, left, 1), 0)
-    return _FittedPower(both / own, without, fitted=1)
+    each = size / (size - 1) * drawn.compute_stretch(max_errors > 0) * verdicts_off
+    remaining = verdict_variance - each * verdicts_off
+    is_fittable = remaining > NEAR_ALL * verdict_variance
+    without = np.where(is_fittable, (both - each * labels_off) / np.where(is_fittable, remaining, 1), 0)
+    return _FittedPower(both / verdict_variance, without, fitted=1)
 
 
 def compute_interval(
-    found: MeanEstimate, *, level: float, ends: tuple[float, float] | None, share: bool
+    estimate: MeanEstimate, *, level: float, ends: tuple[float, float] | None, share: bool
 ) -> tuple[float, Interval, bool]:
     """Return an estimate with its interval, both within the scale, and whether any of them had to be clipped.
 
@@ -187,7 +192,7 @@ def compute_interval(
     showed an error, so that the variance is a bound on unobserved errors, the interval's method is "bounded".
 
     Args:
-        found: The estimate.
+        estimate: The estimate.
         level: The confidence level.
         ends: The lowest and the highest possible value; None if unbounded.
         share: Whether it is a share of all items, and not a difference.
@@ -203,14 +208,15 @@ def compute_interval(
     """
     from scipy.special import ndtri
 
-    value, variance = found.value, found.spread.variance
-    half = found.spread.compute_half_width(level)
-    if share and 0 < value < 1 and variance > 0 and half > 0:  # a tiny level has no width
+    value, variance = estimate.value, estimate.spread.variance
+    half = estimate.spread.compute_half_width(level)
+    # The interval of a tiny level has no width.
+    if share and 0 < value < 1 and variance > 0 and half > 0:
         labels = int(value * (1 - value) * (float(-ndtri(0.5 - level / 2)) / half) ** 2)
-        held = wilson_interval(value, max(1, labels), level=level)
-        return value, held.model_copy(update={"method": "bounded"}) if found.spread.bound else held, False
+        wilson = wilson_interval(value, max(1, labels), level=level)
+        return value, wilson.model_copy(update={"method": "bounded"}) if estimate.spread.bound else wilson, False
     low, high = ends or (-inf, inf)
     value = min(max(value, low), high)
-    method: IntervalMethod = "bounded" if found.spread.bound else "t"
+    method: IntervalMethod = "bounded" if estimate.spread.bound else "t"
     interval = Interval(low=max(value - half, low), high=min(value + half, high), level=level, method=method)
-    return value, interval, value != found.value or value - half < low or value + half > high
+    return value, interval, value != estimate.value or value - half < low or value + half > high

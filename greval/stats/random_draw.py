@@ -19,7 +19,6 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     the column's standard deviation. The test draws as many rows 1 / level - 1 times, at random and without replacement.
     The selected rows differ if none of these draws has as large a statistic. The test is exact: a random sample is
     rejected with a probability of at most `level`, for any values and any number of columns.
-    The random seed is derived from the selection, so that the same data give the same result.
 
     Args:
         values: The rows that could be selected, shape (rows, columns).
@@ -43,12 +42,14 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     off = off[:, size > 0] / size[size > 0]
     if not off.shape[1] or chosen.all() or not chosen.any():
         return None
-    seen = abs(off[chosen].sum(axis=0))
+    observed = abs(off[chosen].sum(axis=0))
+    # Seeded by the selection, so that the same data give the same result.
     rng = np.random.default_rng(np.frombuffer(np.packbits(chosen).tobytes(), dtype=np.uint8))
     for _ in range(ceil(1 / level) - 1):
-        if abs(off[_redraw_rows(rng, chosen, groups)].sum(axis=0)).max() >= TIE_FACTOR * seen.max():
+        # A single draw that is as extreme decides, so that the others need not be made.
+        if abs(off[_redraw_rows(rng, chosen, groups)].sum(axis=0)).max() >= TIE_FACTOR * observed.max():
             return None
-    return int(np.flatnonzero(size > 0)[seen.argmax()])
+    return int(np.flatnonzero(size > 0)[observed.argmax()])
 
 
 def _centre_values(values: Floats, groups: Integers | None) -> Floats:
@@ -64,8 +65,9 @@ def _redraw_rows(rng: np.random.Generator, chosen: Flags, groups: Integers | Non
     """Draw as many row indices as were selected, within each group if there are groups."""
     if groups is None:
         return rng.choice(len(chosen), int(chosen.sum()), replace=False, shuffle=False)
+    # A random order within each group, of which the first rows are taken.
     order = np.lexsort((rng.random(len(chosen)), groups))
-    counts, wanted = np.bincount(groups), np.bincount(groups, chosen)
+    counts, selected_counts = np.bincount(groups), np.bincount(groups, chosen)
     sorted_groups = groups[order]
     rank = np.arange(len(order)) - (np.cumsum(counts) - counts)[sorted_groups]
-    return order[rank < wanted[sorted_groups]].astype(np.int64)
+    return order[rank < selected_counts[sorted_groups]].astype(np.int64)

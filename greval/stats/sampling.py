@@ -71,21 +71,21 @@ class WeightedSample:
 
     def max_by_unit(self, scores: Floats) -> Floats:
         """Return the highest weighted score of each unit, at least 0."""
-        found = np.zeros(self.unit_count)
-        np.maximum.at(found, self.unit, self.weights * scores)
-        return found
+        highest = np.zeros(self.unit_count)
+        np.maximum.at(highest, self.unit, self.weights * scores)
+        return highest
 
     def compute_unit_shares(self, shares: Floats) -> Floats:
         """Return the share of each unit in the total weight, from the share of each item."""
         totals = self.sum_by_unit(shares)
-        found: Floats = totals / totals.sum()
-        return found
+        unit_shares: Floats = totals / totals.sum()
+        return unit_shares
 
     def compute_stretch(self, counting: Flags) -> Floats:
         """Return n / (n - 1) for each unit, with n the number of counting units of its stratum, at least 2."""
         several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), MIN_UNITS)
-        found: Floats = (several / (several - 1))[self.stratum]
-        return found
+        stretch: Floats = (several / (several - 1))[self.stratum]
+        return stretch
 
     def centre_totals(self, totals: Floats) -> Floats:
         """Return the unit totals minus their stratum's mean, scaled by the root of the share that was not sampled.
@@ -97,24 +97,24 @@ class WeightedSample:
         mean = np.bincount(self.stratum, self.rest * totals) / np.where(share > 0, share, 1.0)
         return np.multiply(np.sqrt(self.rest), totals - mean[self.stratum])
 
-    def compute_covariance(self, one: Floats, other: Floats) -> float:
+    def compute_covariance(self, first: Floats, second: Floats) -> float:
         """Compute the sampling covariance of two weighted sums from their unit totals."""
-        products = np.bincount(self.stratum, self.centre_totals(one) * self.centre_totals(other))
+        products = np.bincount(self.stratum, self.centre_totals(first) * self.centre_totals(second))
         return float((self.sizes / (self.sizes - 1) * products).sum())
 
-    def compute_spread(self, totals: Floats, far: Floats, *, fitted: int = 0) -> EstimateSpread:
+    def compute_spread(self, totals: Floats, max_errors: Floats, *, fitted: int = 0) -> EstimateSpread:
         """Compute the variance of a weighted sum, and its degrees of freedom.
 
         The variance is that of a stratified sample without replacement (Cochran), with Hájek's approximation
         if probabilities differ within a stratum. The degrees of freedom follow from the kurtosis
         of each stratum (O'Neill), combined as by Satterthwaite: a variance that depends on a few unusual
         items is known poorly. If the totals of a stratum are (nearly) equal, a share 1 / (n + 2) of
-        the units counts as off by as `far` as one item can be (Laplace's rule of succession), with 3
+        the units counts as off by as much as one item can be (`max_errors`; Laplace's rule of succession), with 3
         degrees of freedom: n labels without an error do not rule one out.
 
         Args:
             totals: The total of each unit, shape (units,); their sum is the estimate, minus a constant.
-            far: The maximum error of each unit's total due to one of its items; 0 if none of them counts.
+            max_errors: The maximum error of each unit's total due to one of its items; 0 if none of them counts.
             fitted: The number of parameters fitted to the same labels: each subtracts a degree of freedom.
 
         Source:
@@ -124,23 +124,25 @@ class WeightedSample:
         """
         centred = self.centre_totals(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
-        count = np.bincount(self.stratum, far > 0)  # units with an item that counts; the others are all 0
+        # Only units with an item that counts; the totals of the others are all 0.
+        count = np.bincount(self.stratum, max_errors > 0)
         several = np.maximum(count, MIN_UNITS)
-        seen = self.sizes * several / (several - 1) * second
-        unseen = np.bincount(self.stratum, self.rest * far**2) / (count + 2)
-        square = second**2  # 0 if totals are so close that their squares underflow
+        observed = self.sizes * several / (several - 1) * second
+        unseen = np.bincount(self.stratum, self.rest * max_errors**2) / (count + 2)
+        # Totals can be so close that the squares of their variance underflow to 0.
+        square = second**2
         kurtosis = fourth / np.where(square > 0, square, 1.0)
         df = 2 * self.sizes / np.maximum(kurtosis - (self.sizes - 3) / (self.sizes - 1), NEAR)
         df = np.clip(df, 1.0, several - 1)
-        variances = np.maximum(seen, unseen)
+        variances = np.maximum(observed, unseen)
         total = float(variances.sum())
         if total <= 0:
             return EstimateSpread(0.0, float(self.sizes.sum()))
-        df = np.where(seen < unseen, DF_WITHOUT_SPREAD, df)
+        df = np.where(observed < unseen, DF_WITHOUT_SPREAD, df)
         joined = total**2 / float((variances**2 / df).sum())
-        left = max(DF_WITHOUT_SPREAD, float((several - 1).sum()) - fitted)
-        bound = bool(2 * variances[seen < unseen].sum() > total)
-        return EstimateSpread(total, min(joined, left) if fitted else joined, bound)
+        max_df = max(DF_WITHOUT_SPREAD, float((several - 1).sum()) - fitted)
+        bound = bool(2 * variances[observed < unseen].sum() > total)
+        return EstimateSpread(total, min(joined, max_df) if fitted else joined, bound)
 
 
 def build_weighted_sample(
@@ -174,20 +176,21 @@ def build_weighted_sample(
     _, first, unit = np.unique(units_of_items, return_index=True, return_inverse=True)
     of_thing = np.zeros(len(weights), dtype=np.int64) if strata is None else strata
     stratum, joined = _merge_strata(of_thing[first], scaled[first])
-    rest = np.clip(1 - 1 / scaled[first], 0.0, 1.0) if complete else np.ones(len(first))
+    unsampled = np.clip(1 - 1 / scaled[first], 0.0, 1.0) if complete else np.ones(len(first))
     sizes = np.bincount(stratum).astype(np.int64)
-    return WeightedSample(scaled, unit.astype(np.int64), stratum, rest, sizes, joined, units is not None)
+    return WeightedSample(scaled, unit.astype(np.int64), stratum, unsampled, sizes, joined, units is not None)
 
 
 def _merge_strata(strata: Integers, weights: Floats) -> tuple[Integers, int]:
     """Merge strata of a single unit with the nearest by weight; return the strata from 0 on, and the number merged."""
-    names, found = np.unique(strata, return_inverse=True)
+    names, merged = np.unique(strata, return_inverse=True)
     count = len(names)
-    while len(sizes := np.bincount(found)) > 1 and sizes.min() < MIN_UNITS:
+    while len(sizes := np.bincount(merged)) > 1 and sizes.min() < MIN_UNITS:
         alone = int(sizes.argmin())
-        means = np.bincount(found, np.log(weights)) / sizes
+        # Weights are near if their ratio is near 1, hence the logarithm.
+        means = np.bincount(merged, np.log(weights)) / sizes
         apart = np.abs(means - means[alone])
         apart[alone] = np.inf
-        found[found == alone] = apart.argmin()
-        _, found = np.unique(found, return_inverse=True)
-    return found.astype(np.int64), count - len(np.bincount(found))
+        merged[merged == alone] = apart.argmin()
+        _, merged = np.unique(merged, return_inverse=True)
+    return merged.astype(np.int64), count - len(np.bincount(merged))

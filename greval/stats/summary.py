@@ -22,8 +22,8 @@ METHOD = "method"
 NO_VALUE = "(none)"
 """The placeholder for a method without a name, and for a tag that a case does not have."""
 MAX_OUTLINES = 4096
-OUTPUT_FIELD, COST_FIELD = map([*Usage.model_fields].index, ("output_tokens", "cost"))
 """The number of different outlines that are buffered; a run of verdicts has a few dozen."""
+OUTPUT_FIELD, COST_FIELD = map([*Usage.model_fields].index, ("output_tokens", "cost"))
 NumberReader = Callable[[str], float | None]
 """A function from a value as text to the number that it reads as, None if it has none."""
 
@@ -142,13 +142,14 @@ class ResultTally:
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
         totals = self._costs
+        # Tokens without a price: the sum of the other costs would be too low.
         if costs and costs[COST_FIELD] is None and costs[OUTPUT_FIELD] is not None:
             self._is_cost_partial = True
-        for place, cost in enumerate(costs):
+        for field, cost in enumerate(costs):
             if cost:
-                totals[place] = (totals[place] or 0) + cost
-            elif cost is not None and totals[place] is None:
-                totals[place] = 0
+                totals[field] = (totals[field] or 0) + cost
+            elif cost is not None and totals[field] is None:
+                totals[field] = 0
         if len(kinds) >= MAX_OUTLINES:
             self.count_pending()
 
@@ -158,34 +159,36 @@ class ResultTally:
             self._count_outline(read_outline(text), times)
         self._kinds = {}
 
-    def _count_outline(self, found: Outline, times: int) -> None:
-        self.statuses[found.status] += times
-        self.items_failed += found.items_failed * times
-        self.items += len(found.values) * times
-        if found.numbers:
-            self._numbers.extend(found.numbers * times)
-            self._sums.extend((found.total,) * times)
-            self._sizes.extend((len(found.numbers),) * times)
-            self._add_plain_numbers(found, times)
+    def _count_outline(self, outline: Outline, times: int) -> None:
+        self.statuses[outline.status] += times
+        self.items_failed += outline.items_failed * times
+        self.items += len(outline.values) * times
+        if outline.numbers:
+            self._numbers.extend(outline.numbers * times)
+            self._sums.extend((outline.total,) * times)
+            self._sizes.extend((len(outline.numbers),) * times)
+            self._add_plain_numbers(outline, times)
+        # All values of a scale without an upper end may differ, so that counting them would keep each.
         if not self.is_open:
-            for value in found.values:
+            for value in outline.values:
                 self.distribution[value] += times
-        for kind in found.kinds:
+        for kind in outline.kinds:
             self.failures[kind] += times
-        if found.skip is not None:
-            self.skips[found.skip] += times
+        if outline.skip is not None:
+            self.skips[outline.skip] += times
 
-    def _add_plain_numbers(self, found: Outline, times: int) -> None:
+    def _add_plain_numbers(self, outline: Outline, times: int) -> None:
         """Add what the values of a result read as, if the scale is known, and whether its numbers are others."""
         if self._read_number is None:
             return
-        plain = [number for value in found.values if (number := self._read_number(value)) is not None]
-        if len(plain) != len(found.numbers):  # numbers of another scale
+        plain = [number for value in outline.values if (number := self._read_number(value)) is not None]
+        # These are numbers of another scale than the known one.
+        if len(plain) != len(outline.numbers):
             self._read_number = None
             return
         self._plain_total += fsum(plain) * times
         if not self._is_weighted:
-            self._is_weighted = any(map(_is_other_number, plain, found.numbers))
+            self._is_weighted = any(map(_is_other_number, plain, outline.numbers))
 
     @property
     def usage(self) -> Usage:
@@ -218,7 +221,8 @@ class ResultTally:
         ranked = np.sort(np.asarray(self._numbers))
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
-        sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
+        # The deviation of equal numbers can be off from 0 by rounding.
+        sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))
         return TallySpread(median, sd if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None)
 
     def compute_interval(self, spread: TallySpread | None) -> Interval | None:
@@ -259,9 +263,9 @@ class ResultTallies:
     def build_summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
         """Return a summary for each metric, in the order of the scales, and for each of its groups, by name."""
         metrics = dict.fromkeys([*self._ranges, *(metric for metric, _ in self._tallies)])
-        order = {metric: place for place, metric in enumerate(metrics)}
-        found = sorted(self._tallies, key=lambda key: (order[key[0]], key[1]))
-        return tuple(_build_summary(self._tallies[key], key[0], key[1] if grouped else "") for key in found)
+        order = {metric: position for position, metric in enumerate(metrics)}
+        keys = sorted(self._tallies, key=lambda key: (order[key[0]], key[1]))
+        return tuple(_build_summary(self._tallies[key], key[0], key[1] if grouped else "") for key in keys)
 
 
 def summarise(
@@ -339,8 +343,8 @@ def _read_level(text: str) -> float | None:
         return None
 
 
-def _is_other_number(left: float, right: float) -> bool:
-    return not isclose(left, right, abs_tol=1e-9)
+def _is_other_number(plain: float, weighted: float) -> bool:
+    return not isclose(plain, weighted, abs_tol=1e-9)
 
 
 def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
@@ -373,8 +377,8 @@ def _group_reasons(reasons: Mapping[str, int]) -> dict[str, int]:
         {"ids do not meet: a case, such as 'd1'": 3, 'no gold': 1}
     """
     first: dict[str, str] = {}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for reason, count in reasons.items():
         start = reason.split(SUCH_AS)[0] if reason.startswith(UNMET) else reason
-        found[first.setdefault(start, reason)] += count
-    return dict(found)
+        counts[first.setdefault(start, reason)] += count
+    return dict(counts)

@@ -42,11 +42,11 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
     common = np.argsort(-every, kind="stable")[:MAX_CATEGORIES].tolist()
     best, kappa = Threshold(float(levels[-1]), common[0], common[0]), 0.0
     low = below.sum(axis=1)
-    for one, other in permutations(common, 2):
-        agreed = (below[:, one] + every[other] - below[:, other]) / n
-        chance = (low * every[one] + (n - low) * every[other]) / n**2
+    for lower, upper in permutations(common, 2):
+        agreed = (below[:, lower] + every[upper] - below[:, upper]) / n
+        chance = (low * every[lower] + (n - low) * every[upper]) / n**2
         kappas = np.divide(agreed - chance, 1 - chance, out=np.full(len(levels), nan), where=chance < 1)
         if np.nanmax(kappas, initial=0.0) > kappa:
             at = int(np.nanargmax(kappas))
-            best, kappa = Threshold(float(levels[at]), one, other), float(kappas[at])
+            best, kappa = Threshold(float(levels[at]), lower, upper), float(kappas[at])
     return best

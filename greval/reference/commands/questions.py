@@ -80,9 +80,9 @@ def questions(  # noqa: PLR0913 - the options of a command
     from greval.reference.questions.report import render
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
-    wanted = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
+    question_types = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
     options: QuestionOptions = {
-        "types": wanted,
+        "types": question_types,
         "seed": seed,
         "write": not dry_run,
         "model": settings.create_judge(model) if model else None,
@@ -112,7 +112,7 @@ async def _generate(folder: Path, out: Path, count: int, options: QuestionOption
 
 
 @contextmanager
-def _open_index_folder(source: Path, kept: Path | None) -> Iterator[tuple[Path, int]]:
+def _open_index_folder(source: Path, index_folder: Path | None) -> Iterator[tuple[Path, int]]:
     """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents.
 
     Raises:
@@ -124,12 +124,13 @@ def _open_index_folder(source: Path, kept: Path | None) -> Iterator[tuple[Path, 
     from greval.reference.settings import IndexSettings
 
     if find_system(*read_index_spec(source)) is not None:
-        if kept is not None:
-            raise typer.BadParameter(f"--index {kept}: {source} is an index already; leave --index out")
+        if index_folder is not None:
+            raise typer.BadParameter(f"--index {index_folder}: {source} is an index already; leave --index out")
         yield source, 0
         return
-    with tempfile.TemporaryDirectory() as made:
-        folder = kept or Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = index_folder or Path(temporary)
+        # Questions need no vectors, so that the embedding that takes least time will do.
         built = build_index(source, folder, IndexSettings(embedding="tfidf"))
         print_files([source])
         print_document_faults(built)

@@ -40,7 +40,7 @@ def tune(  # noqa: PLR0913 - the options of a command
     values = parse_grid(grid)
     faults: list[RowFault] = []
     with ReferenceIndex.open(index) as opened:
-        found = tune_index(
+        tuning = tune_index(
             opened,
             _keep_cases(read_cases(questions, columns=parse_columns(column)), faults),
             search=search,
@@ -52,10 +52,10 @@ def tune(  # noqa: PLR0913 - the options of a command
         )
     for line in describe_row_faults([f"{fault.place}: {fault.message}" for fault in faults]):
         typer.echo(f"not a question: {line}", err=True)
-    print_report(found, form, render)
+    print_report(tuning, form, render)
 
 
-def parse_grid(given: Iterable[str] | None) -> dict[str, list[str]] | None:
+def parse_grid(options: Iterable[str] | None) -> dict[str, list[str]] | None:
     """Parse the values of settings to try, by the name of the setting; None if no grid is given.
 
     Raises:
@@ -65,16 +65,16 @@ def parse_grid(given: Iterable[str] | None) -> dict[str, list[str]] | None:
         >>> parse_grid(["alpha=0.2, 0.4", "fusion=rrf"])
         {'alpha': ['0.2', '0.4'], 'fusion': ['rrf']}
     """
-    if not given:
+    if not options:
         return None
-    found: dict[str, list[str]] = {}
-    for one in given:
-        name, sign, values = one.partition("=")
+    grid: dict[str, list[str]] = {}
+    for option in options:
+        name, sign, values = option.partition("=")
         listed = [value.strip() for value in values.split(",") if value.strip()]
         if not sign or not name.strip() or not listed:
-            raise typer.BadParameter(f"--grid {one}: write it as NAME=V,V, such as alpha=0.2,0.4")
-        found.setdefault(name.strip(), []).extend(listed)
-    return found
+            raise typer.BadParameter(f"--grid {option}: write it as NAME=V,V, such as alpha=0.2,0.4")
+        grid.setdefault(name.strip(), []).extend(listed)
+    return grid
 
 
 def _keep_cases(rows: Iterable[Case | RowFault], faults: list[RowFault]) -> Iterator[Case]:

@@ -130,8 +130,8 @@ def _format_system_text(schema: GraphSchema | None, most: int) -> str:
             f"Only these types: {', '.join(schema.entities)}."
         )
         listed = (
-            f"{label} (from {' or '.join(one.from_)} to {' or '.join(one.to)})"
-            for label, one in schema.relations.items()
+            f"{label} (from {' or '.join(relation.from_)} to {' or '.join(relation.to)})"
+            for label, relation in schema.relations.items()
         )
         predicates = (
             f"The predicate is one of: {', '.join(listed)}." if schema.relations else "Leave the list empty: []."
@@ -147,15 +147,13 @@ def _format_system_text(schema: GraphSchema | None, most: int) -> str:
 
 
 def _build_form(schema: GraphSchema | None) -> dict[str, list[Any]]:
-    """Build an answer that shows the form, without a schema that to the example passage.
-
-    Small models repeat words such as "subject" instead of replacing them.
-    """
+    """Build an answer that shows the form, without a schema that to the example passage."""
     if schema is None:
-        return {"relations": [[*one] for one in EXAMPLE_RELATIONS], "entities": []}
+        return {"relations": [[*relation] for relation in EXAMPLE_RELATIONS], "entities": []}
+    # Small models repeat words such as "subject" instead of replacing them.
     subject, _, obj = EXAMPLE_RELATIONS[0]
-    for label, one in schema.relations.items():
-        return {"entities": [[subject, one.from_[0]], [obj, one.to[0]]], "relations": [[subject, label, obj]]}
+    for label, relation in schema.relations.items():
+        return {"entities": [[subject, relation.from_[0]], [obj, relation.to[0]]], "relations": [[subject, label, obj]]}
     return {"entities": [[subject, next(iter(schema.entities))]], "relations": []}
 
 
@@ -168,16 +166,15 @@ def _format_chunk(chunk: IndexedChunk, schema: GraphSchema | None) -> str:
 
 
 def _build_schema(schema: GraphSchema | None, *, brief: bool) -> dict[str, Any]:
-    """Build the JSON schema of an extraction; `brief` limits the lengths of texts and lists, and the words of a schema.
-
-    Only the embedded model gets limits, because not every server accepts them in its strict mode.
-    """
+    """Build the JSON schema of an extraction; `brief` limits the lengths of texts and lists."""
     text: dict[str, Any] = {"type": "string"}
     name, label = {**text, "maxLength": LOCAL_NAME_CHARS}, {**text, "maxLength": LOCAL_PREDICATE_CHARS}
 
+    # Only the embedded model gets limits: not every server accepts them in its strict mode.
     def build_list(item: Mapping[str, Any], most: int) -> dict[str, Any]:
         return {"type": "array", "items": item, **({"maxItems": most} if brief else {})}
 
+    # Strict schemas of OpenAI-compatible servers have no lists of a fixed length.
     def build_row(*parts: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "array", "prefixItems": [*parts]} if brief else {"type": "array", "items": text}
 
@@ -217,17 +214,18 @@ def _read_extraction(fields: Mapping[str, Any], chunk: IndexedChunk, schema: Gra
 def _read_rows(fields: Mapping[str, Any], part: str, names: Sequence[str]) -> list[list[str]]:
     """Return the rows of a list, each with its texts on one line; a row of one part is a text.
 
-    A row with other parts is empty, so that it is dropped and counted. If all are so, the form was not understood.
+    A row with other parts is empty, so that it is dropped and counted.
 
     Raises:
         MalformedVerdictError: If there is no list, or none of its rows has the parts.
     """
     form = "a text" if len(names) == 1 else f"a list of {len(names)} texts ({', '.join(names)})"
-    given = fields.get(part)
-    if not isinstance(given, list):
+    items = fields.get(part)
+    if not isinstance(items, list):
         raise MalformedVerdictError("malformed", f"{part}: must be a list")
-    rows = [[row] if len(names) == 1 else row for row in given]
+    rows = [[row] if len(names) == 1 else row for row in items]
     sound = [_is_row(row, len(names)) for row in rows]
+    # If no row has the parts, the form was not understood.
     if rows and not any(sound):
         raise MalformedVerdictError("malformed", f"{part}: each must be {form}")
     return [[*map(join_lines, row)] if is_row else [""] * len(names) for row, is_row in zip(rows, sound, strict=True)]
@@ -257,18 +255,18 @@ class _Checks:
 
     def add_mention(self, name: str, kind: str = "") -> Mention | None:
         """Add an entity and return it; None if the text does not hold its name, or the schema not its type."""
-        known = self.find_mention(name)
-        if known is not None:
-            return known
-        found = Mention(name=name, type=kind) if self.is_in_text(name) else None
-        if found is not None and self.schema is not None:
+        existing = self.find_mention(name)
+        if existing is not None:
+            return existing
+        mention = Mention(name=name, type=kind) if self.is_in_text(name) else None
+        if mention is not None and self.schema is not None:
             term = self.schema.spellings.get(name.casefold())
-            found = Mention(name=term[0], type=term[1]) if term else found
-            found = found if found.type in self.schema.entities else None
-        if found is None:
+            mention = Mention(name=term[0], type=term[1]) if term else mention
+            mention = mention if mention.type in self.schema.entities else None
+        if mention is None:
             self.dropped += 1
             return None
-        return self.mentions.setdefault(_fold(found.name), found)
+        return self.mentions.setdefault(_fold(mention.name), mention)
 
     def find_mention(self, name: str) -> Mention | None:
         """Return the entity of a name that was added before, also if the name is another spelling of a term."""
@@ -287,7 +285,8 @@ class _Checks:
             return
         source, target = self.add_mention(subject), self.add_mention(obj)
         if source is None or target is None:
-            return  # the end was counted
+            # `add_mention` counted the end that is missing.
+            return
         if source == target or not self.is_allowed(source, predicate, target):
             self.dropped += 1
             return

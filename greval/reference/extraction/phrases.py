@@ -80,18 +80,18 @@ class NameSpan:
 
 def split_tokens(sentence: str) -> list[TextToken]:
     """Split a sentence into tokens."""
-    return [TextToken(found.lastgroup or "mark", found[0], *found.span()) for found in _TOKEN.finditer(sentence)]
+    return [TextToken(match.lastgroup or "mark", match[0], *match.span()) for match in _TOKEN.finditer(sentence)]
 
 
 def find_names(
-    sentence: str, tokens: Sequence[TextToken], known: Collection[str] = (), *, code: bool = False
+    sentence: str, tokens: Sequence[TextToken], lower_names: Collection[str] = (), *, code: bool = False
 ) -> list[NameSpan]:
     """Find the names of a sentence by their form, in order.
 
     Args:
         sentence: The sentence.
         tokens: Its tokens.
-        known: Words, in lower case, that are names even in lower case: those of the title, if it is an identifier.
+        lower_names: Words, in lower case, that are names even so: those of the title, if it is an identifier.
         code: If set, the document describes software, and the object of a verb like "calls" is a component.
 
     Example:
@@ -99,7 +99,7 @@ def find_names(
         >>> [span.name for span in find_names(text, split_tokens(text))]
         ['Stephen King', 'Trucks', 'Maximum Overdrive', 'fare-engine']
     """
-    return [*_Scanner(sentence, tokens, known, code=code).scan()]
+    return [*_Scanner(sentence, tokens, lower_names, code=code).scan()]
 
 
 def is_common_word(word: str) -> bool:
@@ -131,101 +131,104 @@ def _is_capitalised(token: TextToken) -> bool:
 class _Scanner:
     """The search for names in one sentence."""
 
-    def __init__(self, sentence: str, tokens: Sequence[TextToken], known: Collection[str], *, code: bool) -> None:
+    def __init__(self, sentence: str, tokens: Sequence[TextToken], lower_names: Collection[str], *, code: bool) -> None:
         self.sentence = sentence
         self.tokens = tokens
-        self.known = known
+        self.known = lower_names
         self.code = code
 
     def scan(self) -> Iterator[NameSpan]:
         """Find the names from the first token to the last."""
-        place = 0
-        while place < len(self.tokens):
-            token = self.tokens[place]
+        position = 0
+        while position < len(self.tokens):
+            token = self.tokens[position]
             if token.kind == "quoted" and (span := _read_quoted(token)):
                 yield span
-                place += 1
+                position += 1
             elif token.kind == "quoted":
+                # A quotation that is no name may hold names.
                 offset = token.start + 1
                 inner = token.text[1:-1]
                 for span in find_names(inner, split_tokens(inner), self.known, code=self.code):
                     yield NameSpan(span.start + offset, span.end + offset, span.name, span.single)
-                place += 1
+                position += 1
             elif token.kind == "code":
                 name = token.text.strip("` ").removesuffix("()")
                 if any(letter.isalpha() for letter in name) and len(name.split()) <= 3:  # noqa: PLR2004
                     start = token.start + token.text.find(name)
                     yield NameSpan(start, start + len(name), name)
-                place += 1
-            elif self._is_identifier(place):
+                position += 1
+            elif self._is_identifier(position):
                 yield NameSpan(token.start, token.end, token.text)
-                place += 1
-            elif self._begins_name(place):
-                last = self._find_last(place)
-                yield from self._clean_run(place, last)
-                place = last + 1
+                position += 1
+            elif self._begins_name(position):
+                last = self._find_last(position)
+                yield from self._clean_run(position, last)
+                position = last + 1
             else:
-                place += 1
+                position += 1
 
-    def _is_start(self, place: int) -> bool:
+    def _is_start(self, position: int) -> bool:
         """Return whether any word at this place has a capital, as at the start of a sentence."""
-        return place == 0 or (
-            self.tokens[place - 1].text[-1] in _SENTENCE_MARKS and self.tokens[place - 1].kind == "mark"
+        return position == 0 or (
+            self.tokens[position - 1].text[-1] in _SENTENCE_MARKS and self.tokens[position - 1].kind == "mark"
         )
 
-    def _is_identifier(self, place: int) -> bool:
+    def _is_identifier(self, position: int) -> bool:
         """Return whether a token is an identifier of code, a file, a ticket or a version."""
-        token = self.tokens[place]
+        token = self.tokens[position]
         text = token.text
         if token.kind != "word":
             return token.kind == "path" and (bool(_FILE.match(text)) or text.lower() in self.known)
         if _IDENTIFIER.match(text):
-            return not (text[0].isupper() and self._continues_name(place))
+            # With a capital, an identifier may be the first word of a longer name.
+            return not (text[0].isupper() and self._continues_name(position))
         if "." in text:
             return bool(_DOTTED.match(text)) and not text[0].isupper()
         if text in self.known or _is_kebab(text):
-            return place == 0 or self._stands_alone(place)
-        return self.code and text.isalpha() and self._is_component(place)
+            return position == 0 or self._stands_alone(position)
+        return self.code and text.isalpha() and self._is_component(position)
 
-    def _stands_alone(self, place: int) -> bool:
+    def _stands_alone(self, position: int) -> bool:
         """Return whether no article is in front of a word in lower case, and a verb, mark or function word behind."""
-        before = self.tokens[place - 1].text.lower() if place else ""
-        if before in {"a", "an"}:
+        preceding = self.tokens[position - 1].text.lower() if position else ""
+        if preceding in {"a", "an"}:
             return False
-        if place + 1 >= len(self.tokens):
+        if position + 1 >= len(self.tokens):
             return True
-        after = self.tokens[place + 1]
+        after = self.tokens[position + 1]
         word = after.text.lower()
         return after.kind != "word" or word in NEVER_NAMES or word in VERBS or word.endswith("s")
 
-    def _is_component(self, place: int) -> bool:
+    def _is_component(self, position: int) -> bool:
         """Return whether a plain word in lower case names a component: at the start, or as the object of a verb."""
-        text = self.tokens[place].text
+        text = self.tokens[position].text
         if not text[0].islower() or text in NEVER_NAMES or text in VERBS:
             return False
-        if place == 0:
-            return self._stands_alone(place) and len(self.tokens) > 1
-        before = self.tokens[place - 1].text
-        if before in LINKING_VERBS:
-            return self._stands_alone(place)
+        if position == 0:
+            return self._stands_alone(position) and len(self.tokens) > 1
+        preceding = self.tokens[position - 1].text
+        if preceding in LINKING_VERBS:
+            return self._stands_alone(position)
         return (
-            before in {"and", "or", ","}
-            and place > 1
-            and self._stands_alone(place)
-            and any(token.text in LINKING_VERBS for token in self.tokens[max(0, place - 6) : place - 1])
+            preceding in {"and", "or", ","}
+            and position > 1
+            and self._stands_alone(position)
+            and any(token.text in LINKING_VERBS for token in self.tokens[max(0, position - 6) : position - 1])
         )
 
-    def _continues_name(self, place: int) -> bool:
+    def _continues_name(self, position: int) -> bool:
         """Return whether the next token belongs to the same name."""
-        return place + 1 < len(self.tokens) and _is_capitalised(self.tokens[place + 1])
+        return position + 1 < len(self.tokens) and _is_capitalised(self.tokens[position + 1])
 
-    def _begins_name(self, place: int) -> bool:
-        token = self.tokens[place]
+    def _begins_name(self, position: int) -> bool:
+        token = self.tokens[position]
         if token.kind == "number":
-            if not self._continues_name(place):
+            if not self._continues_name(position):
                 return False
+            # A number begins a name only as an ordinal or behind an article: 10th Street, the 400 Blows.
             ordinal = token.text[-1].isalpha()
-            return ordinal or (place > 0 and self.tokens[place - 1].text.lower() == "the")
+            return ordinal or (position > 0 and self.tokens[position - 1].text.lower() == "the")
         return _is_capitalised(token)
 
     def _find_last(self, first: int) -> int:
@@ -241,6 +244,7 @@ class _Scanner:
             if _is_capitalised(following) or self._is_numbered(last + 1):
                 last += 1
                 continue
+            # The full stop of an abbreviation is part of the name: St. Louis.
             if following.text == "." and text.lower() in _ABBREVIATIONS and last + 2 < len(self.tokens):
                 if _is_capitalised(self.tokens[last + 2]):
                     last += 2
@@ -252,43 +256,44 @@ class _Scanner:
             last = skipped
         return last
 
-    def _ends_name(self, place: int) -> bool:
+    def _ends_name(self, position: int) -> bool:
         """Return whether nothing can follow a token in a name: a possessive, or a compound like London-based."""
-        text = self.tokens[place].text
+        text = self.tokens[position].text
         if text.endswith(("'s", "\u2019s")):
-            following = self.tokens[place + 1]
+            following = self.tokens[position + 1]
             return following.text.lower().removesuffix(".") not in GENERIC_NAMES or not _is_capitalised(following)
         return _is_compound(text)
 
-    def _is_numbered(self, place: int) -> bool:
+    def _is_numbered(self, position: int) -> bool:
         """Return whether a number at this place is part of the name in front: Boeing 747, Apollo 11."""
-        token = self.tokens[place]
+        token = self.tokens[position]
         if token.kind != "number" or not token.text.isdecimal():
             return False
-        before = self.tokens[place - 1].text.lower().rstrip(".")
-        after = self.tokens[place + 1].text.lower() if place + 1 < len(self.tokens) else ""
+        preceding = self.tokens[position - 1].text.lower().rstrip(".")
+        after = self.tokens[position + 1].text.lower() if position + 1 < len(self.tokens) else ""
         return after not in MONTHS and not (
-            before in MONTHS or before in NEVER_NAMES or before in WEEKDAYS or before in NATIONALITIES
+            preceding in MONTHS or preceding in NEVER_NAMES or preceding in WEEKDAYS or preceding in NATIONALITIES
         )
 
     def _skip_connectors(self, last: int, first: int, *, institution: bool) -> int | None:
         """Return the capitalised token behind words like "of the"; None if the name ends here."""
-        place = last + 1
-        before = self.tokens[last].text.lower()
-        if before in NEVER_NAMES or before in MONTHS or before in WEEKDAYS or before in NATIONALITIES:
+        position = last + 1
+        preceding = self.tokens[last].text.lower()
+        if preceding in NEVER_NAMES or preceding in MONTHS or preceding in WEEKDAYS or preceding in NATIONALITIES:
             return None
         joined = False
-        while place < len(self.tokens) and place - last <= 3:  # noqa: PLR2004
-            token = self.tokens[place]
+        while position < len(self.tokens) and position - last <= 3:  # noqa: PLR2004
+            token = self.tokens[position]
             text = token.text
-            if _is_capitalised(token) and place > last + 1:
+            if _is_capitalised(token) and position > last + 1:
                 plain = text.lower()
-                return None if joined and (plain in MONTHS or plain in NEVER_NAMES) else place
-            if text == "and" and institution and place == last + 1 and last > first + 1:
+                return None if joined and (plain in MONTHS or plain in NEVER_NAMES) else position
+            if text == "and" and institution and position == last + 1 and last > first + 1:
+                # The Department of Health and Human Services.
                 joined = True
-            elif (text == "the" and place == last + 1) or text not in CONNECTORS:
+            elif (text == "the" and position == last + 1) or text not in CONNECTORS:
                 return None
-            place += 1
+            position += 1
         return None
 
     def _clean_run(self, first: int, last: int) -> Iterator[NameSpan]:
@@ -297,13 +302,15 @@ class _Scanner:
         start = self._is_start(first)
         while first <= last and self._is_no_beginning(first, last, start=start):
             first += 1
+            # Behind an honorific, a word does not owe its capital to the start of the sentence.
             start = start and tokens[first - 1].text.lower() not in HONORIFICS
         while last >= first and self._is_no_end(last):
             last -= 1
-        for place in range(last - 2, first - 1, -1):
-            if tokens[place].text.lower() in ROLES and _is_person(tokens[place + 1 : last + 1]):
-                yield from self._clean_run(first, place - 1)
-                first = place + 1
+        # A role such as President in the middle of a run ends one name and begins that of a person.
+        for position in range(last - 2, first - 1, -1):
+            if tokens[position].text.lower() in ROLES and _is_person(tokens[position + 1 : last + 1]):
+                yield from self._clean_run(first, position - 1)
+                first = position + 1
                 break
         run = tokens[first : last + 1]
         if not run or len(run) > MAX_NAME_WORDS or _is_no_name(run):
@@ -315,6 +322,7 @@ class _Scanner:
         """Return the name of a run of tokens without what its last token adds to it; empty if nothing is left."""
         end, name = run[-1].end, self.sentence[run[0].start : run[-1].end]
         if run[-1].kind == "initials" and len(run[-1].text) == 2 and end == len(self.sentence.rstrip()):  # noqa: PLR2004
+            # The full stop is that of the sentence and not of an initial.
             name = name[:-1]
         elif _is_compound(run[-1].text):
             head = run[-1].text.partition("-")[0]
@@ -325,25 +333,26 @@ class _Scanner:
             name = name.removesuffix(suffix)
         return name if len(name) > 1 else ""
 
-    def _is_no_beginning(self, place: int, last: int, *, start: bool) -> bool:
-        token = self.tokens[place]
+    def _is_no_beginning(self, position: int, last: int, *, start: bool) -> bool:
+        token = self.tokens[position]
         lower = token.text.lower()
         if lower in HONORIFICS or token.text in {".", "&"}:
-            return place < last or lower in HONORIFICS
+            return position < last or lower in HONORIFICS
         if lower in MONTHS or lower in WEEKDAYS:
-            before = self.tokens[place - 1] if place else token
-            return before.text.lower() in _TIME_WORDS or before.kind == "number"
+            # "In May" and "3 May" are dates, and May Sarton is a name.
+            preceding = self.tokens[position - 1] if position else token
+            return preceding.text.lower() in _TIME_WORDS or preceding.kind == "number"
         if token.kind == "number":
-            return not self._begins_name(place)
-        if start and place < last and lower in STARTERS and lower.endswith(("ing", "ed")):
+            return not self._begins_name(position)
+        if start and position < last and lower in STARTERS and lower.endswith(("ing", "ed")):
             return True
-        return lower in NEVER_NAMES and (start or lower != "the") and (start or place == last)
+        return lower in NEVER_NAMES and (start or lower != "the") and (start or position == last)
 
-    def _is_no_end(self, place: int) -> bool:
-        token = self.tokens[place]
+    def _is_no_end(self, position: int) -> bool:
+        token = self.tokens[position]
         lower = token.text.lower()
         if lower in MONTHS:
-            return place + 1 < len(self.tokens) and self.tokens[place + 1].kind == "number"
+            return position + 1 < len(self.tokens) and self.tokens[position + 1].kind == "number"
         return token.text in {".", "&"} or lower in CONNECTORS
 
 
@@ -400,6 +409,7 @@ def _is_no_name(run: Sequence[TextToken]) -> bool:
 
 def _read_quoted(token: TextToken) -> NameSpan | None:
     """Return the span of a quoted title or term; None if the quotation is a sentence or a phrase in lower case."""
+    # Quotation marks such as ``these'' have two characters.
     width = 2 if token.text.startswith("``") else 1
     inner = token.text[width:-width]
     name = inner.strip(" ,.;:'")

@@ -146,32 +146,33 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     sentences = [line for line in lines if line]
     tokens = [split_tokens(sentence) for sentence in sentences]
     topic = _read_topic(chunk, tokens)
-    found = _ChunkFindings()
+    findings = _ChunkFindings()
     for name in _list_title_names(chunk.title.strip()):
-        found.names[name] = ""
+        findings.names[name] = ""
     if topic.name:
-        found.names[topic.name] = _find_type(sentences)
+        findings.names[topic.name] = _find_type(sentences)
     compounds = _find_compounds(sentences, tokens)
     spans = [_find_spans(sentence, words, topic, compounds) for sentence, words in zip(sentences, tokens, strict=True)]
     spans = _drop_common_words(spans, tokens, topic)
-    _rename_last_names(spans, topic, found)
+    _rename_last_names(spans, topic, findings)
+    # A text without a title is about the name with which it begins.
     if not topic.name and spans and spans[0] and spans[0][0].start <= MAX_LEAD:
         topic.name, topic.is_named, topic.is_title = spans[0][0].name, True, False
-    for place, (sentence, words, names) in enumerate(zip(sentences, tokens, spans, strict=True)):
-        if place == 0:
-            _rename_full_name(names, topic, found)
+    for position, (sentence, words, names) in enumerate(zip(sentences, tokens, spans, strict=True)):
+        if position == 0:
+            _rename_full_name(names, topic, findings)
         for span in names:
-            found.names.setdefault(span.name, "")
+            findings.names.setdefault(span.name, "")
             if part := _find_inner_name(span):
-                found.names.setdefault(part, "")
-        _state_sentence(sentence, words, names, topic, found)
+                findings.names.setdefault(part, "")
+        _state_sentence(sentence, words, names, topic, findings)
     if schema is not None:
-        return read_by_schema(chunk, sentences, found.names, [*found.statements], schema)
+        return read_by_schema(chunk, sentences, findings.names, [*findings.statements], schema)
     return Extraction(
-        mentions=tuple(Mention(name=name, type=kind) for name, kind in found.names.items()),
+        mentions=tuple(Mention(name=name, type=kind) for name, kind in findings.names.items()),
         statements=tuple(
             Statement(subject=subject, predicate=predicate, object=object_)
-            for subject, predicate, object_ in found.statements
+            for subject, predicate, object_ in findings.statements
         ),
     )
 
@@ -213,20 +214,22 @@ def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[TextToken]]) -> _
     last_name = ""
     if 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words):  # noqa: PLR2004
         pronouns = {token.text.lower() for sentence in tokens for token in sentence} & PERSON_PRONOUNS
+        # The pronouns of persons show that the title is the name of one.
         last_name = words[-1] if pronouns else ""
-    own = frozenset(word.lower() for word in _WORD.findall(base)) - NEVER_NAMES
+    title_words = frozenset(word.lower() for word in _WORD.findall(base)) - NEVER_NAMES
     text = {part for sentence in tokens for token in sentence for part in _WORD.findall(token.text.lower())}
-    is_named = bool(own & text) or chunk.id.endswith("#1")
-    return _Topic(title, variants, last_name, is_code, is_named, words=own)
+    # The first chunk of a document is about its title, even if it does not name it.
+    is_named = bool(title_words & text) or chunk.id.endswith("#1")
+    return _Topic(title, variants, last_name, is_code, is_named, words=title_words)
 
 
 def _find_type(sentences: Sequence[str]) -> str:
     """Return the type of the title by its definition in the first sentence: a "film" if the text says "is a film"."""
-    found = _DEFINITION.search(sentences[0]) if sentences else None
-    if not found:
+    definition = _DEFINITION.search(sentences[0]) if sentences else None
+    if not definition:
         return ""
     head = ""
-    for piece in found[1].split():
+    for piece in definition[1].split():
         word = piece.strip("\"'“”,")
         ends_phrase = (
             (word.endswith("ed") and head and word not in NO_VERBS) or word in _HEAD_END or word in AUXILIARIES
@@ -242,11 +245,11 @@ def _find_type(sentences: Sequence[str]) -> str:
 
 def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[TextToken]]) -> list[str]:
     """Find compounds in lower case: those that are defined, and pairs of words that recur."""
-    found: dict[str, None] = {}
+    compounds: dict[str, None] = {}
     for sentence in sentences:
         defined = _DEFINED.match(sentence)
         if defined and (" " in defined[1] or sentence.startswith("A")) and not _is_plain(defined[1].split()[-1]):
-            found[defined[1]] = None
+            compounds[defined[1]] = None
     pairs: Counter[str] = Counter()
     for words in tokens:
         for first, second in pairwise(words):
@@ -254,8 +257,8 @@ def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[TextToke
                 if second.text not in GENERIC_NAMES and _is_plain(second.text):
                     continue
                 pairs[f"{first.text} {second.text}"] += 1
-    found.update(dict.fromkeys(pair for pair, count in pairs.most_common(MAX_COMPOUNDS) if count > 1))
-    return [*found][:MAX_COMPOUNDS]
+    compounds.update(dict.fromkeys(pair for pair, count in pairs.most_common(MAX_COMPOUNDS) if count > 1))
+    return [*compounds][:MAX_COMPOUNDS]
 
 
 def _is_plain(word: str) -> bool:
@@ -276,8 +279,8 @@ def _is_plain(word: str) -> bool:
 
 def _find_spans(sentence: str, tokens: Sequence[TextToken], topic: _Topic, compounds: Sequence[str]) -> list[NameSpan]:
     """Find the names of a sentence: those of the title, those by their form, and the compounds of the chunk."""
-    known = frozenset(topic.variants) if topic.is_code else frozenset[str]()
-    spans = find_names(sentence, tokens, known, code=topic.is_code or not topic.name)
+    lower_names = frozenset(topic.variants) if topic.is_code else frozenset[str]()
+    spans = find_names(sentence, tokens, lower_names, code=topic.is_code or not topic.name)
     for variant in topic.variants:
         spans = _put_phrase(sentence, variant, topic.name, spans, any_case=not topic.is_code)
     for compound in compounds:
@@ -304,8 +307,8 @@ def _put_phrase(
 
 def _is_bounded(text: str, start: int, end: int) -> bool:
     """Return whether a part of a text is neither preceded nor followed by a letter, digit or hyphen."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or before in {"-", "_", "/"}) and not (after.isalnum() or after in {"_", "/"})
+    preceding, after = text[start - 1 : start], text[end : end + 1]
+    return not (preceding.isalnum() or preceding in {"-", "_", "/"}) and not (after.isalnum() or after in {"_", "/"})
 
 
 def _drop_common_words(
@@ -314,6 +317,7 @@ def _drop_common_words(
     """Drop single words that have their capital from the start of a sentence only."""
     certain = {span.name for names in spans for span in names if not span.single}
     lower = {token.text for words in tokens for token in words if token.kind == "word" and token.text[0].islower()}
+    # The words of longer names are names too, unless the text has them in lower case.
     certain |= {word for name in certain for word in name.split() if word.lower() not in lower}
 
     def is_name(span: NameSpan) -> bool:
@@ -337,11 +341,8 @@ def _is_person_name(words: Sequence[str]) -> bool:
     )
 
 
-def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _ChunkFindings) -> None:
-    """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name.
-
-    Other chunks have the last name only; what is stated here resolves it there.
-    """
+def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, findings: _ChunkFindings) -> None:
+    """Replace a last name by the full name of its chunk, if there is exactly one, and state that it is another name."""
     full: dict[str, set[str]] = {topic.last_name: {topic.name}} if topic.last_name else {}
     for name in {span.name for names in spans for span in names if not span.quoted and " " in span.name}:
         words = [word for word in name.split() if not is_roman(word)]
@@ -351,27 +352,33 @@ def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, found: _C
         for span in names:
             if len(full.get(span.name, ())) == 1 and not span.quoted and not span.name.isupper():
                 (name,) = full[span.name]
-                found.names.setdefault(name, "")
-                found.names.setdefault(span.name, "")
-                found.statements.setdefault((name, ALIAS, span.name))
+                findings.names.setdefault(name, "")
+                findings.names.setdefault(span.name, "")
+                # Other chunks have the last name only; what is stated here resolves it there.
+                findings.statements.setdefault((name, ALIAS, span.name))
                 span.name, span.single = name, False
 
 
-def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings) -> None:
+def _rename_full_name(names: Sequence[NameSpan], topic: _Topic, findings: _ChunkFindings) -> None:
     """Rename the first name of a text to the title, if it is the full name of the person of the title."""
     if not names or not topic.name or names[0].name == topic.name or names[0].start > 8:  # noqa: PLR2004
         return
     first = names[0]
-    own = [word.lower() for word in _WORD.findall(first.name)]
+    name_words = [word.lower() for word in _WORD.findall(first.name)]
     base = [word.lower() for word in _WORD.findall(split_qualifier(topic.name)[0])]
-    if 1 < len(base) < len(own) and base[-1] in own and base[0] in own and topic.words <= {*own}:
-        found.names.setdefault(first.name, "")
-        found.add_statement(topic.name, ALIAS, first.name)
+    if (
+        1 < len(base) < len(name_words)
+        and base[-1] in name_words
+        and base[0] in name_words
+        and topic.words <= {*name_words}
+    ):
+        findings.names.setdefault(first.name, "")
+        findings.add_statement(topic.name, ALIAS, first.name)
         first.name = topic.name
 
 
 def _state_sentence(
-    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, found: _ChunkFindings
+    sentence: str, tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic, findings: _ChunkFindings
 ) -> None:
     """Add what one sentence states of neighbouring names, and of the title."""
     if not names:
@@ -380,20 +387,22 @@ def _state_sentence(
     subject = _find_subject(tokens, names, topic)
     core = ""
     end = 0
-    before = subject if subject and names[0].name != subject else ""
-    for place, span in enumerate(names):
+    previous = subject if subject and names[0].name != subject else ""
+    for position, span in enumerate(names):
         gap = sentence[end : span.start]
         words = gap.lower().split() if len(gap) < 4 else _WORD.findall(gap.lower())  # noqa: PLR2004
-        predicate = _find_predicate(words, follows_name=place > 0)
+        predicate = _find_predicate(words, follows_name=position > 0)
         core = _find_core(gap, words, core, predicate)
         if predicate and words[0] in {"and", "but", "or"}:
-            before = subject  # "A is owned by B and written in C" says it of A
-        if before and count < MAX_STATEMENTS:
-            count += _state_pair(sentence, gap, before, span, predicate, found)
+            # "A is owned by B and written in C" says it of A.
+            previous = subject
+        if previous and count < MAX_STATEMENTS:
+            count += _state_pair(sentence, gap, previous, span, predicate, findings)
+        # A text that does not name its title, such as a page of a novel, is not related to it.
         related = topic.is_named and (topic.is_title or subject == topic.name)
-        if topic.name not in {"", before, span.name} and related and count < MAX_STATEMENTS:
-            count += found.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
-        before, end = span.name, span.end
+        if topic.name not in {"", previous, span.name} and related and count < MAX_STATEMENTS:
+            count += findings.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
+        previous, end = span.name, span.end
 
 
 def _find_subject(tokens: Sequence[TextToken], names: Sequence[NameSpan], topic: _Topic) -> str:
@@ -403,17 +412,19 @@ def _find_subject(tokens: Sequence[TextToken], names: Sequence[NameSpan], topic:
     first = tokens[0].text.lower()
     second = tokens[1].text if len(tokens) > 1 else ""
     refers = first in PRONOUNS or (first in {"the", "this"} and second.islower())
-    named = any(span.name == topic.name for span in names)
-    return topic.name if refers or named else names[0].name
+    has_topic = any(span.name == topic.name for span in names)
+    return topic.name if refers or has_topic else names[0].name
 
 
-def _state_pair(sentence: str, gap: str, before: str, span: NameSpan, predicate: str, found: _ChunkFindings) -> bool:
+def _state_pair(
+    sentence: str, gap: str, previous: str, span: NameSpan, predicate: str, findings: _ChunkFindings
+) -> bool:
     """Add what a sentence states of two neighbouring names: another name, an acronym, or a relation."""
     if _ALIAS_PHRASE.match(gap) or (
-        gap.strip() == "(" and sentence[span.end : span.end + 1] in {")", ";", ","} and _is_acronym(span.name, before)
+        gap.strip() == "(" and sentence[span.end : span.end + 1] in {")", ";", ","} and _is_acronym(span.name, previous)
     ):
-        return found.add_statement(before, ALIAS, span.name)
-    return found.add_statement(before, predicate or RELATED, span.name)
+        return findings.add_statement(previous, ALIAS, span.name)
+    return findings.add_statement(previous, predicate or RELATED, span.name)
 
 
 def _is_acronym(short: str, name: str) -> bool:
@@ -427,12 +438,13 @@ def _is_acronym(short: str, name: str) -> bool:
     return letters in {every, capitals}
 
 
-def _is_verb(words: Sequence[str], place: int, *, follows_name: bool) -> bool:
+def _is_verb(words: Sequence[str], position: int, *, follows_name: bool) -> bool:
     """Return whether a word between two names is a verb, by a list, by its ending, or by its place behind a name."""
-    word = words[place]
+    word = words[position]
     if word in AUXILIARIES:
         return True
-    if place and words[place - 1] in DETERMINERS:
+    # Behind an article, a word that could be a verb is a noun: "the play".
+    if position and words[position - 1] in DETERMINERS:
         return False
     if word in VERBS:
         return True
@@ -440,47 +452,48 @@ def _is_verb(words: Sequence[str], place: int, *, follows_name: bool) -> bool:
         return len(word) > 3 and word not in NO_VERBS  # noqa: PLR2004
     if not follows_name or not word.endswith("s") or len(word) < 4 or word.endswith(_NOUN_ENDINGS):  # noqa: PLR2004
         return False
-    first = place == 0 or (place == 1 and words[0] in {"which", "that", "who", "also"})
-    following = words[place + 1] if place + 1 < len(words) else ""
+    first = position == 0 or (position == 1 and words[0] in {"which", "that", "who", "also"})
+    following = words[position + 1] if position + 1 < len(words) else ""
     return first and word not in NEVER_NAMES and (not following or following in NEVER_NAMES)
 
 
 def _find_predicate(words: Sequence[str], *, follows_name: bool) -> str:
     """Return the last verb phrase of the words between two names, up to the second; empty if there is no verb."""
-    place = len(words) - 1
-    while place >= 0 and not _is_verb(words, place, follows_name=follows_name):
-        place -= 1
-    if place < 0:
+    position = len(words) - 1
+    while position >= 0 and not _is_verb(words, position, follows_name=follows_name):
+        position -= 1
+    if position < 0:
         return ""
-    while place > 0:
-        before = words[place - 1]
-        if _is_verb(words, place - 1, follows_name=follows_name) or before in _ADVERBS:
-            place -= 1
+    while position > 0:
+        preceding = words[position - 1]
+        if _is_verb(words, position - 1, follows_name=follows_name) or preceding in _ADVERBS:
+            position -= 1
         else:
             break
-    return _shorten([word for word in words[place:] if word not in DETERMINERS])
+    return _shorten([word for word in words[position:] if word not in DETERMINERS])
 
 
 def _shorten(words: Sequence[str]) -> str:
     """Return words as a predicate: without numbers, and with the last word if the middle is left out."""
-    kept = [word for word in words if not word[0].isdigit()]
-    if len(kept) > MAX_PREDICATE_WORDS:
-        kept = [*kept[: MAX_PREDICATE_WORDS - 1], kept[-1]]
-    return " ".join(kept)
+    remaining = [word for word in words if not word[0].isdigit()]
+    if len(remaining) > MAX_PREDICATE_WORDS:
+        remaining = [*remaining[: MAX_PREDICATE_WORDS - 1], remaining[-1]]
+    return " ".join(remaining)
 
 
 def _find_core(gap: str, words: Sequence[str], core: str, predicate: str) -> str:
     """Return the predicate of the subject of a sentence for the next name.
 
     That is the verb phrase in front of the name if the gap coordinates it, and else the one before, with the
-    preposition of the gap. A verb phrase that follows a name directly says something of that name.
+    preposition of the gap.
     """
     if predicate:
         coordinated = not core or gap.lstrip()[:1] in {",", ";"} or (words and words[0] in _COORDINATIONS)
         relative = not _COORDINATIONS.isdisjoint(words[:1]) or not {"which", "who", "that", "whose"} & {*words}
+        # A verb phrase that follows a name directly says something of that name.
         return predicate if coordinated and relative else ""
     if core and words and words[-1] in _PREPOSITIONS:
-        kept = core.split()
-        known = kept[:-1] if kept[-1] in _PREPOSITIONS else kept
-        return " ".join([*known[: MAX_PREDICATE_WORDS - 1], words[-1]])
+        core_words = core.split()
+        verb_words = core_words[:-1] if core_words[-1] in _PREPOSITIONS else core_words
+        return " ".join([*verb_words[: MAX_PREDICATE_WORDS - 1], words[-1]])
     return core

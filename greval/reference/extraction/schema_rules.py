@@ -60,20 +60,20 @@ def read_by_schema(
         [('Volta', 'BLAMES', 'battery')]
     """
     tagged = {chunk.tags[tag]: kind for tag, kind in schema.tags.items() if chunk.tags.get(tag)}
-    known = {name.casefold(): (name, kind) for name, kind in tagged.items()} | schema.spellings
-    pattern = _compile_phrases(known)
+    terms = {name.casefold(): (name, kind) for name, kind in tagged.items()} | schema.spellings
+    pattern = _compile_phrases(terms)
     cues = {cue.casefold(): label for label, relation in schema.stated_by_cues.items() for cue in relation.cues}
     cue_pattern = _compile_phrases(cues, endings=r"(?:s|es|d|ed|ing)?")
-    clauses = [[*_split_clauses(sentence, known, pattern, cues, cue_pattern, schema)] for sentence in sentences]
-    titled = [known.get(found[1].casefold()) for found in pattern.finditer(chunk.title)]
-    typed = {known[name.casefold()][0]: known[name.casefold()][1] for name in names if name.casefold() in known}
+    clauses = [[*_split_clauses(sentence, terms, pattern, cues, cue_pattern, schema)] for sentence in sentences]
+    titled = [terms.get(match[1].casefold()) for match in pattern.finditer(chunk.title)]
+    typed = {terms[name.casefold()][0]: terms[name.casefold()][1] for name in names if name.casefold() in terms}
     typed |= dict(each for each in titled if each) | tagged
-    typed |= {name: _find_kind(name, known) for parts in clauses for clause in parts for _, name in clause.entities}
+    typed |= {name: _find_kind(name, terms) for parts in clauses for clause in parts for _, name in clause.entities}
     stated = dict.fromkeys(statement for parts in clauses for statement in _state_clauses(parts, typed, tagged, schema))
     stated.update(dict.fromkeys(_state_document(typed, schema)))
 
     def rename(name: str) -> str:
-        return known[name.casefold()][0] if name.casefold() in known else name
+        return terms[name.casefold()][0] if name.casefold() in terms else name
 
     mentions = {rename(name): kind for name, kind in [*names.items()][:1]} if chunk.title else {}
     mentions |= typed
@@ -89,25 +89,23 @@ def read_by_schema(
     )
 
 
-def _find_kind(name: str, known: Mapping[str, tuple[str, str]]) -> str:
+def _find_kind(name: str, terms: Mapping[str, tuple[str, str]]) -> str:
     """Return the type of an entity of the schema."""
-    return known[name.casefold()][1]
+    return terms[name.casefold()][1]
 
 
 def _compile_phrases(phrases: Iterable[str], endings: str = "s?") -> re.Pattern[str]:
-    """Compile a pattern that finds phrases as whole words, the longest first, with some endings.
-
-    `re` keeps the compiled pattern, so that the many chunks of an index do not compile it again.
-    """
+    """Compile a pattern that finds phrases as whole words, the longest first, with some endings."""
     each = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     if not each:
         return _NOTHING
+    # `re` keeps the compiled pattern, so that the many chunks of an index do not compile it again.
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, each))}){endings}(?!\w)", re.IGNORECASE)
 
 
 def _split_clauses(
     sentence: str,
-    known: Mapping[str, tuple[str, str]],
+    terms: Mapping[str, tuple[str, str]],
     pattern: re.Pattern[str],
     cues: Mapping[str, str],
     cue_pattern: re.Pattern[str],
@@ -115,34 +113,36 @@ def _split_clauses(
 ) -> Iterator[_Clause]:
     """Split a sentence into clauses, with the entities and the cues of each; a negated cue states the opposite."""
     start = 0
-    for end in [*(found.start() for found in _CLAUSE_END.finditer(sentence)), len(sentence)]:
+    for end in [*(match.start() for match in _CLAUSE_END.finditer(sentence)), len(sentence)]:
         clause = _Clause()
-        for found in pattern.finditer(sentence, start, end):
-            if found[1].casefold() in known:  # a dotless i is an i to a pattern
-                clause.entities.append((found.start(), known[found[1].casefold()][0]))
-        for found in cue_pattern.finditer(sentence, start, end):
-            label = cues.get(found[1].casefold())
-            if label is not None and _is_negated(sentence[start : found.start()]):
+        for match in pattern.finditer(sentence, start, end):
+            # To a pattern that ignores case, a dotless i is an i, which is in no term.
+            if match[1].casefold() in terms:
+                clause.entities.append((match.start(), terms[match[1].casefold()][0]))
+        for match in cue_pattern.finditer(sentence, start, end):
+            label = cues.get(match[1].casefold())
+            if label is not None and _is_negated(sentence[start : match.start()]):
                 label = schema.relations[label].opposite
             if label is not None:
-                clause.cues.append((found.start(), label))
+                clause.cues.append((match.start(), label))
         yield clause
         start = end
 
 
-def _is_negated(before: str) -> bool:
+def _is_negated(preceding: str) -> bool:
     """Return whether the last words in front of a cue negate it."""
-    words = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(before)[-NEGATION_WORDS:]]
+    words = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(preceding)[-NEGATION_WORDS:]]
     return any(word in _NEGATIONS or word.endswith("n't") for word in words)
 
 
 def _state_clauses(
     clauses: Sequence[_Clause], typed: Mapping[str, str], tagged: Collection[str], schema: GraphSchema
 ) -> Iterator[tuple[str, str, str]]:
-    """State the relations of a sentence. A clause without an object has those of the clause before it."""
+    """State the relations of a sentence."""
     objects: list[tuple[int, str]] = []
     here = {name for clause in clauses for _, name in clause.entities}
     for clause in clauses:
+        # A clause without an object speaks of those of the clause before it.
         objects = clause.entities or objects
         for position, name in objects:
             for label in _choose_labels(position, typed[name], clause.cues, schema):
@@ -153,27 +153,28 @@ def _state_clauses(
 def _choose_labels(position: int, kind: str, cues: Sequence[tuple[int, str]], schema: GraphSchema) -> list[str]:
     """Return the relations that cues of a clause state of an entity; of two opposite ones, that of the nearest cue."""
     nearest: dict[str, tuple[int, str]] = {}
-    for place, label in cues:
+    for cue_position, label in cues:
         relation = schema.relations[label]
         if kind in relation.to:
+            # Two opposite relations share a key, so that only one of them is stated.
             pair = min(label, relation.opposite or label)
-            nearest[pair] = min(nearest.get(pair, (abs(place - position), label)), (abs(place - position), label))
+            nearest[pair] = min(
+                nearest.get(pair, (abs(cue_position - position), label)), (abs(cue_position - position), label)
+            )
     return [label for _, label in nearest.values()]
 
 
 def _find_subjects(
     name: str, kinds: Collection[str], here: Collection[str], typed: Mapping[str, str], tagged: Collection[str]
 ) -> list[str]:
-    """Find the sources of a relation: those that the sentence names, or else those of the document.
-
-    A sentence that names an entity of the document's tags, such as its product, speaks of the others as well, such as
-    its brand.
-    """
-    subjects = [other for other, kind in typed.items() if kind in kinds and other != name]
-    named = [other for other in subjects if other in here]
-    if any(other in tagged for other in named):
-        return [other for other in subjects if other in named or other in tagged]
-    return named or subjects
+    """Find the sources of a relation: those that the sentence names, or else those of the document."""
+    subjects = [candidate for candidate, kind in typed.items() if kind in kinds and candidate != name]
+    mentioned = [candidate for candidate in subjects if candidate in here]
+    # A sentence that names an entity of the document's tags, such as its product, speaks of the others as well,
+    # such as its brand.
+    if any(candidate in tagged for candidate in mentioned):
+        return [candidate for candidate in subjects if candidate in mentioned or candidate in tagged]
+    return mentioned or subjects
 
 
 def _state_document(typed: Mapping[str, str], schema: GraphSchema) -> Iterator[tuple[str, str, str]]:
@@ -183,6 +184,6 @@ def _state_document(typed: Mapping[str, str], schema: GraphSchema) -> Iterator[t
             if kind in relation.from_:
                 yield from (
                     (source, label, target)
-                    for target, other in typed.items()
-                    if other in relation.to and target != source
+                    for target, target_kind in typed.items()
+                    if target_kind in relation.to and target != source
                 )

@@ -33,17 +33,17 @@ def list_described_facts(text: IndexText) -> tuple[list[StatedFact], list[str]]:
     """Return what the descriptions of relations state, and sentences on those that were left out.
 
     A relation is used if a single chunk states it, which has the names of both ends, and if a sentence of its
-    description has them as well. Of a relation of several chunks it is not known which of them states what.
+    description has them as well.
     """
     facts: list[StatedFact] = []
-    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for relation in text.relations:
-        found = _read_description(text, relation)
-        if isinstance(found, str):
-            left_out[found] += 1
+        fact = _read_description(text, relation)
+        if isinstance(fact, str):
+            skipped[fact] += 1
         else:
-            facts.append(found)
-    return facts, [f"not asked about: {format_count(count, 'relation')} {why}" for why, count in left_out.most_common()]
+            facts.append(fact)
+    return facts, [f"not asked about: {format_count(count, 'relation')} {why}" for why, count in skipped.most_common()]
 
 
 def _read_description(text: IndexText, relation: Relation) -> StatedFact | str:
@@ -51,6 +51,7 @@ def _read_description(text: IndexText, relation: Relation) -> StatedFact | str:
     ends = (relation.source, relation.target)
     if relation.label in {RELATED, ""} or relation.source == relation.target:
         return "without a description, or from an entity to itself"
+    # Its description was merged, and it is not known which chunk states what.
     if len(relation.chunks) > 1:
         return "that several chunks state"
     chunk = text.chunks[relation.chunks[0]]
@@ -78,11 +79,15 @@ def _has_name(text: IndexText, told: str, entity: str) -> bool:
 def _find_sentence(text: IndexText, description: str, ends: Sequence[str]) -> str | None:
     """Return the first sentence of a description with the names of both ends, and without a name that encloses one."""
     names = [name.casefold() for end in ends for name in text.list_names(end)]
-    longer = [one for name in names for one in text.longer_names.get(name, ())]
+    longer = [enclosing for name in names for enclosing in text.longer_names.get(name, ())]
     for sentence in map(join_lines, split_sentences(description)):
         is_short = len(sentence.split()) <= MAX_SENTENCE_WORDS
         has_both = all(_has_name(text, sentence, end) for end in ends)
-        if is_short and has_both and not any(has_phrase(sentence, one) for one in longer if one not in names):
+        if (
+            is_short
+            and has_both
+            and not any(has_phrase(sentence, enclosing) for enclosing in longer if enclosing not in names)
+        ):
             return f"{sentence.rstrip('. ')}."
     return None
 
@@ -92,14 +97,13 @@ def _get_sentence(table: FactTable, fact: StatedFact) -> str:
 
 
 def _replace_entity(text: IndexText, sentence: str, entity: str, by: str) -> str | None:
-    """Return a sentence with an entity's name replaced; None if a part of the name would stay behind.
-
-    A letter also replaces the article before the name.
-    """
+    """Return a sentence with an entity's name replaced; None if a part of the name would stay behind."""
     names = sorted(text.list_names(entity), key=len, reverse=True)
+    # A letter also replaces the article before the name.
     article = r"(?:\b(?:the|a|an)\s+)?" if len(by) == 1 else ""
     for name in names:
         pattern = rf"{article}{compile_phrase(name).pattern}"
+        # A function, because a backslash of the name would be read as an escape.
         sentence = re.sub(pattern, lambda _: by, sentence, flags=re.IGNORECASE)
     parts = {part for name in names for part in re.findall(r"\w+", name)}
     telling = [part for part in parts if len(part) >= MIN_LEFT_CHARS and part[0].isupper()]
@@ -137,7 +141,7 @@ def _draw_single_facts(table: FactTable) -> Iterator[DraftQuestion]:
 def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
     """Yield questions about two relations of one entity: for that entity, or for the end of the chain over it."""
     by_end: dict[str, list[StatedFact]] = {}
-    linked = {frozenset((one.source, one.target)) for one in table.text.relations}
+    linked = {frozenset((relation.source, relation.target)) for relation in table.text.relations}
     for fact in table.described:
         for end in (fact.subject, fact.object):
             by_end.setdefault(end, []).append(fact)
@@ -156,8 +160,8 @@ def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
 def _draft_chain(table: FactTable, first: StatedFact, second: StatedFact, middle: str) -> DraftQuestion | None:
     """Return the question for the end of a chain, whose middle is X and whose end is Y; None if a name would show."""
     end = _get_other_end(second, middle)
-    begin, rest = (_replace_entity(table.text, _get_sentence(table, one), middle, "X") for one in (first, second))
-    told = None if rest is None else _replace_entity(table.text, rest, end, "Y")
+    begin, tail = (_replace_entity(table.text, _get_sentence(table, fact), middle, "X") for fact in (first, second))
+    told = None if tail is None else _replace_entity(table.text, tail, end, "Y")
     if begin is None or told is None or _has_name(table.text, begin, end):
         return None
     return DraftQuestion(
@@ -173,14 +177,14 @@ def _draft_chain(table: FactTable, first: StatedFact, second: StatedFact, middle
 
 def _draft_intersection(table: FactTable, first: StatedFact, second: StatedFact, answer: str) -> DraftQuestion | None:
     """Return the question for the entity that two relations have in common; None if its name would show."""
-    told = [_replace_entity(table.text, _get_sentence(table, one), answer, "X") for one in (first, second)]
-    shown = [one for one in told if one is not None]
-    if len(shown) < len(told):
+    told = [_replace_entity(table.text, _get_sentence(table, fact), answer, "X") for fact in (first, second)]
+    sentences = [sentence for sentence in told if sentence is not None]
+    if len(sentences) < len(told):
         return None
     return DraftQuestion(
         type="multi_hop",
         pattern="intersection",
-        question=_ask(table, shown, answer, "X"),
+        question=_ask(table, sentences, answer, "X"),
         answer=answer,
         answers=table.text.list_names(answer)[1:],
         gold=build_gold(table.text, [first, second], answer),
@@ -190,14 +194,14 @@ def _draft_intersection(table: FactTable, first: StatedFact, second: StatedFact,
 
 def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.described:
-        found = ask_for_date(_get_sentence(table, fact).removesuffix("."))
-        if found is not None and has_phrase(table.text.chunks[fact.chunk].text, found[1]):
+        dated = ask_for_date(_get_sentence(table, fact).removesuffix("."))
+        if dated is not None and has_phrase(table.text.chunks[fact.chunk].text, dated[1]):
             yield DraftQuestion(
                 type="temporal",
                 pattern="date",
-                question=f"{found[0]}?",
-                answer=found[1],
-                gold=build_gold(table.text, [fact], "", known=(fact.subject, fact.object)),
+                question=f"{dated[0]}?",
+                answer=dated[1],
+                gold=build_gold(table.text, [fact], "", mentioned=(fact.subject, fact.object)),
                 evidence=(fact,),
             )
 
@@ -209,16 +213,16 @@ def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.described:
         ends = [fact.subject, fact.object]
         table.random.shuffle(ends)
-        others = table.random.sample(names, min(len(names), MAX_TRIED_NAMES))
-        drafts = (_draft_absent(table, fact, ends, other, told.get(other, ())) for other in others)
-        if (draft := next((one for one in drafts if one), None)) is not None:
+        substitutes = table.random.sample(names, min(len(names), MAX_TRIED_NAMES))
+        drafts = (_draft_absent(table, fact, ends, substitute, told.get(substitute, ())) for substitute in substitutes)
+        if (draft := next((candidate for candidate in drafts if candidate), None)) is not None:
             yield draft
 
 
 def _list_told_of_entities(table: FactTable) -> Mapping[str, Sequence[str]]:
     """Return the texts of the chunks and the descriptions of each entity, in lower case."""
-    chunks = {one.id: one.text.casefold() for one in table.text.chunks.values()}
-    told = {one.name: [chunks[chunk] for chunk in one.chunks] for one in table.text.entities.values()}
+    chunks = {chunk.id: chunk.text.casefold() for chunk in table.text.chunks.values()}
+    told = {entity.name: [chunks[chunk] for chunk in entity.chunks] for entity in table.text.entities.values()}
     for relation in table.text.relations:
         for end in (relation.source, relation.target):
             told[end].append(relation.label.casefold())
@@ -226,26 +230,30 @@ def _list_told_of_entities(table: FactTable) -> Mapping[str, Sequence[str]]:
 
 
 def _draft_absent(
-    table: FactTable, fact: StatedFact, ends: Sequence[str], other: str, told_of_other: Sequence[str]
+    table: FactTable, fact: StatedFact, ends: Sequence[str], substitute: str, told_of_other: Sequence[str]
 ) -> DraftQuestion | None:
     """Return the question with another name in place of one end; None if what is asked may be true of the other."""
-    asked, given = ends
+    target, replaced = ends
     sentence = _get_sentence(table, fact)
-    if other in ends or table.get_kind(other) != table.get_kind(given) or _has_name(table.text, sentence, other):
+    if (
+        substitute in ends
+        or table.get_kind(substitute) != table.get_kind(replaced)
+        or _has_name(table.text, sentence, substitute)
+    ):
         return None
-    hidden = _replace_entity(table.text, sentence, asked, "X")
-    changed = None if hidden is None else _replace_entity(table.text, hidden, given, other)
+    hidden = _replace_entity(table.text, sentence, target, "X")
+    changed = None if hidden is None else _replace_entity(table.text, hidden, replaced, substitute)
     if changed is None:
         return None
-    words = [one for one in list_telling_words(changed) if not has_phrase(other, one)]
+    words = [word for word in list_telling_words(changed) if not has_phrase(substitute, word)]
     key = max(words, key=len, default="")
-    names = [name.casefold() for name in table.text.list_names(asked)]
-    if not key or any(key in one or any(name in one for name in names) for one in told_of_other):
+    names = [name.casefold() for name in table.text.list_names(target)]
+    if not key or any(key in text or any(name in text for name in names) for text in told_of_other):
         return None
     return DraftQuestion(
         type="unanswerable",
         pattern="absent",
-        question=_ask(table, [changed], asked, "X"),
+        question=_ask(table, [changed], target, "X"),
         answer=NOT_STATED,
         gold=Gold(essential_docs=(), helpful_docs=()),
         evidence=(fact,),

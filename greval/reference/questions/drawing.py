@@ -51,14 +51,15 @@ class QuestionDraw:
         """Draw questions until there are enough or none are left, `batch` of them at a time.
 
         The type with the fewest accepted questions is drawn from next, so that all types have equally many as long as
-        there are any. A failed question keeps its place, because the same command asks it again.
+        there are any.
         """
         open_types = [*self.types]
-        left = self.count * MAX_CHECKED_PER_QUESTION
-        while open_types and left and (wanted := self.count - len(self.accepted) - len(self.failed)) > 0:
-            taken = self._take_candidates(open_types, min(batch, wanted, left))
-            left -= len(taken)
-            checked = await check(taken)
+        remaining = self.count * MAX_CHECKED_PER_QUESTION
+        # A failed question keeps its place, because the same command asks it again.
+        while open_types and remaining and (missing := self.count - len(self.accepted) - len(self.failed)) > 0:
+            candidates = self._take_candidates(open_types, min(batch, missing, remaining))
+            remaining -= len(candidates)
+            checked = await check(candidates)
             for draft in checked:
                 if draft is not None:
                     self._sort_in(draft)
@@ -67,27 +68,27 @@ class QuestionDraw:
 
     def _take_candidates(self, open_types: list[QuestionType], most: int) -> list[DraftQuestion]:
         """Take candidates that pass the checks without a model; a type without any more is removed from the list."""
-        taken: list[DraftQuestion] = []
-        while open_types and len(taken) < most:
-            counts = _count_types(open_types, [*self.accepted, *self.failed, *taken])
+        candidates: list[DraftQuestion] = []
+        while open_types and len(candidates) < most:
+            counts = _count_types(open_types, [*self.accepted, *self.failed, *candidates])
             kind = min(open_types, key=counts.__getitem__)
             draft = next(self._left[kind], None)
             if draft is None:
                 open_types.remove(kind)
                 continue
-            why = find_rejection(draft, self.table, [*self.accepted, *taken])
+            why = find_rejection(draft, self.table, [*self.accepted, *candidates])
             if why:
                 self.rejected.append(draft.model_copy(update={"rejected": why}))
             else:
-                taken.append(draft)
-        return taken
+                candidates.append(draft)
+        return candidates
 
     def _sort_in(self, draft: DraftQuestion) -> None:
         if draft.failure is not None:
             self.failed.append(draft)
         elif draft.rejected:
             self.rejected.append(draft)
-        elif draft.wording == "model" and any(is_duplicate(draft, one) for one in self.accepted):
+        elif draft.wording == "model" and any(is_duplicate(draft, earlier) for earlier in self.accepted):
             self.rejected.append(draft.model_copy(update={"rejected": "near_duplicate"}))
         else:
             self.accepted.append(draft.model_copy(update={"id": f"q{len(self.accepted) + 1:03}"}))
@@ -95,11 +96,11 @@ class QuestionDraw:
     def count_coverage(self) -> tuple[CoverageCount, CoverageCount, CoverageCount]:
         """Return how many documents, entities and relations of the index the accepted questions touch."""
         text = self.table.text
-        documents = {one.document for draft in self.accepted for one in draft.evidence}
-        entities = {name for draft in self.accepted for one in draft.evidence for name in (one.subject, *one.names)}
+        documents = {fact.document for draft in self.accepted for fact in draft.evidence}
+        entities = {name for draft in self.accepted for fact in draft.evidence for name in (fact.subject, *fact.names)}
         edges = {edge for draft in self.accepted for edge in draft.gold.expected_edges or ()}
         return (
-            CoverageCount(touched=len(documents), total=len({one.doc_id for one in text.chunks.values()})),
+            CoverageCount(touched=len(documents), total=len({chunk.doc_id for chunk in text.chunks.values()})),
             CoverageCount(touched=len(entities), total=len(text.entities)),
             CoverageCount(touched=len(edges), total=len(text.relations)),
         )

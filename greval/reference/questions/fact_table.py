@@ -43,10 +43,10 @@ class FactTable:
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StatedFact]]:
         """The facts of each subject."""
-        found: dict[str, list[StatedFact]] = {}
+        facts: dict[str, list[StatedFact]] = {}
         for fact in self.facts:
-            found.setdefault(fact.subject, []).append(fact)
-        return found
+            facts.setdefault(fact.subject, []).append(fact)
+        return facts
 
     @cached_property
     def relations(self) -> Sequence[StatedFact]:
@@ -64,9 +64,9 @@ class FactTable:
         """The objects of each subject and label of the graph, and the subjects of each label and object."""
         objects: dict[tuple[str, str], set[str]] = {}
         subjects: dict[tuple[str, str], set[str]] = {}
-        for one in self.text.relations:
-            objects.setdefault((one.source, one.label), set()).add(one.target)
-            subjects.setdefault((one.label, one.target), set()).add(one.source)
+        for relation in self.text.relations:
+            objects.setdefault((relation.source, relation.label), set()).add(relation.target)
+            subjects.setdefault((relation.label, relation.target), set()).add(relation.source)
         return objects, subjects
 
     @cached_property
@@ -82,39 +82,43 @@ class FactTable:
     @cached_property
     def sentences(self) -> Sequence[str]:
         """All sentences in lower case, in the order of `told`; descriptions of relations follow them."""
-        described = (one.label for one in self.text.relations) if self.text.described else ()
-        return [one.casefold() for one in (*(sentence for _, sentence in self.told), *described)]
+        described = (relation.label for relation in self.text.relations) if self.text.described else ()
+        return [text.casefold() for text in (*(sentence for _, sentence in self.told), *described)]
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
         """The positions of the sentences with each word."""
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for position, sentence in enumerate(self.sentences):
             for word in {*_WORD.findall(sentence)}:
-                found.setdefault(word, []).append(position)
-        return found
+                positions.setdefault(word, []).append(position)
+        return positions
 
     def find_candidates(self, name: str) -> list[int]:
         """Return the positions of the sentences with the rarest word of an entity's name, which may have the name."""
-        found: set[int] = set()
-        for one in self.text.list_names(name):
-            words = _WORD.findall(one.casefold())
-            found |= {*min((self._places.get(word, ()) for word in words), key=len, default=())}
-        return sorted(found)
+        positions: set[int] = set()
+        for alias in self.text.list_names(name):
+            words = _WORD.findall(alias.casefold())
+            positions |= {*min((self._places.get(word, ()) for word in words), key=len, default=())}
+        return sorted(positions)
 
     @cached_property
     def _described_relations(self) -> Mapping[str, Sequence[Relation]]:
         """The relations with descriptions of each entity."""
-        found: dict[str, list[Relation]] = {}
-        for one in self.text.relations if self.text.described else ():
-            for end in {one.source, one.target}:
-                found.setdefault(end, []).append(one)
-        return found
+        by_entity: dict[str, list[Relation]] = {}
+        for relation in self.text.relations if self.text.described else ():
+            for end in {relation.source, relation.target}:
+                by_entity.setdefault(end, []).append(relation)
+        return by_entity
 
     def list_descriptions(self, names: Collection[str], *, of_both_ends: bool) -> list[str]:
         """List the descriptions of relations with one end, or both, among some names."""
-        found = (one for name in names for one in self._described_relations.get(name, ()))
-        return [one.label for one in found if not of_both_ends or (one.source in names and one.target in names)]
+        relations = (relation for name in names for relation in self._described_relations.get(name, ()))
+        return [
+            relation.label
+            for relation in relations
+            if not of_both_ends or (relation.source in names and relation.target in names)
+        ]
 
     def choose_word(self, name: str) -> str:
         """Return the question word for an entity, by its name and by what is stated of it."""
@@ -125,30 +129,30 @@ class FactTable:
         """Return the kind of an entity: its type, else its question word. One can stand in place of another of it."""
         return self.text.entities[name].type or self.choose_word(name)
 
-    def has_rival(self, predicate: str, name: str, known: Iterable[str], *, name_first: bool) -> bool:
+    def has_rival(self, predicate: str, name: str, ignored: Iterable[str], *, name_first: bool) -> bool:
         """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.
 
         Args:
             predicate: The predicate.
             name: The name of an entity.
-            known: The sentences that do not count.
+            ignored: The sentences that do not count.
             name_first: Whether the name is the subject, before the word, or the object, behind it.
         """
-        stem, seen = find_stem(predicate), {one.casefold() for one in known}
-        phrases = [compile_phrase(one) for one in self.text.list_names(name)]
+        stem, folded = find_stem(predicate), {text.casefold() for text in ignored}
+        phrases = [compile_phrase(text) for text in self.text.list_names(name)]
         for sentence in map(self.sentences.__getitem__, self.find_candidates(name)):
-            before, found, after = sentence.partition(stem)
-            part = before if name_first else after
-            if found and sentence not in seen and any(phrase.search(part) for phrase in phrases):
+            head, match, tail = sentence.partition(stem)
+            part = head if name_first else tail
+            if match and sentence not in folded and any(phrase.search(part) for phrase in phrases):
                 return True
         return False
 
     def has_twin(self, fact: StatedFact) -> bool:
         """Return whether another sentence has the two longest words of a fact's clause."""
         first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
-        known = {one.casefold() for one in self.list_descriptions({fact.subject}, of_both_ends=False)}
-        known.add(fact.sentence.casefold())
-        return any(first in sentence and second in sentence and sentence not in known for sentence in self.sentences)
+        ignored = {text.casefold() for text in self.list_descriptions({fact.subject}, of_both_ends=False)}
+        ignored.add(fact.sentence.casefold())
+        return any(first in sentence and second in sentence and sentence not in ignored for sentence in self.sentences)
 
 
 def find_stem(predicate: str) -> str:
@@ -164,8 +168,8 @@ def find_stem(predicate: str) -> str:
 
 def find_role(clause: str, name: str) -> str:
     """Return the preposition before a name in a clause; empty if another word is there."""
-    found = re.search(rf"([\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}", clause)
-    return found[1].casefold() if found and found[1].casefold() in PREPOSITIONS else ""
+    match = re.search(rf"([\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}", clause)
+    return match[1].casefold() if match and match[1].casefold() in PREPOSITIONS else ""
 
 
 def build_gold(
@@ -174,7 +178,7 @@ def build_gold(
     answer: str,
     *,
     hidden: Sequence[str] = (),
-    known: Sequence[str] | None = None,
+    mentioned: Sequence[str] | None = None,
 ) -> Gold:
     """Return the gold of a question about facts.
 
@@ -183,7 +187,7 @@ def build_gold(
         facts: What the question is about.
         answer: The entity that is the answer; empty if none is.
         hidden: Entities that the question describes without their names.
-        known: The entities that the question names; by default all of the facts but the answer and hidden ones.
+        mentioned: The entities that the question names; by default all of the facts but the answer and hidden ones.
     """
     edges: tuple[Edge, ...] = tuple(dict.fromkeys(edge for fact in facts for edge in fact.edges))
     ends = {end for source, _, target in edges for end in (source, target)}
@@ -192,8 +196,8 @@ def build_gold(
         nodes = dict.fromkeys(name for name in nodes if name in ends)
     else:
         edges = ()
-    given = [*nodes] if known is None else known
-    start = tuple(name for name in given if name in nodes and name != answer and name not in hidden)
+    candidates = [*nodes] if mentioned is None else mentioned
+    start = tuple(name for name in candidates if name in nodes and name != answer and name not in hidden)
     essential = tuple(dict.fromkeys(fact.document for fact in facts))
     aliases = {name: text.list_names(name)[1:] for name in nodes if text.list_names(name)[1:]}
     return Gold(
@@ -210,8 +214,10 @@ def _list_helpful(text: IndexText, names: Sequence[str], essential: Sequence[str
     """Return documents that mention at least two of the entities, as far as they are not essential."""
     counts: dict[str, int] = {}
     for name in names:
-        documents = dict.fromkeys(text.chunks[one].doc_id for one in text.entities[name].chunks if one in text.chunks)
+        documents = dict.fromkeys(
+            text.chunks[chunk].doc_id for chunk in text.entities[name].chunks if chunk in text.chunks
+        )
         for document in documents:
             counts[document] = counts.get(document, 0) + 1
-    found = [document for document, count in counts.items() if count > 1 and document not in essential]
-    return tuple(found[:MAX_HELPFUL])
+    helpful = [document for document, count in counts.items() if count > 1 and document not in essential]
+    return tuple(helpful[:MAX_HELPFUL])

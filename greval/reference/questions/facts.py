@@ -89,8 +89,8 @@ class IndexText:
         for entity in entities:
             for name in (entity.name, *entity.aliases):
                 owners.setdefault(name.casefold(), set()).add(entity.name)
-        single = {name: next(iter(found)) for name, found in owners.items() if len(found) == 1}
-        by_id, by_name = {one.id: one for one in chunks}, {one.name: one for one in entities}
+        single = {name: next(iter(holders)) for name, holders in owners.items() if len(holders) == 1}
+        by_id, by_name = {chunk.id: chunk for chunk in chunks}, {entity.name: entity for entity in entities}
         return cls(by_id, by_name, relations, single, described)
 
     def list_names(self, entity: str) -> tuple[str, ...]:
@@ -107,23 +107,23 @@ class IndexText:
     @cached_property
     def longer_names(self) -> Mapping[str, Sequence[str]]:
         """The names that begin with, end with or enclose the name of an entity, by that name in lower case."""
-        known = {name.casefold() for entity in self.entities for name in self.list_names(entity)}
-        found: dict[str, list[str]] = {}
-        for name in known:
+        names = {name.casefold() for entity in self.entities for name in self.list_names(entity)}
+        longer: dict[str, list[str]] = {}
+        for name in names:
             words = name.split()
             spans = combinations(range(len(words) + 1), 2)
-            for part in {" ".join(words[begin:end]) for begin, end in spans} & known - {name}:
-                found.setdefault(part, []).append(name)
-        return found
+            for part in {" ".join(words[begin:end]) for begin, end in spans} & names - {name}:
+                longer.setdefault(part, []).append(name)
+        return longer
 
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[str]]:
         """The sentences of each chunk, each on one line."""
-        return {one.id: [*map(join_lines, split_sentences(one.text))] for one in self.chunks.values()}
+        return {chunk.id: [*map(join_lines, split_sentences(chunk.text))] for chunk in self.chunks.values()}
 
     def list_sentences(self) -> Iterator[tuple[str, str]]:
         """Yield all sentences, each with its chunk."""
-        return ((chunk, sentence) for chunk, found in self.sentences.items() for sentence in found)
+        return ((chunk, sentence) for chunk, sentences in self.sentences.items() for sentence in sentences)
 
 
 def has_phrase(text: str, phrase: str) -> bool:
@@ -145,25 +145,26 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 def list_facts(text: IndexText) -> list[StatedFact]:
     """Return the facts of an index: those of its relations first, each sentence once for each document."""
-    named = _find_sound_names(text)
-    found: dict[tuple[str, str, str], StatedFact] = {}
-    for fact in (*_list_relation_facts(text, named), *_list_sentence_facts(text, named)):
-        found.setdefault((fact.document, fact.subject, fact.clause.casefold()), fact)
-    return [*found.values()]
+    sound_names = _find_sound_names(text)
+    facts: dict[tuple[str, str, str], StatedFact] = {}
+    for fact in (*_list_relation_facts(text, sound_names), *_list_sentence_facts(text, sound_names)):
+        facts.setdefault((fact.document, fact.subject, fact.clause.casefold()), fact)
+    return [*facts.values()]
 
 
 def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
-    """Return the names that are used in each chunk, of entities that also stand within a sentence.
-
-    A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
-    """
+    """Return the names that are used in each chunk, of entities that also stand within a sentence."""
     sound: dict[str, list[str]] = {}
     for entity in text.entities.values():
         if not _is_clean_name(entity.name):
             continue
+        # A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
         phrase = re.compile(rf"[\w,] {compile_phrase(entity.name).pattern}")
         within = any(
-            phrase.search(one) for chunk in entity.chunks for one in text.sentences.get(chunk, ()) if one[-1:] == "."
+            phrase.search(sentence)
+            for chunk in entity.chunks
+            for sentence in text.sentences.get(chunk, ())
+            if sentence[-1:] == "."
         )
         if within or not entity.name[0].isupper():
             for chunk in entity.chunks:
@@ -187,12 +188,12 @@ def _is_clean_name(name: str) -> bool:
     return any(c.isalpha() for c in name) and not is_heading and not {*map(str.casefold, words)} <= _COMMON
 
 
-def _list_relation_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
+def _list_relation_facts(text: IndexText, sound_names: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
     for relation in () if text.described else text.relations:
         if relation.label in {RELATED, ""}:
             continue
         for chunk in relation.chunks:
-            if {relation.source, relation.target} <= {*named.get(chunk, ())} and chunk in text.chunks:
+            if {relation.source, relation.target} <= {*sound_names.get(chunk, ())} and chunk in text.chunks:
                 yield from _read_relation(text.chunks[chunk], text.sentences[chunk], relation)
 
 
@@ -207,13 +208,13 @@ def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Rela
     verb = r"\s+(?:(?:a|an|the)\s+)?".join(map(re.escape, relation.label.split()))
     target = compile_phrase(relation.target).pattern
     stated = re.compile(rf"\s+(?P<verb>{verb})\s+(?P<article>(?:a|an|the)\s+)?{target}{NAME_END}")
-    before = chunk.title
+    previous = chunk.title
     for sentence in sentences:
         start = re.match(rf"(?:(?:The|A|An)\s+)?{compile_phrase(relation.source).pattern}|It(?=\s)", sentence)
-        is_meant = start is not None and (start[0] != "It" or _begins_with(before, relation.source))
-        if start and is_meant and (found := stated.match(sentence, start.end())):
-            predicate = " ".join(found["verb"].split())
-            article = found["article"] or ""
+        is_meant = start is not None and (start[0] != "It" or _begins_with(previous, relation.source))
+        if start and is_meant and (match := stated.match(sentence, start.end())):
+            predicate = " ".join(match["verb"].split())
+            article = match["article"] or ""
             yield StatedFact(
                 subject=relation.source,
                 clause=f"{predicate} {article}{relation.target}",
@@ -227,7 +228,7 @@ def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Rela
             )
             return
         if not sentence.startswith("It "):
-            before = sentence
+            previous = sentence
 
 
 def _begins_with(text: str, name: str) -> bool:
@@ -240,26 +241,24 @@ def _compile_beginning(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?:The|A|An)\s+)?{compile_phrase(name).pattern}")
 
 
-def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
-    """Yield the facts of sentences with the relations between their names.
-
-    An edge has no label if the index has descriptions, because a sentence need not state all that one does.
-    """
+def _list_sentence_facts(text: IndexText, sound_names: Mapping[str, Sequence[str]]) -> Iterator[StatedFact]:
+    """Yield the facts of sentences with the relations between their names."""
     edges: dict[str, list[Relation]] = {}
     for relation in text.relations:
         for chunk in relation.chunks:
             edges.setdefault(chunk, []).append(relation)
-    for chunk, names in named.items():
+    for chunk, names in sound_names.items():
         for sentence in text.sentences[chunk]:
             fact = _read_sentence(text.chunks[chunk], sentence, names)
             if fact is not None:
                 ends = {fact.subject, *fact.names}
-                stated = (one for one in edges.get(chunk, ()) if {one.source, one.target} <= ends)
+                stated = (edge for edge in edges.get(chunk, ()) if {edge.source, edge.target} <= ends)
+                # A sentence need not state all that the description of a relation does: then its edge has no label.
                 yield fact.model_copy(
                     update={
                         "edges": tuple(
                             dict.fromkeys(
-                                (one.source, "" if text.described else one.label, one.target) for one in stated
+                                (edge.source, "" if text.described else edge.label, edge.target) for edge in stated
                             )
                         )
                     }
@@ -267,20 +266,20 @@ def _list_sentence_facts(text: IndexText, named: Mapping[str, Sequence[str]]) ->
 
 
 def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> StatedFact | None:
-    """Return what a sentence states of the entity that it begins with; None if it is not clear by itself.
-
-    It is cut at the end of the first clause, because what follows may have another subject.
-    """
+    """Return what a sentence states of the entity that it begins with; None if it is not clear by itself."""
     begun = [name for name in names if _begins_with(sentence, name)]
     if not begun or not sentence.endswith("."):
         return None
     subject = max(begun, key=len)
-    rest = _END.sub("", _compile_beginning(subject).sub("", sentence, count=1))
-    if not rest.startswith(" "):
+    remainder = _END.sub("", _compile_beginning(subject).sub("", sentence, count=1))
+    if not remainder.startswith(" "):
         return None
-    clause = _cut_clause(rest).strip()
-    others = [name for name in names if name != subject and has_phrase(clause, name)]
-    outer = tuple(name for name in others if not any(name != one and has_phrase(one, name) for one in others))
+    # What follows the first clause may have another subject.
+    clause = _cut_clause(remainder).strip()
+    mentioned = [name for name in names if name != subject and has_phrase(clause, name)]
+    outer = tuple(
+        name for name in mentioned if not any(name != longer and has_phrase(longer, name) for longer in mentioned)
+    )
     is_telling = len(list_telling_words(clause)) >= MIN_TELLING_WORDS or DATE.search(clause) is not None
     if not _is_clear(clause) or not (outer or is_telling):
         return None
@@ -289,18 +288,18 @@ def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> 
     )
 
 
-def _cut_clause(rest: str) -> str:
+def _cut_clause(text: str) -> str:
     """Return what follows a subject up to the end of the first clause; an "and" between nouns does not end it.
 
     Example:
         >>> _cut_clause("kept every payment and every refund, and her ship sank")
         'kept every payment and every refund'
     """
-    for found in _CLAUSE_END.finditer(rest):
-        following = (found["next"] or "").casefold()
-        if not found["joined"] or begins_with_verb([following]) or following in _NEW_SUBJECTS:
-            return rest[: found.start()]
-    return rest
+    for match in _CLAUSE_END.finditer(text):
+        following = (match["next"] or "").casefold()
+        if not match["joined"] or begins_with_verb([following]) or following in _NEW_SUBJECTS:
+            return text[: match.start()]
+    return text
 
 
 def list_telling_words(clause: str) -> list[str]:
@@ -325,8 +324,8 @@ def _is_clear(clause: str) -> bool:
 def begins_with_verb(words: Sequence[str]) -> bool:
     """Return whether the first of some words in lower case is a finite verb, as far as its form or a list shows."""
     first = words[0]
-    known = first in AUXILIARIES or first in VERBS or (first.endswith("ed") and len(first) > MIN_NAME_CHARS + 1)
-    return known and first not in _NO_START and first not in NO_VERBS
+    is_verb = first in AUXILIARIES or first in VERBS or (first.endswith("ed") and len(first) > MIN_NAME_CHARS + 1)
+    return is_verb and first not in _NO_START and first not in NO_VERBS
 
 
 def _ends_a_predicate(words: Sequence[str]) -> bool:

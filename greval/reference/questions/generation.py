@@ -153,7 +153,7 @@ async def generate_questions_async(
             figures = await _check_drawn(path, draw, find_chunks, model, judge, stop=stop, options=options)
     if write:
         write_questions(path, draw)
-    labels = {name: JudgeClient(one).label for name, one in (("model", model), ("judge", judge)) if one is not None}
+    labels = {name: JudgeClient(spec).label for name, spec in (("model", model), ("judge", judge)) if spec is not None}
     return build_report(path, draw, **labels, **figures, seconds=time.monotonic() - began)
 
 
@@ -244,7 +244,9 @@ class _Models:
 
     def build_figures(self) -> dict[str, object]:
         """Return the figures of the report about calls."""
-        reused = sum(one.reused for one in {id(one): one for one in (self.writer, self.judge) if one}.values())
+        # One model may have both roles.
+        models = {id(model): model for model in (self.writer, self.judge) if model}
+        reused = sum(model.reused for model in models.values())
         return {
             "usage": self.meter.usage + Usage(hits=reused),
             "cost": self.meter.cost,
@@ -264,8 +266,8 @@ async def _open_models(
         StoreError: If the replies cannot be stored.
     """
     prices = options.get("prices") or Prices.load()
-    others = [] if model is None or is_same_judge(model, judge) else [JudgeGroup(model)]
-    judges = RunJudges((JudgeGroup(judge), *others))
+    writers = [] if model is None or is_same_judge(model, judge) else [JudgeGroup(model)]
+    judges = RunJudges((JudgeGroup(judge), *writers))
     guard = build_run_guard(
         judges,
         prices,
@@ -276,14 +278,14 @@ async def _open_models(
     meter = SpendingMeter(path.with_name(f"{path.stem}{SPENT_SUFFIX}"), prices, judges.labels)
     guard.before = meter.before
     with ReplyCache(path.with_name(f"{path.stem}{REPLIES_SUFFIX}")) as replies:
-        made: list[QuestionModel] = []
+        models: list[QuestionModel] = []
         for group in judges.groups:
             gate = asyncio.Semaphore(get_concurrency(group.judge, {"concurrency": options.get("concurrency")}))
             client = JudgeClient(group.judge, gate=gate, cache=replies)
             await client.ready()
             context = CallContext(build_judge_guard(guard, group, judges, prices), meter)
-            made.append(QuestionModel(client, context, meter.write))
-        yield _Models(None if model is None else made[-1], made[0], guard, meter)
+            models.append(QuestionModel(client, context, meter.write))
+        yield _Models(None if model is None else models[-1], models[0], guard, meter)
 
 
 async def _check_drawn(  # noqa: PLR0913 - what a generation needs
@@ -302,7 +304,7 @@ async def _check_drawn(  # noqa: PLR0913 - what a generation needs
         await opened.enter_async_context(stop_on_request(models.guard, stop, options.get("deadline")))
 
         async def check(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion | None]:
-            return await asyncio.gather(*(_word_and_check(one, draw, find_chunks, models) for one in drafts))
+            return await asyncio.gather(*(_word_and_check(draft, draw, find_chunks, models) for draft in drafts))
 
         await draw.draw(check, batch=BATCH)
         return models.build_figures()
@@ -338,18 +340,18 @@ def _forecast_calls(
         chunks = [*dict.fromkeys(fact.chunk for fact in draft.evidence)]
         if draft.type == "unanswerable":
             chunks = [*dict.fromkeys((*chunks, *find_chunks(draft.question)))]
-        asked = [(judge, build_answers_messages(draft.question, draw.table.text, chunks))]
+        calls = [(judge, build_answers_messages(draft.question, draw.table.text, chunks))]
         if draft.type != "unanswerable":
-            asked += [
+            calls += [
                 (judge, build_agreement_messages(draft, draft.answer)),
                 (judge, build_recall_messages(draft.question)),
             ]
         if model is not None:
-            asked.append((model, build_wording_messages(draft)))
-        for one, messages in asked:
+            calls.append((model, build_wording_messages(draft)))
+        for model_settings, messages in calls:
             tokens = sum(estimate_tokens(message.text) for message in messages)
             usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
-            price = prices.cost(JudgeClient(one).label, usage)
+            price = prices.cost(JudgeClient(model_settings).label, usage)
             is_priced = is_priced and price is not None
             total, cost = total + usage, cost + (price or 0.0)
     return CallForecast(

@@ -53,25 +53,26 @@ async def check_with_judge(
 
 async def _find_fault(draft: DraftQuestion, answers: Sequence[str], judge: QuestionModel) -> Rejection | None:
     """Return the first check that an answerable question fails, given the answers from its gold."""
-    given = [", ".join(answers)] if answers and draft.type == "aggregation" else [*answers]
-    if len({*map(_fold, given)}) > 1:
+    # The answers to a count are the parts of one answer.
+    candidates = [", ".join(answers)] if answers and draft.type == "aggregation" else [*answers]
+    if len({*map(_fold, candidates)}) > 1:
         return "several_answers"
-    if not given or not await _agrees(draft, given[0], judge):
+    if not candidates or not await _agrees(draft, candidates[0], judge):
         return "not_answered_from_gold"
     reply = await judge.ask("recall", build_recall_messages(draft.question))
-    known = reply.fields.get("answer") if reply.fields else None
-    if not isinstance(known, str):
+    recalled = reply.fields.get("answer") if reply.fields else None
+    if not isinstance(recalled, str):
         return "no_reply"
-    is_known = bool(known.strip()) and await _agrees(draft, known, judge)
+    is_known = bool(recalled.strip()) and await _agrees(draft, recalled, judge)
     return "answered_without_documents" if is_known else None
 
 
 def _read_answers(fields: Mapping[str, Any] | None) -> tuple[str, ...] | None:
     """Return the answers of a reply, without empty ones; None if it has another form."""
     listed = fields.get("answers") if fields else None
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         return None
-    return tuple(line for one in listed if (line := join_lines(one)))
+    return tuple(line for text in listed if (line := join_lines(text)))
 
 
 async def _agrees(draft: DraftQuestion, answer: str, judge: QuestionModel) -> bool:
@@ -92,7 +93,7 @@ def has_same_words(draft: DraftQuestion, answer: str) -> bool:
         >>> has_same_words(draft, "yes, both"), has_same_words(draft, "No.")
         (True, False)
     """
-    folded, expected = _fold(answer), {_fold(one) for one in (draft.answer, *draft.answers)}
+    folded, expected = _fold(answer), {_fold(text) for text in (draft.answer, *draft.answers)}
     return folded in expected or (draft.fixed_answer and folded.partition(" ")[0] in expected)
 
 

@@ -82,8 +82,8 @@ def write_questions(path: Path, draw: QuestionDraw) -> None:
     Raises:
         DataError: If a file cannot be written.
     """
-    samples = (one.to_sample().model_dump_json(exclude_none=True) for one in draw.accepted)
-    drafts = (one.model_dump_json() for one in (*draw.accepted, *draw.rejected, *draw.failed))
+    samples = (draft.to_sample().model_dump_json(exclude_none=True) for draft in draw.accepted)
+    drafts = (draft.model_dump_json() for draft in (*draw.accepted, *draw.rejected, *draw.failed))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(name_drafts_file(path), _join_lines(drafts))
@@ -104,14 +104,14 @@ def build_report(path: Path, draw: QuestionDraw, **figures: Any) -> QuestionRepo
         drafts=str(name_drafts_file(path)),
         asked=draw.count,
         drawn=draw.drawn,
-        accepted={kind: sum(one.type == kind for one in draw.accepted) for kind in draw.types},
-        rejected=dict(Counter(one.rejected for one in draw.rejected if one.rejected).most_common()),
-        model_worded=sum(one.wording == "model" for one in draw.accepted),
+        accepted={kind: sum(draft.type == kind for draft in draw.accepted) for kind in draw.types},
+        rejected=dict(Counter(draft.rejected for draft in draw.rejected if draft.rejected).most_common()),
+        model_worded=sum(draft.wording == "model" for draft in draw.accepted),
         checked=sum(
-            one.wording == "model" or one.judge_answers is not None for one in (*draw.accepted, *draw.rejected)
+            draft.wording == "model" or draft.judge_answers is not None for draft in (*draw.accepted, *draw.rejected)
         ),
         failed=len(draw.failed),
-        failures=dict(Counter(one.failure for one in draw.failed if one.failure).most_common()),
+        failures=dict(Counter(draft.failure for draft in draw.failed if draft.failure).most_common()),
         documents=documents,
         entities=entities,
         relations=relations,

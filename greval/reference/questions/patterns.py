@@ -47,8 +47,10 @@ def _take_turns(drafts: Iterable[DraftQuestion]) -> list[DraftQuestion]:
     groups: dict[str, list[DraftQuestion]] = {}
     for draft in drafts:
         groups.setdefault(draft.evidence[0].document if draft.evidence else "", []).append(draft)
-    turns = [(turn, place, draft) for place, group in enumerate(groups.values()) for turn, draft in enumerate(group)]
-    return [draft for _, _, draft in sorted(turns, key=lambda one: one[:2])]
+    turns = [
+        (turn, position, draft) for position, group in enumerate(groups.values()) for turn, draft in enumerate(group)
+    ]
+    return [draft for _, _, draft in sorted(turns, key=lambda item: item[:2])]
 
 
 def _draw_single_facts(table: FactTable) -> Iterator[DraftQuestion]:
@@ -89,9 +91,9 @@ def _draft_object_question(table: FactTable, fact: StatedFact) -> DraftQuestion 
 
 
 def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
-    found = [*_draw_chains(table), *_draw_descriptions(table), *_draw_intersections(table)]
-    table.random.shuffle(found)
-    return iter(found)
+    drafts = [*_draw_chains(table), *_draw_descriptions(table), *_draw_intersections(table)]
+    table.random.shuffle(drafts)
+    return iter(drafts)
 
 
 def _draw_chains(table: FactTable) -> Iterator[DraftQuestion]:
@@ -102,14 +104,14 @@ def _draw_chains(table: FactTable) -> Iterator[DraftQuestion]:
             if not second.predicate or second.object == first.subject:
                 continue
             word = table.choose_word(second.object)
-            asked = ask_for_object(word, "X", second.predicate)
-            if asked and all(len(objects[edge[0], edge[1]]) == 1 for edge in (*first.edges, *second.edges)):
+            question = ask_for_object(word, "X", second.predicate)
+            if question and all(len(objects[edge[0], edge[1]]) == 1 for edge in (*first.edges, *second.edges)):
                 facts = [first, second]
                 article = first.clause.removesuffix(first.object)
                 yield DraftQuestion(
                     type="multi_hop",
                     pattern="chain",
-                    question=f"{first.subject} {article}X. {asked}",
+                    question=f"{first.subject} {article}X. {question}",
                     answer=second.object,
                     answers=table.text.list_names(second.object)[1:],
                     gold=build_gold(table.text, facts, second.object, hidden=(first.object,)),
@@ -140,15 +142,19 @@ def _draw_descriptions(table: FactTable) -> Iterator[DraftQuestion]:
 
 def _replace_name(clause: str, name: str, by: StatedFact, table: FactTable) -> str | None:
     """Return a clause with a name at its end replaced by what a fact says of it; None if that would not be clear."""
-    found = re.search(rf"(?P<before>[\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}\Z", clause)
-    if found is None or len(by.clause.split()) > MAX_NESTED_WORDS or any(has_phrase(clause, one) for one in by.names):
+    match = re.search(rf"(?P<before>[\w-]+)\s+(?:the\s+)?{compile_phrase(name).pattern}\Z", clause)
+    if (
+        match is None
+        or len(by.clause.split()) > MAX_NESTED_WORDS
+        or any(has_phrase(clause, other_name) for other_name in by.names)
+    ):
         return None
-    before = found["before"].casefold()
-    if before not in PREPOSITIONS and not begins_with_verb([before]):
+    preceding = match["before"].casefold()
+    if preceding not in PREPOSITIONS and not begins_with_verb([preceding]):
         return None
     word = table.choose_word(name)
     described = f"the person who {by.clause}" if word == "who" else f"the one that {by.clause}"
-    return f"{clause[: found.start()]}{found['before']} {described}"
+    return f"{clause[: match.start()]}{match['before']} {described}"
 
 
 def _draw_intersections(table: FactTable) -> Iterator[DraftQuestion]:
@@ -184,9 +190,11 @@ def _draw_comparisons(table: FactTable) -> Iterator[DraftQuestion]:
     for predicate, facts in groups.items():
         pairs = [pair for pair in combinations(facts, 2) if pair[0].subject != pair[1].subject]
         table.random.shuffle(pairs)
-        pairs.sort(key=lambda pair: pair[0].object != pair[1].object)  # few are alike, and those come first in turns
-        alike = sum(one.object == other.object for one, other in pairs)
-        for first, second in pairs[: 2 * max(alike, 1)]:
+        # Few pairs have one object, and those must not be left out below.
+        pairs.sort(key=lambda pair: pair[0].object != pair[1].object)
+        equal_count = sum(fact_a.object == fact_b.object for fact_a, fact_b in pairs)
+        # At most as many questions with the answer no as with yes.
+        for first, second in pairs[: 2 * max(equal_count, 1)]:
             fronted = front_verb(first.subject, predicate)
             if fronted is None or first.object == second.subject or second.object == first.subject:
                 continue
@@ -199,7 +207,7 @@ def _draw_comparisons(table: FactTable) -> Iterator[DraftQuestion]:
                 question=f"{fronted[:1].upper()}{fronted[1:]} {same} as {second.subject}?",
                 answer=f"{'Yes' if is_same else 'No'}: {stated}, and {second.subject} {second.clause}.",
                 answers=("Yes" if is_same else "No",),
-                gold=build_gold(table.text, [first, second], "", known=(first.subject, second.subject)),
+                gold=build_gold(table.text, [first, second], "", mentioned=(first.subject, second.subject)),
                 evidence=(first, second),
                 fixed_answer=True,
             )
@@ -227,7 +235,7 @@ def _draw_stars(table: FactTable) -> Iterator[DraftQuestion]:
             question=f"How many different things {plural}, according to the documents?",
             answer=f"{len(names)}: {', '.join(names)}",
             answers=(str(len(names)), NUMBERS[len(names)]),
-            gold=build_gold(table.text, facts, "", known=(target,)),
+            gold=build_gold(table.text, facts, "", mentioned=(target,)),
             evidence=tuple(facts),
             fixed_answer=True,
         )
@@ -237,7 +245,7 @@ def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
     """Yield the questions how many documents name an entity."""
     subjects = [*table.by_subject]
     for name in subjects:
-        phrases = [compile_phrase(one) for one in table.text.list_names(name)]
+        phrases = [compile_phrase(alias) for alias in table.text.list_names(name)]
         first: dict[str, StatedFact] = {}
         told = (table.told[position] for position in table.find_candidates(name) if position < len(table.told))
         for chunk, sentence in told:
@@ -264,15 +272,15 @@ def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
 
 def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.facts:
-        found = None if fact.predicate else replace_date(fact)
-        if found:
-            question, date = found
+        dated = None if fact.predicate else replace_date(fact)
+        if dated:
+            question, date = dated
             yield DraftQuestion(
                 type="temporal",
                 pattern="date",
                 question=question,
                 answer=date,
-                gold=build_gold(table.text, [fact], "", known=(fact.subject,)),
+                gold=build_gold(table.text, [fact], "", mentioned=(fact.subject,)),
                 evidence=(fact,),
             )
 
@@ -281,27 +289,27 @@ def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
     """Yield questions with another name in place of the right one, if no sentence has it with the predicate."""
     names = [*dict.fromkeys(name for fact in table.facts for name in (fact.subject, *fact.names))]
     for fact in table.facts:
-        others = [*names]
-        table.random.shuffle(others)
-        tried = others[:MAX_TRIED_NAMES]
-        draft = next((one for other in tried if (one := _draft_absent(table, fact, other))), None)
+        substitutes = [*names]
+        table.random.shuffle(substitutes)
+        tried = substitutes[:MAX_TRIED_NAMES]
+        draft = next((candidate for substitute in tried if (candidate := _draft_absent(table, fact, substitute))), None)
         if draft:
             yield draft
 
 
-def _draft_absent(table: FactTable, fact: StatedFact, other: str) -> DraftQuestion | None:
+def _draft_absent(table: FactTable, fact: StatedFact, substitute: str) -> DraftQuestion | None:
     """Return the question about a fact with another name in it; None if that would not be a question of its kind."""
-    if other in {fact.subject, *fact.names}:
+    if substitute in {fact.subject, *fact.names}:
         return None
     replaced = fact.object or (fact.names[0] if len(fact.names) == 1 else "")
     role = find_role(fact.clause, replaced) if replaced else ""
-    has_role = (role, other) in table.roles if role else bool(fact.predicate)
-    if not replaced or not has_role or table.get_kind(other) != table.get_kind(replaced):
+    has_role = (role, substitute) in table.roles if role else bool(fact.predicate)
+    if not replaced or not has_role or table.get_kind(substitute) != table.get_kind(replaced):
         return None
     predicate = fact.predicate or fact.clause.partition(replaced)[0]
-    clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", other, fact.clause)
-    is_related = any((label, other) in table.ends[1] for _, label, _ in fact.edges)
-    if clause == fact.clause or is_related or table.has_rival(predicate, other, (), name_first=False):
+    clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", substitute, fact.clause)
+    is_related = any((label, substitute) in table.ends[1] for _, label, _ in fact.edges)
+    if clause == fact.clause or is_related or table.has_rival(predicate, substitute, (), name_first=False):
         return None
     return DraftQuestion(
         type="unanswerable",

@@ -104,8 +104,8 @@ def build_wording_messages(draft: DraftQuestion) -> list[BaseMessage]:
 
 def build_answers_messages(question: str, text: IndexText, chunks: Sequence[str]) -> list[BaseMessage]:
     """Build the request to answer a question from chunks, given by their ids."""
-    shown = [f"[{text.chunks[one].doc_id}] {text.chunks[one].content}" for one in chunks]
-    case = Case(question=question, chunks=shown)
+    passages = [f"[{text.chunks[chunk].doc_id}] {text.chunks[chunk].content}" for chunk in chunks]
+    case = Case(question=question, chunks=passages)
     return _build_messages(
         ANSWERS_PROMPT,
         {"answers": ["..."]},

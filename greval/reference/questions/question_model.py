@@ -43,6 +43,7 @@ class QuestionModel:
         try:
             reply = await ask_for_object(self.client, form, messages, self.context)
         finally:
+            # What a failed call cost is recorded too.
             self._on_reply()
         self.reused += reply.usage.hits
         failure = None if reply.fields is not None else Failure(kind="malformed", message=reply.fault, raw=reply.text)

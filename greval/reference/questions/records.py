@@ -93,7 +93,7 @@ class DraftQuestion(Record):
     @property
     def documents(self) -> tuple[str, ...]:
         """The ids of the documents of the evidence, each once."""
-        return tuple(dict.fromkeys(one.document for one in self.evidence))
+        return tuple(dict.fromkeys(fact.document for fact in self.evidence))
 
     def to_sample(self) -> Sample:
         """Return the question as a sample, with tags for its type, its pattern and the number of its documents."""

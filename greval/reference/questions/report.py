@@ -33,7 +33,8 @@ def render(report: QuestionReport, console: Console) -> None:
     """Print how many questions were accepted, why others were not, and what they cover."""
     accepted, drawn = sum(report.accepted.values()), sum(report.drawn.values())
     head = f"{report.path}: {format_count(accepted, 'question')} of {report.asked:,} wanted, {drawn:,} drawn"
-    console.print(escape(head), soft_wrap=True)  # a path stays whole, to be copied
+    # A path stays on one line, to be copied.
+    console.print(escape(head), soft_wrap=True)
     for kind, count in report.accepted.items():
         console.print(f"  {kind:<13}{count:>5,} of {report.drawn.get(kind, 0):,} drawn")
     if report.rejected:

@@ -51,15 +51,15 @@ def open_question_source(index: str | Path | ReferenceIndex) -> Iterator[Questio
     if isinstance(index, ReferenceIndex):
         yield _read_reference(index)
         return
-    place, document = read_index_spec(index)
-    system = find_system(place, document)
+    folder, document = read_index_spec(index)
+    system = find_system(folder, document)
     if system == "graphrag":
         yield build_described_source(
-            read_graphrag_graph(place, document="title" if document == "title" else "id"), str(index)
+            read_graphrag_graph(folder, document="title" if document == "title" else "id"), str(index)
         )
     elif system == "lightrag":
         yield build_described_source(
-            read_lightrag_graph(place, document="path" if document == "path" else "id"), str(index)
+            read_lightrag_graph(folder, document="path" if document == "path" else "id"), str(index)
         )
     else:
         with ReferenceIndex.open(index) as opened:
@@ -73,11 +73,11 @@ def _read_reference(index: ReferenceIndex) -> QuestionSource:
 
 def _find_nearest(index: ReferenceIndex, question: str) -> list[str]:
     """Return the ids of the chunks that share most words with a question."""
-    found = search_chunks(index, question, "bm25", SearchSettings(k=NEAREST_CHUNKS))
-    return [index.chunk_ids[position] for position, _ in found.chunks]
+    findings = search_chunks(index, question, "bm25", SearchSettings(k=NEAREST_CHUNKS))
+    return [index.chunk_ids[position] for position, _ in findings.chunks]
 
 
-def build_described_source(graph: IndexGraph, place: str) -> QuestionSource:
+def build_described_source(graph: IndexGraph, label: str) -> QuestionSource:
     """Build what questions are drawn from of an index whose relations have descriptions.
 
     A chunk needs a text and a document, an entity or relation a chunk, and a relation two entities; what lacks them is
@@ -87,31 +87,33 @@ def build_described_source(graph: IndexGraph, place: str) -> QuestionSource:
     Raises:
         DataError: If no chunk has a text and a document.
     """
-    chunks = {one.id: one for one in graph.chunks if one.text.strip() and one.doc_id}
+    chunks = {chunk.id: chunk for chunk in graph.chunks if chunk.text.strip() and chunk.doc_id}
     if not chunks:
         raise DataError(
-            f"{place}: expected chunks with a text and a document, found none in {len(graph.chunks):,} chunks; give "
+            f"{label}: expected chunks with a text and a document, found none in {len(graph.chunks):,} chunks; give "
             "the folder of the documents"
         )
-    grounded = [found for one in graph.entities if (found := _keep_known_chunks(one, chunks)).chunks]
+    grounded = [entity for item in graph.entities if (entity := _keep_known_chunks(item, chunks)).chunks]
     names, entities = _merge_entities(grounded, chunks)
-    complete = [one for one in graph.relations if one.source in names and one.target in names]
-    stated = [kept for one in complete if (kept := _keep_known_chunks(one, chunks)).chunks]
-    relations = [one.model_copy(update={"source": names[one.source], "target": names[one.target]}) for one in stated]
-    left_out = (
+    complete = [item for item in graph.relations if item.source in names and item.target in names]
+    stated = [relation for item in complete if (relation := _keep_known_chunks(item, chunks)).chunks]
+    relations = [
+        item.model_copy(update={"source": names[item.source], "target": names[item.target]}) for item in stated
+    ]
+    omitted = (
         ("chunk", "without a text or a document", len(graph.chunks) - len(chunks)),
         ("entity", "without a chunk", len(graph.entities) - len(grounded)),
         ("relation", "with an end that is no entity with a chunk", len(graph.relations) - len(complete)),
         ("relation", "without a chunk", len(complete) - len(stated)),
     )
-    notes = [f"left out {format_count(count, what)} {why}" for what, why, count in left_out if count]
+    notes = [f"left out {format_count(count, what)} {why}" for what, why, count in omitted if count]
     text = IndexText.build([*chunks.values()], entities, relations, described=True)
     return QuestionSource(text, _build_search(text), (*graph.notes, *notes))
 
 
 def _keep_known_chunks(item: Grounded, chunks: Mapping[str, IndexedChunk]) -> Grounded:
-    known = tuple(dict.fromkeys(one for one in item.chunks if one in chunks))
-    return item.model_copy(update={"chunks": known})
+    chunk_ids = tuple(dict.fromkeys(chunk for chunk in item.chunks if chunk in chunks))
+    return item.model_copy(update={"chunks": chunk_ids})
 
 
 def _merge_entities(
@@ -120,12 +122,15 @@ def _merge_entities(
     """Return the name that texts use for each name of the index, and the entities by these names."""
     merged: dict[str, Entity] = {}
     keys: dict[str, str] = {}
-    for one in entities:
-        name = _find_spelling(one, chunks)
-        key = keys[one.name] = name.casefold()
-        known = merged.get(key, Entity(name=name))
-        merged[key] = known.model_copy(
-            update={"type": known.type or one.type, "chunks": tuple(dict.fromkeys((*known.chunks, *one.chunks)))}
+    for entity in entities:
+        name = _find_spelling(entity, chunks)
+        key = keys[entity.name] = name.casefold()
+        earlier = merged.get(key, Entity(name=name))
+        merged[key] = earlier.model_copy(
+            update={
+                "type": earlier.type or entity.type,
+                "chunks": tuple(dict.fromkeys((*earlier.chunks, *entity.chunks))),
+            }
         )
     return {name: merged[key].name for name, key in keys.items()}, [*merged.values()]
 
@@ -133,17 +138,20 @@ def _merge_entities(
 def _find_spelling(entity: Entity, chunks: Mapping[str, IndexedChunk]) -> str:
     """Return the name of an entity as its chunks write it most often; as the index does if they do not have it."""
     phrase = compile_phrase(entity.name)
-    found = Counter(" ".join(match[0].split()) for one in entity.chunks for match in phrase.finditer(chunks[one].text))
-    return found.most_common(1)[0][0] if found else entity.name
+    spellings = Counter(
+        " ".join(match[0].split()) for chunk in entity.chunks for match in phrase.finditer(chunks[chunk].text)
+    )
+    return spellings.most_common(1)[0][0] if spellings else entity.name
 
 
 def _build_search(text: IndexText) -> FindChunks:
     """Return the search for the chunks of a text that share most words with a question."""
     ids = [*text.chunks]
 
+    # Only unanswerable questions need the index of words.
     @cache
     def build_words() -> WordIndex:
-        return WordIndex.build([one.content for one in text.chunks.values()])
+        return WordIndex.build([chunk.content for chunk in text.chunks.values()])
 
     def find_chunks(question: str) -> list[str]:
         positions, _ = build_words().search(question, NEAREST_CHUNKS)

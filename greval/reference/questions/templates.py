@@ -92,11 +92,11 @@ def front_verb(subject: str, predicate: str) -> str | None:
         >>> front_verb("bell", "reads the gauge at")
         'does bell read the gauge at'
     """
-    verb, _, rest = predicate.partition(" ")
+    verb, _, tail = predicate.partition(" ")
     if verb in AUXILIARIES and verb not in NOT_FRONTED:
-        return f"{verb} {subject} {rest}".strip() if rest else None
+        return f"{verb} {subject} {tail}".strip() if tail else None
     base = find_base_form(verb)
-    return f"does {subject} {base} {rest}".strip() if base else None
+    return f"does {subject} {base} {tail}".strip() if base else None
 
 
 def find_base_form(verb: str) -> str | None:
@@ -120,9 +120,9 @@ def use_plural(clause: str) -> str | None:
         >>> use_plural("is owned by Team Tern"), use_plural("calls bell")
         ('are owned by Team Tern', 'call bell')
     """
-    verb, _, rest = clause.partition(" ")
+    verb, _, tail = clause.partition(" ")
     plural = _PLURALS.get(verb) or find_base_form(verb)
-    return f"{plural} {rest}" if plural else clause if verb.endswith("ed") else None
+    return f"{plural} {tail}" if plural else clause if verb.endswith("ed") else None
 
 
 def replace_date(fact: StatedFact) -> tuple[str, str] | None:
@@ -133,8 +133,8 @@ def replace_date(fact: StatedFact) -> tuple[str, str] | None:
         >>> replace_date(fact)
         ('Ada wrote it in which year?', '1843')
     """
-    found = ask_for_date(fact.clause)
-    return None if found is None else (f"{fact.subject} {found[0]}?", found[1])
+    dated = ask_for_date(fact.clause)
+    return None if dated is None else (f"{fact.subject} {dated[0]}?", dated[1])
 
 
 def ask_for_date(text: str) -> tuple[str, str] | None:
@@ -144,12 +144,12 @@ def ask_for_date(text: str) -> tuple[str, str] | None:
         >>> ask_for_date("In winter it was built on 3 May")
         ('In winter it was built on which day', '3 May')
     """
-    found = [*DATE.finditer(text)]
-    if len(found) != 1:
+    dates = [*DATE.finditer(text)]
+    if len(dates) != 1:
         return None
-    date = found[0]
-    asked = f"{date['word']} which year" if date["year"] else "on which day"
-    return f"{text[: date.start()]}{asked}{text[date.end() :]}", date["year"] or date["day"]
+    date = dates[0]
+    wording = f"{date['word']} which year" if date["year"] else "on which day"
+    return f"{text[: date.start()]}{wording}{text[date.end() :]}", date["year"] or date["day"]
 
 
 def _capitalise(text: str) -> str:

@@ -42,6 +42,7 @@ async def word_question(draft: DraftQuestion, table: FactTable, model: QuestionM
         if fault is None:
             return worded
         worded = worded.model_copy(update={"rejected": fault})
+        # A reply must neither open nor close a fence.
         answered = [AIMessage(neutralise_fences(reply.text))] if reply.text.strip() else []
         messages = [*first, *answered, HumanMessage(f"That cannot be used: {OBJECTIONS[fault]}. Answer again.")]
     return worded
@@ -49,8 +50,8 @@ async def word_question(draft: DraftQuestion, table: FactTable, model: QuestionM
 
 def _read_wording(draft: DraftQuestion, fields: Mapping[str, Any]) -> DraftQuestion:
     """Return the draft with the model's question and answer, which are empty if they are no texts."""
-    given = (fields.get(name) for name in ("question", "answer"))
-    question, answer = (join_lines(text) if isinstance(text, str) else "" for text in given)
+    values = (fields.get(name) for name in ("question", "answer"))
+    question, answer = (join_lines(text) if isinstance(text, str) else "" for text in values)
     changes: dict[str, object] = {"question": question, "wording": "model", "template_question": draft.question}
     if not draft.fixed_answer:
         changes |= {"answer": answer, "answers": tuple(dict.fromkeys((draft.answer, *draft.answers)))}
@@ -62,8 +63,11 @@ def _find_fault(draft: DraftQuestion, worded: DraftQuestion, table: FactTable) -
     if not worded.question or not worded.answer:
         return "no_reply"
     told = {name for fact in draft.evidence for name in (fact.subject, *fact.names)}
-    before, after = (table.text.find_entities(one.question) & table.names for one in (draft, worded))
-    if before - after or (after - before) & told:
+    draft_names, worded_names = (
+        table.text.find_entities(version.question) & table.names for version in (draft, worded)
+    )
+    # A name of the draft is missing, or one that the draft hides is in the question.
+    if draft_names - worded_names or (worded_names - draft_names) & told:
         return "changed_names"
     if not draft.fixed_answer and not any(has_phrase(worded.answer, name) for name in worded.answers):
         return "changed_answer"

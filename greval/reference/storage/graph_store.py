@@ -56,9 +56,9 @@ def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> No
         )
     edges = {(relation.source, relation.label, relation.target) for relation in relations}
     if len(edges) < len(relations):
-        twice = Counter((relation.source, relation.label, relation.target) for relation in relations)
+        repeats = Counter((relation.source, relation.label, relation.target) for relation in relations)
         raise DataError(
-            f"the relation {' '.join(map(repr, twice.most_common(1)[0][0]))} is given twice; give it once, with all "
+            f"the relation {' '.join(map(repr, repeats.most_common(1)[0][0]))} is given twice; give it once, with all "
             "of its chunks"
         )
     for relation in relations:
@@ -86,6 +86,7 @@ def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
             ...
         greval.errors.DataError: DELETE: queries only read the graph; begin with MATCH, and write a name that is ...
     """
+    # Quoted texts, quoted names and comments may hold any word.
     bare = _QUOTED.sub(" ", cypher)
     first = re.match(r"\s*(\w*)", bare)
     if first is None or first[1].upper() not in _BEGINNINGS:

@@ -63,8 +63,9 @@ class LadybugStore:
         check_graph(entities, relations)
         self.close()
         new = self._path.with_name(f"{self._path.name}.new")
-        for left in self._path.parent.glob(f"{new.name}*"):
-            left.unlink()
+        # A process that was killed while it wrote leaves files behind.
+        for leftover in self._path.parent.glob(f"{new.name}*"):
+            leftover.unlink()
         database = self._open_database(new, read_only=False)
         connection = self._ladybug.Connection(database)
         try:
@@ -98,13 +99,15 @@ class LadybugStore:
                 self._database = None
 
     def _open(self) -> None:
-        if not self._path.is_file() or not self._path.stat().st_size:  # ladybug opens an empty file as an empty graph
+        # ladybug opens an empty file as an empty graph.
+        if not self._path.is_file() or not self._path.stat().st_size:
             raise DataError(f"{self._path}: there is no graph; build the index again with greval index build")
         self._database = self._open_database(self._path, read_only=True)
 
     def _open_database(self, path: Path, *, read_only: bool) -> Any:  # noqa: ANN401 - ladybug has no types
         pool = MOST_MEMORY
-        if hasattr(os, "sysconf"):  # not on Windows
+        # Windows has no `sysconf`.
+        if hasattr(os, "sysconf"):
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
             pool = int(min(MOST_MEMORY, memory * SHARE_OF_MEMORY))
         try:
@@ -119,10 +122,11 @@ class LadybugStore:
 
     @contextmanager
     def _connect(self) -> Iterator[Any]:
-        """Yield a connection for the calling thread: a prepared query of one connection is not for two threads."""
+        """Yield a connection for the calling thread."""
         with self._lock:
             if self._database is None:
                 self._open()
+            # A prepared query of one connection is not for two threads.
             connection = self._idle.pop() if self._idle else self._ladybug.Connection(self._database)
         try:
             yield connection
@@ -134,6 +138,8 @@ class LadybugStore:
 def _import_ladybug() -> Any:  # noqa: ANN401 - ladybug has no types
     try:
         with _IMPORT_LOCK:
+            # ladybug makes its symbols global on Linux. The embedded model (xllamacpp) has C++ functions of the same
+            # names, would get those of ladybug, and would end the process.
             _load_with_local_symbols("ladybug", "ladybug._lbug")
             import ladybug
         import pyarrow as pa  # noqa: F401 - ladybug needs it for tables
@@ -143,15 +149,11 @@ def _import_ladybug() -> Any:  # noqa: ANN401 - ladybug has no types
 
 
 def _load_with_local_symbols(package: str, extension: str) -> None:
-    """Load the native module of a package before the package does, so that its symbols are not global.
-
-    ladybug makes them global on Linux. The embedded model (xllamacpp) has C++ functions of the same names, would get
-    those of ladybug, and would end the process.
-    """
+    """Load the native module of a package before the package does, so that its symbols are not global."""
     if package in sys.modules:
         return
-    found = find_spec(package)
-    spec = PathFinder.find_spec(extension, found.submodule_search_locations) if found else None
+    package_spec = find_spec(package)
+    spec = PathFinder.find_spec(extension, package_spec.submodule_search_locations) if package_spec else None
     if spec is not None and spec.loader is not None:
         sys.modules[extension] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[extension])

@@ -49,9 +49,9 @@ class Neo4jStore:
 
     def __init__(self, address: str, *, read_only: bool = True) -> None:
         parts = urlsplit(address)
-        place = parts.netloc.rpartition("@")[2]
-        self._address = f"{parts.scheme}://{place}"
-        if parts.netloc != place:
+        host = parts.netloc.rpartition("@")[2]
+        self._address = f"{parts.scheme}://{host}"
+        if parts.netloc != host:
             raise DataError(
                 f"{self._address}: expected an address without user and password; set NEO4J_USERNAME and NEO4J_PASSWORD"
             )
@@ -63,6 +63,7 @@ class Neo4jStore:
             )
         try:
             with self._translate_errors(), self._driver.session(**_read_database()) as session:
+                # The driver connects when it is first used, so that a wrong address or user would show late.
                 session.run("RETURN 1").consume()
         except DataError:
             self._driver.close()
@@ -94,8 +95,9 @@ class Neo4jStore:
         ]
 
         def replace_graph(transaction: Any) -> None:  # noqa: ANN401 - the driver is loaded late
-            known = transaction.run(FIND_MARKER).single()["count"]
-            if not known and transaction.run(COUNT_ENTITIES).single()["count"]:
+            # Only entities of a database that greval has marked as its own may be deleted.
+            markers = transaction.run(FIND_MARKER).single()["count"]
+            if not markers and transaction.run(COUNT_ENTITIES).single()["count"]:
                 raise DataError(
                     f"{self._address}: the database has Entity nodes that greval did not write; give the index a "
                     "database of its own with NEO4J_DATABASE"

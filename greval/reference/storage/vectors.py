@@ -73,6 +73,7 @@ class VectorIndex:
         """Write the index to a folder, which is created."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / "vectors.npy", self._vectors)
+        # Loading would take the graph of an earlier index in this folder for that of these vectors.
         (folder / "vectors.usearch").unlink(missing_ok=True)
         if self._graph is not None:
             self._graph.save(str(folder / "vectors.usearch"))
@@ -118,7 +119,8 @@ class VectorIndex:
         rows = self._select_rows(vector, k, allowed)
         if rows is None:
             return select_best(score_rows(self._vectors, vector), k)
-        if len(rows) > LARGE_SHARE * len(self):  # one pass over all is faster than copying most of them
+        # One pass over all rows is faster than copying most of them.
+        if len(rows) > LARGE_SHARE * len(self):
             return select_best(score_rows(self._vectors, vector), k, rows)
         best, scores = select_best(score_rows(self._vectors[rows], vector), k)
         return rows[best], scores
@@ -128,23 +130,23 @@ class VectorIndex:
         if self._graph is None:
             return None if allowed is None else np.flatnonzero(allowed)
         share = 1.0 if allowed is None else float(np.count_nonzero(allowed)) / len(self)
+        # Rows that are not allowed are dropped afterwards, so that as many more are asked for.
         count = len(self) if not share else int((k + MARGIN) / share)
         if allowed is not None and (share < EXACT_SHARE or count > EXACT_SHARE * len(self)):
             return np.flatnonzero(allowed)
-        found = self._graph.search(vector, min(count, len(self)), threads=1).keys.astype(np.int64)
+        rows = self._graph.search(vector, min(count, len(self)), threads=1).keys.astype(np.int64)
         if allowed is not None:
-            found = found[allowed[found]]
-            if len(found) < k:  # the allowed rows are far from the vector
+            rows = rows[allowed[rows]]
+            # The allowed rows are far from the vector.
+            if len(rows) < k:
                 return np.flatnonzero(allowed)
-        return np.sort(found)
+        return np.sort(rows)
 
 
 def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return the dot product of each row with a vector, the same for a row whatever other rows there are.
-
-    A matrix product would start threads, which wait for each other on a busy machine, and would add up the products of
-    a row in an order that depends on the number of rows.
-    """
+    """Return the dot product of each row with a vector, the same for a row whatever other rows there are."""
+    # A matrix product would start threads, which wait for each other on a busy machine, and would add up the
+    # products of a row in an order that depends on the number of rows.
     scores: np.ndarray = np.vecdot(vectors, vector.astype(np.float32, copy=False))
     return scores
 
@@ -169,18 +171,20 @@ def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None)
     if k <= 0:
         positions, scores = positions[:0], scores[:0]
     elif k < len(scores):
+        # A partition takes less time than sorting all scores, and ties with the last one stay.
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        kept = np.flatnonzero(scores >= least)
-        positions, scores = positions[kept], scores[kept]
+        selected = np.flatnonzero(scores >= least)
+        positions, scores = positions[selected], scores[selected]
     order = np.argsort(-scores, kind="stable")[:k]
     return positions[order], scores[order]
 
 
 def _build_graph(vectors: np.ndarray) -> Any:  # noqa: ANN401 - usearch has no types
-    """Build the HNSW graph with one thread: with more of them, each build would give another graph."""
+    """Build the HNSW graph."""
     graph = _import_usearch().Index(
         ndim=vectors.shape[1], metric="ip", dtype="f32", connectivity=CONNECTIVITY, expansion_add=EXPANSION
     )
+    # With more than one thread, each build would give another graph.
     graph.add(np.arange(len(vectors)), vectors, threads=1)
     return graph
 

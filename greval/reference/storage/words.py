@@ -49,12 +49,13 @@ def split_search_words(text: str, *, stop_words: bool = True) -> list[str]:
 
 
 def _iterate_words(text: str) -> Iterator[str]:
-    for found in _WORD.finditer(text):
-        word = found[0]
+    for match in _WORD.finditer(text):
+        word = match[0]
         if _UNSPACED.search(word):
             yield from _split_unspaced(word)
             continue
         yield word.casefold()
+        # A plain word has no parts.
         if word.isascii() and (word.islower() or word.isupper()) and word.isalnum():
             continue
         parts = [part for part in _JOINTS.split(word) if part]
@@ -150,13 +151,15 @@ class WordIndex:
         """
         if allowed is not None and len(allowed) != self._size:
             raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
-        known = self._ranking.vocab_dict if self._ranking is not None else {}
-        words = [known[word] for word in split_search_words(text, stop_words=self._stop_words) if word in known]
+        vocabulary = self._ranking.vocab_dict if self._ranking is not None else {}
+        words = [
+            vocabulary[word] for word in split_search_words(text, stop_words=self._stop_words) if word in vocabulary
+        ]
         if not words:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         scores: np.ndarray = self._ranking.get_scores_from_ids(words)
-        found = scores > 0
-        return select_best(scores, k, np.flatnonzero(found if allowed is None else found & allowed))
+        matching = scores > 0
+        return select_best(scores, k, np.flatnonzero(matching if allowed is None else matching & allowed))
 
 
 def _import_bm25s() -> Any:  # noqa: ANN401 - bm25s has no types
