@@ -115,8 +115,10 @@ def parse_cell(cell: str) -> tuple[object, bool]:
     except InvalidJsonError as error:
         try:
             return parse_literal(cell), True
-        except InvalidLiteralError as other:
-            raise InvalidJsonError(f"{error}, nor a list of Python: it {other}", error.line, error.column) from error
+        except InvalidLiteralError as literal_error:
+            raise InvalidJsonError(
+                f"{error}, nor a list of Python: it {literal_error}", error.line, error.column
+            ) from error
 
 
 @lru_cache(maxsize=CACHED_NAMES)
@@ -132,9 +134,9 @@ def find_cell_kind(name: str) -> CellKind:
     if folded in TURN_NAMES:
         return "turns"
     wrapped = split_wrapped(name)
-    known = find_known_name(wrapped[1] if wrapped else name) or ""
-    nested = split_dotted(known)
-    field = FIELD_BY_NAME.get(known) or (nested[0] if nested else "")
+    known_name = find_known_name(wrapped[1] if wrapped else name) or ""
+    nested = split_dotted(known_name)
+    field = FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
     if nested and field == "tags":
         return "text"
     match field:
@@ -169,8 +171,8 @@ def _split_line(line: str, *, has_table: bool) -> list[str]:
     if not has_table:
         return _PASSAGE_BAR.split(line)
     if line.lstrip().startswith("|"):
-        row, bars, rest = line.partition("||")
-        return [f"{row}|", *_split_line(rest, has_table=True)] if bars else [line]
+        row, bars, remaining = line.partition("||")
+        return [f"{row}|", *_split_line(remaining, has_table=True)] if bars else [line]
     text, bars, row = line.partition("||")
     parts = _PASSAGE_BAR.split(text)
     return [*parts, f"|{row}"] if bars else parts

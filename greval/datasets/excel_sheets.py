@@ -78,8 +78,8 @@ def _choose_sheet(book: Any, path: Path, check: ColumnCheck) -> tuple[str, str]:
         except DataError as error:
             first = first or error.with_traceback(None)  # its frames would keep the workbook open
             continue
-        others = format_names((title for title in titles if title != sheet.title), MAX_SHEETS_SHOWN)
-        return sheet.title, f"read the sheet {sheet.title!r}, not {others}" if others else ""
+        other_titles = format_names((title for title in titles if title != sheet.title), MAX_SHEETS_SHOWN)
+        return sheet.title, f"read the sheet {sheet.title!r}, not {other_titles}" if other_titles else ""
     raise first or DataError(f"{path}: holds no cases; a case is a row with at least a question")
 
 

@@ -107,7 +107,7 @@ def build_row(
 
 def find_faults(values: Mapping[str, object]) -> dict[str, str]:
     """Return why values are rejected, by path: infinity, huge integers and lone surrogates."""
-    return dict(found for name, value in values.items() for found in _iterate_faults(name, value))
+    return dict(fault for name, value in values.items() for fault in _iterate_faults(name, value))
 
 
 def describe_type(value: object) -> str:
@@ -123,12 +123,12 @@ def describe_type(value: object) -> str:
     return next((words for types, words in kinds if isinstance(value, types)), type(value).__name__)
 
 
-def _iterate_faults(name: str, whole: object) -> Iterator[tuple[str, str]]:
+def _iterate_faults(name: str, content: object) -> Iterator[tuple[str, str]]:
     """Yield the rejected values with their paths.
 
     The search uses its own stack, because values may be nested up to Python's recursion limit.
     """
-    stack: list[tuple[str, object]] = [(name, name), (name, whole)]
+    stack: list[tuple[str, object]] = [(name, name), (name, content)]
     while stack:
         path, value = stack.pop()
         if isinstance(value, str):
@@ -186,8 +186,8 @@ def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
         yield from _parse_list(b"".join(head) + stream.read(), "stdin", purpose)
     elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
         content = b"".join(head) + stream.read()
-        whole = _read_object(content.removeprefix(BOM)) is not None
-        yield from _parse_list(content, "stdin", purpose) if whole else _parse_lines(BytesIO(content), purpose)
+        is_object = _read_object(content.removeprefix(BOM)) is not None
+        yield from _parse_list(content, "stdin", purpose) if is_object else _parse_lines(BytesIO(content), purpose)
     else:
         yield from _parse_lines(chain(head, lines), purpose)
 
@@ -195,17 +195,17 @@ def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
 def _has_list(content: bytes, purpose: RowPurpose) -> bool:
     """Return whether JSON text is an object that holds a list of rows and is not itself a row."""
     has_key = any(f'"{key}"'.encode() in content for key in purpose.list_keys)
-    whole = (_read_object(content) if has_key else None) or {}
-    return not whole.keys() & {*purpose.main_names} and any(True for _ in _iterate_lists(whole, purpose))
+    record = (_read_object(content) if has_key else None) or {}
+    return not record.keys() & {*purpose.main_names} and any(True for _ in _iterate_lists(record, purpose))
 
 
 def _read_object(content: bytes) -> dict[str, object] | None:
     """Return the object that a JSON text holds, or None if it is not valid JSON or not an object."""
     try:
-        found, _ = parse_json(content.decode())
+        value, _ = parse_json(content.decode())
     except (UnicodeDecodeError, InvalidJsonError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _iterate_lists(content: Mapping[str, object], purpose: RowPurpose) -> Iterator[list[object]]:
@@ -248,8 +248,8 @@ def describe_encoding_fault(byte: int, where: str) -> str:
 
 
 def _parse_list(content: bytes, name: str, purpose: RowPurpose) -> Iterator[RawRow]:
-    whole, doubtful = _parse_whole(content, name, purpose)
-    for number, row in enumerate(find_list(whole, name, purpose), 1):
+    document, doubtful = _parse_whole(content, name, purpose)
+    for number, row in enumerate(find_list(document, name, purpose), 1):
         yield build_row(row, number, LIST_UNIT, doubtful=doubtful, purpose=purpose)
 
 
@@ -268,9 +268,9 @@ def _parse_whole(content: bytes, name: str, purpose: RowPurpose) -> tuple[object
 
 
 def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose) -> str:
-    place = f"{name}:{error.line}:{error.column}" if error.line else name
+    location = f"{name}:{error.line}:{error.column}" if error.line else name
     return (
-        f"{place}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
+        f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
         "stops no other"
     )
 
@@ -294,13 +294,15 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         return rows
     if not content.keys().isdisjoint(purpose.main_names):
         return [content]
-    held = next((f"; {key!r} holds {describe_type(content[key])}" for key in purpose.list_keys if key in content), "")
-    near = held or next(
+    wrong_type = next(
+        (f"; {key!r} holds {describe_type(content[key])}" for key in purpose.list_keys if key in content), ""
+    )
+    hint = wrong_type or next(
         (f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, purpose.list_keys)), ""
     )
     raise DataError(
         f"{name}: must be a list of {purpose.noun}s, or an object with the list under "
-        f"{' or '.join(map(repr, purpose.list_keys))}{near}"
+        f"{' or '.join(map(repr, purpose.list_keys))}{hint}"
     )
 
 

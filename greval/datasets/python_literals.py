@@ -84,14 +84,14 @@ def _translate(text: str) -> str:
     translation = _Translation()
     position, tokens = 0, list[str]()
     while position < len(text):
-        found = _TOKEN.match(text, position)
+        match = _TOKEN.match(text, position)
         if len(tokens) == MAX_TOKENS:
             raise InvalidLiteralError(f"has more than {MAX_TOKENS:,} values and marks")
-        if not found or (position and not translation.opened):
+        if not match or (position and not translation.opened):
             raise InvalidLiteralError(f"cannot be parsed at character {position + 1:,}")
-        position = found.end()
-        kind = str(found.lastgroup)
-        tokens.append(translation.add(kind, found[kind]))
+        position = match.end()
+        kind = str(match.lastgroup)
+        tokens.append(translation.add(kind, match[kind]))
     return "".join(tokens)
 
 

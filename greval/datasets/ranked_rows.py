@@ -47,7 +47,7 @@ def _expand_questions(content: Mapping[str, object], numbers: Sequence[str]) -> 
         [{'question': 'q1', 'document': 'd1', 'score': 0.9}, {'question': 'q2', 'document': 'd2', 'score': 0.5}]
     """
     if isinstance(content.get("corpus"), dict):
-        content = next((held for name in JUDGED_NAMES if isinstance(held := content.get(name), dict)), {})
+        content = next((judged for name in JUDGED_NAMES if isinstance(judged := content.get(name), dict)), {})
     if not content or not all(map(_is_listed, content.values())):
         return None
     default = {GRADE: 1} if GRADE in numbers else {}
@@ -127,8 +127,12 @@ def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, 
         fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
         by_name = {name: field for field, listed in fields.items() for name in listed if name not in AMBIGUOUS_NAMES}
         columns = {name: by_name[fold_name(name)] for name in names if fold_name(name) in by_name}
-        held = {*columns.values()}
-        if len(columns) == len(names) and {*ID_FIELDS} < held and not held.isdisjoint(NUMBER_FIELDS):
+        present_fields = {*columns.values()}
+        if (
+            len(columns) == len(names)
+            and {*ID_FIELDS} < present_fields
+            and not present_fields.isdisjoint(NUMBER_FIELDS)
+        ):
             return columns
     return None
 
@@ -197,13 +201,13 @@ def read_ranked_row(row: RawRow, fields: Sequence[str], name: str) -> list[str |
     Raises:
         DataError: If the row cannot be read, or lacks an id or a number.
     """
-    place = f"{name}{row.unit}{row.number}"
+    location = f"{name}{row.unit}{row.number}"
     for column, fault in row.faults.items():
-        raise DataError(f"{place}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
-    return [read_ranked_cell(row.values.get(field), field, place) for field in fields]
+        raise DataError(f"{location}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
+    return [read_ranked_cell(row.values.get(field), field, location) for field in fields]
 
 
-def read_ranked_cell(value: object, field: str, place: str) -> str | float:
+def read_ranked_cell(value: object, field: str, location: str) -> str | float:
     """Return an id as text, or a number: scores may have decimals, ranks and grades may not.
 
     Raises:
@@ -218,8 +222,8 @@ def read_ranked_cell(value: object, field: str, place: str) -> str | float:
         number = _parse_number(value)
         if not isnan(number) and (field not in WHOLE_NUMBERS or number.is_integer()):
             return number
-    shown = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
-    raise DataError(f"{place}: the {field} must be {kind}, {shown}; mend the row or remove it")
+    problem = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
+    raise DataError(f"{location}: the {field} must be {kind}, {problem}; mend the row or remove it")
 
 
 def _parse_number(value: object) -> float:

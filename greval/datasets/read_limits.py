@@ -70,12 +70,12 @@ def explain_many_fields(count: int) -> str | None:
     return f"has {count:,} fields, more than {MAX_ROW_FIELDS:,}, {_MOST_OF_A_ROW}"
 
 
-def refuse_large_content(place: str, unpacked: int, packed: int = 0) -> None:
+def refuse_large_content(location: str, unpacked: int, packed: int = 0) -> None:
     """Raise `DataError` if a file holds more than it may, and more than usual for its bytes when packed."""
     if unpacked > max(MAX_UNPACKED_BYTES, USUAL_RATIO * packed):
         most = f"{MAX_UNPACKED_BYTES // 2**20:,} MB"
         message = f"holds {unpacked // 2**20:,} MB when unpacked, more than {most}; split it, or save it as JSON lines"
-        raise DataError(f"{place}: {message}")
+        raise DataError(f"{location}: {message}")
 
 
 def remove_json_strings(content: bytes) -> bytes:

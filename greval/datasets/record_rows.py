@@ -37,20 +37,20 @@ SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """The attributes by which an object is known, and those that it may have besides."""
 
 
-def is_table(given: object) -> bool:
+def is_table(value: object) -> bool:
     """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
 
     Example:
         >>> is_table([{"question": "Who?"}])
         False
     """
-    return not isinstance(given, Mapping) and any(
-        _has_table_method(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
+    return not isinstance(value, Mapping) and any(
+        _has_table_method(value, name) for name in ("iter_rows", "to_pylist", "itertuples")
     )
 
 
-def _has_table_method(given: object, name: str) -> bool:
-    return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
+def _has_table_method(value: object, name: str) -> bool:
+    return hasattr(value, name) and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
 def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | Case | RowFault]:
@@ -124,7 +124,7 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
 
 
-def read_attributes(given: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
+def read_attributes(instance: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
     """Return the content of a document, a node, a message or a reply; None for any other object.
 
     Example:
@@ -132,11 +132,11 @@ def read_attributes(given: Any) -> Mapping[str, object] | None:  # noqa: ANN401 
         >>> read_attributes(SimpleNamespace(page_content="Nine.", metadata={"source": "hours.md"}))
         {'page_content': 'Nine.', 'metadata': {'source': 'hours.md'}}
     """
-    if isinstance(given, type):
+    if isinstance(instance, type):
         return None
-    for needed, others in SHAPES:
-        values = {name: getattr(given, name, None) for name in needed}
-        if all(hasattr(given, name) and not callable(value) for name, value in values.items()):
-            more = {name: getattr(given, name, None) for name in others}
+    for needed, optional in SHAPES:
+        values = {name: getattr(instance, name, None) for name in needed}
+        if all(hasattr(instance, name) and not callable(value) for name, value in values.items()):
+            more = {name: getattr(instance, name, None) for name in optional}
             return {**values, **{name: value for name, value in more.items() if not (value is None or callable(value))}}
     return None

@@ -76,18 +76,18 @@ class FrameColumns:
     named: Mapping[str, str]
     is_required: bool
 
-    def find(self, names: Sequence[str], place: str) -> dict[str, str]:
+    def find(self, names: Sequence[str], location: str) -> dict[str, str]:
         """Find the column of each field; raise `DataError` if one that is needed is not there."""
-        columns = {**find_columns(self.purpose.fields, self.named, names, place), **self.named}
+        columns = {**find_columns(self.purpose.fields, self.named, names, location), **self.named}
         for field in (*ID_FIELDS, *(self.numbers if self.is_required else ())):
             if field not in columns:
-                others = [name for name in names if name not in columns.values()]
-                raise _build_missing_error(field, self.purpose.fields[field], others, place)
+                other_columns = [name for name in names if name not in columns.values()]
+                raise _build_missing_error(field, self.purpose.fields[field], other_columns, location)
         return {field: columns[field] for field in (*ID_FIELDS, *self.list_numbers(columns))}
 
-    def check(self, names: Sequence[str], place: str) -> None:
+    def check(self, names: Sequence[str], location: str) -> None:
         """Raise `DataError` if a table lacks a column that is needed."""
-        self.find(names, place)
+        self.find(names, location)
 
     def list_numbers(self, columns: Mapping[str, str]) -> list[str]:
         """List the field of the number that counts; none if the file has none."""
@@ -146,13 +146,13 @@ def _unpack_file(path: Path) -> Iterator[Path]:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
 
 
-def _build_missing_error(field: str, names: Sequence[str], others: Sequence[str], place: str) -> DataError:
+def _build_missing_error(field: str, names: Sequence[str], columns: Sequence[str], location: str) -> DataError:
     """Build the error for a file without the column of a field, which may have some names."""
-    near = next((name for name in others if find_typo(name, names)), None)
-    hint = f"; is it {format_printable(near)!r}?" if near else f"; it may be called {', '.join(names)}"
-    shown = format_printable(", ".join(others), MAX_NAMES_SHOWN)
+    suggestion = next((name for name in columns if find_typo(name, names)), None)
+    hint = f"; is it {format_printable(suggestion)!r}?" if suggestion else f"; it may be called {', '.join(names)}"
+    listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
     return DataError(
-        f"{place}: no column for the {field}{hint} (other columns: {shown}); name it with --column {field}=NAME, "
+        f"{location}: no column for the {field}{hint} (other columns: {listing}); name it with --column {field}=NAME, "
         f"or columns={{{field!r}: NAME}} in Python"
     )
 
@@ -229,18 +229,18 @@ def _read_delimited(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     matched = columns.match(names)
     if matched is None:
         return None
-    places = {field: names.index(source) for field, source in matched.items()}
+    positions = {field: names.index(source) for field, source in matched.items()}
     if _has_even_lines(path, delimiter, len(names), blanks=False):
-        return _read_cells(path, delimiter, places, len(names), header=1)
-    fields = {place: field for field, place in places.items()}
+        return _read_cells(path, delimiter, positions, len(names), header=1)
+    fields = {position: field for field, position in positions.items()}
     text = rf'[^"\r{re.escape(delimiter)}]*'
     cells = []
-    for place in range(len(names)):
-        plain = NUMBER if fields.get(place) in NUMBER_FIELDS else text
-        quoted = NUMBER if fields.get(place) in NUMBER_FIELDS else '[^"]*'
-        groups = (f"?P<{fields[place]}>", f"?P<{fields[place]}{QUOTED}>") if place in fields else ("?:", "?:")
+    for position in range(len(names)):
+        plain = NUMBER if fields.get(position) in NUMBER_FIELDS else text
+        quoted = NUMBER if fields.get(position) in NUMBER_FIELDS else '[^"]*'
+        groups = (f"?P<{fields[position]}>", f"?P<{fields[position]}{QUOTED}>") if position in fields else ("?:", "?:")
         cells.append(f'(?:({groups[0]}{plain})|"({groups[1]}{quoted})")')
-    return _match_lines(path, rf"^{re.escape(delimiter).join(cells)}\r?$", [*places], blanks="\r", header=1)
+    return _match_lines(path, rf"^{re.escape(delimiter).join(cells)}\r?$", [*positions], blanks="\r", header=1)
 
 
 def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
@@ -253,24 +253,24 @@ def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     matched = columns.match(names)
     if matched is None or not cells:
         return None
-    places = {field: names.index(source) for field, source in matched.items()}
+    positions = {field: names.index(source) for field, source in matched.items()}
     delimiter = first[len(cells[0]) :][:1]
     is_run = names == RUN_COLUMNS
     is_line = len(cells) == len(names) or (is_run and len(cells) > len(names))
     if is_line and delimiter in {" ", "\t"} and _has_even_lines(path, delimiter, len(cells), blanks=True):
-        frame = _read_cells(path, delimiter, places, len(cells), header=header)
+        frame = _read_cells(path, delimiter, positions, len(cells), header=header)
         if is_run or not frame[QUESTION].str.starts_with(COMMENT).any():
             return frame
-    fields = {place: field for field, place in places.items()}
+    fields = {position: field for field, position in positions.items()}
     parts = [
-        f"(?P<{fields[place]}>{NUMBER if fields[place] in NUMBER_FIELDS else f'{CELL}+'})"
-        if place in fields
+        f"(?P<{fields[position]}>{NUMBER if fields[position] in NUMBER_FIELDS else f'{CELL}+'})"
+        if position in fields
         else f"{CELL}+"
-        for place in range(len(names))
+        for position in range(len(names))
     ]
-    rest = f"(?:{BLANK}.*)?" if is_run else f"{BLANK}*"
-    pattern = f"^{BLANK}*{f'{BLANK}+'.join(parts)}{rest}$"
-    return _match_lines(path, pattern, [*places], header=header, comment="" if is_run else COMMENT)
+    line_end = f"(?:{BLANK}.*)?" if is_run else f"{BLANK}*"
+    pattern = f"^{BLANK}*{f'{BLANK}+'.join(parts)}{line_end}$"
+    return _match_lines(path, pattern, [*positions], header=header, comment="" if is_run else COMMENT)
 
 
 def _match_lines(
@@ -336,22 +336,24 @@ def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> 
     return len(lines) % width == 0 and bool((lines.reshape(-1, width) == pattern).all())
 
 
-def _read_cells(path: Path, delimiter: str, places: Mapping[str, int], width: int, *, header: int = 0) -> pl.DataFrame:
+def _read_cells(
+    path: Path, delimiter: str, positions: Mapping[str, int], width: int, *, header: int = 0
+) -> pl.DataFrame:
     """Read some columns of a text by their places."""
     import polars as pl
 
-    numbers = {place for field, place in places.items() if field in NUMBER_FIELDS}
+    numbers = {position for field, position in positions.items() if field in NUMBER_FIELDS}
     frame = pl.read_csv(
         path,
         has_header=False,
         separator=delimiter,
         quote_char=None,
         skip_rows=header,
-        columns=[*places.values()],
-        schema={str(place): pl.Float64 if place in numbers else pl.String for place in range(width)},
+        columns=[*positions.values()],
+        schema={str(position): pl.Float64 if position in numbers else pl.String for position in range(width)},
         glob=False,
     )
-    return frame.select(**{field: str(place) for field, place in places.items()})
+    return frame.select(**{field: str(position) for field, position in positions.items()})
 
 
 def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
@@ -378,8 +380,8 @@ def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str
             part = f'"(?P<{fields[name]}>{JSON_TEXT})"'
         else:
             part = f"(?P<{fields[name]}>{INTEGER if fields[name] in ID_FIELDS else NUMBER})"
-        shown = "".join(rf"\x{{{ord(character):x}}}" for character in name)
-        parts.append(f' *"{shown}" *: *{part} *')
+        escaped = "".join(rf"\x{{{ord(character):x}}}" for character in name)
+        parts.append(f' *"{escaped}" *: *{part} *')
     return rf"^\{{{','.join(parts)}\}}[ \t\r]*$"
 
 

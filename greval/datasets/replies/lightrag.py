@@ -40,7 +40,7 @@ def find_file_path(row: Mapping[str, Any]) -> str | None:
 def clean_context(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the context of a reply with the names of today's LightRAG, without rows that lack what is needed."""
     return {
-        part: [row for given in data[part] if (row := _clean_row(part, given)) is not None]
+        part: [row for item in data[part] if (row := _clean_row(part, item)) is not None]
         for part in _NAMES
         if data.get(part) is not None
     }
@@ -54,13 +54,13 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The needed columns of each part, each with its names in the versions of LightRAG."""
 
 
-def _clean_row(part: str, given: object) -> dict[str, Any] | None:
-    if isinstance(given, str) and part == "chunks":
-        return {"content": given}
-    if not isinstance(given, Mapping):
+def _clean_row(part: str, item: object) -> dict[str, Any] | None:
+    if isinstance(item, str) and part == "chunks":
+        return {"content": item}
+    if not isinstance(item, Mapping):
         return None
-    needed = {name: find_first(given, names) for name, names in _NAMES[part].items()}
-    return {**given, **needed} if all(isinstance(value, str) for value in needed.values()) else None
+    needed = {name: find_first(item, names) for name, names in _NAMES[part].items()}
+    return {**item, **needed} if all(isinstance(value, str) for value in needed.values()) else None
 
 
 def build_response(
