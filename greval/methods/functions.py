@@ -63,13 +63,13 @@ def use_thread_per_call() -> Iterator[None]:
 
 def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
     try:
-        given = call()
+        result = call()
     except StopIteration as error:  # asyncio rejects it, and the awaiting call would never return
         future.set_exception(RuntimeError(f"StopIteration: {error}"))
     except BaseException as error:  # noqa: BLE001 - raised again to the awaiting call
         future.set_exception(error)
     else:
-        future.set_result(given)
+        future.set_result(result)
 
 
 MAX_ABANDONED = 64
@@ -101,10 +101,10 @@ class FunctionMethod:
         Raises:
             MethodError: If its result is not a response, or too many earlier calls of it hang.
         """
-        given = await self._run_in_thread(sample) if self._blocks else self._function(sample)
-        if inspect.isawaitable(given):
-            given = await given
-        return as_response(given)
+        result = await self._run_in_thread(sample) if self._blocks else self._function(sample)
+        if inspect.isawaitable(result):
+            result = await result
+        return as_response(result)
 
     async def prepare(self) -> None:
         """Let a callable object that has `prepare()` open what it needs."""

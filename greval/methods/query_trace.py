@@ -104,15 +104,15 @@ def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
     Example:
         >>> def ask():
         ...     return 1
-        >>> twice = wrap_once(wrap_once(ask, lambda found: lambda: found() + 1), lambda found: lambda: found() + 1)
+        >>> twice = wrap_once(wrap_once(ask, lambda call: lambda: call() + 1), lambda call: lambda: call() + 1)
         >>> twice()
         2
     """
     if function in _WRAPPED:
         return function
-    made = make(function)
-    _WRAPPED.add(made)
-    return made
+    wrapped = make(function)
+    _WRAPPED.add(wrapped)
+    return wrapped
 
 
 def trace_chat_model(ask: Ask, count: Count) -> Ask:
@@ -123,12 +123,12 @@ def trace_chat_model(ask: Ask, count: Count) -> Ask:
     counted from the texts that were sent and received.
     """
 
-    async def call_model(**given: Any) -> Any:  # noqa: ANN401 - the system's own
+    async def call_model(**kwargs: Any) -> Any:  # noqa: ANN401 - the system's own
         watch = get_current_trace()
         watch.calls += 1
-        sent = "\n".join(_iterate_texts(given.get("messages")))
+        sent = "\n".join(_iterate_texts(kwargs.get("messages")))
         try:
-            reply = await ask(**given)
+            reply = await ask(**kwargs)
         except Exception as error:
             watch.errors.append(error)
             raise

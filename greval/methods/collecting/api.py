@@ -77,10 +77,10 @@ class CollectProgress(Record):
         update = {"usage": self.usage + usage, "cost": cost, "seconds": seconds, "in_flight": in_flight}
         return self.counted(failed=response.error is not None).model_copy(update=update)
 
-    def counted(self, *, failed: bool, kept: bool = False) -> CollectProgress:
+    def counted(self, *, failed: bool, is_reused: bool = False) -> CollectProgress:
         """Return the snapshot with one more response counted, without adding usage or cost."""
         field = "failed" if failed else "answered"
-        return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + kept})
+        return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + is_reused})
 
 
 OnProgress = Callable[[CollectProgress], None]
@@ -265,9 +265,9 @@ class ResponseCollector:
 
     def iterate_pairs(self, samples: Iterable[Case | RowFault]) -> Iterator[tuple[Sample, str]]:
         """Iterate over each sample with each method name; rows that are not samples are counted and skipped."""
-        for given in samples:
+        for row in samples:
             try:
-                sample = self._read_sample(given)
+                sample = self._read_sample(row)
             except DataError as error:
                 self._count_unread(f"{error}")
                 continue
@@ -276,9 +276,9 @@ class ResponseCollector:
                     self.order.append((sample.id, name))
                     yield sample, name
 
-    def _read_sample(self, given: Case | RowFault) -> Sample | None:
+    def _read_sample(self, row: Case | RowFault) -> Sample | None:
         """Return the sample in a row, or None if it was read before; raise if its id belongs to a different sample."""
-        case = read_case(given)
+        case = read_case(row)
         sample = Sample.model_validate(get_sample_fields(case))
         dump_case(case)
         digest = hash_sample(sample.model_copy(update={"tags": {}}))
@@ -299,7 +299,7 @@ class ResponseCollector:
         entry = self.file.find(sample.id, name)
         if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
             return False
-        self._report_progress(self.progress.counted(failed=entry.failed, kept=True))
+        self._report_progress(self.progress.counted(failed=entry.failed, is_reused=True))
         return True
 
     async def _prepare_methods(self) -> None:

@@ -87,8 +87,8 @@ class LightRagMethod:
 
 async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
     """Create the object if needed, initialise its storages, turn its cache off, and trace its model calls."""
-    made = source if hasattr(source, "aquery_llm") else source()
-    rag = await made if inspect.isawaitable(made) else made
+    created = source if hasattr(source, "aquery_llm") else source()
+    rag = await created if inspect.isawaitable(created) else created
     await rag.initialize_storages()
     rag.enable_llm_cache = False
     rag.llm_response_cache.global_config["enable_llm_cache"] = False
@@ -125,13 +125,13 @@ def _build_token_counter(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - Li
 def trace_llm_function(ask: ModelFunction, count: Callable[[str], int]) -> ModelFunction:
     """Wrap a model function of LightRAG so that it records its calls and tokens in the trace of the query."""
 
-    async def call_model(prompt: str, *given: Any, **named: Any) -> str:  # noqa: ANN401 - LightRAG's own
+    async def call_model(prompt: str, *args: Any, **kwargs: Any) -> str:  # noqa: ANN401 - LightRAG's own
         watch = get_current_trace()
         watch.calls += 1
-        history = [str(turn.get("content", "")) for turn in named.get("history_messages") or ()]
-        watch.prompt_tokens += count("\n".join([named.get("system_prompt") or "", *history, prompt]))
+        history = [str(turn.get("content", "")) for turn in kwargs.get("history_messages") or ()]
+        watch.prompt_tokens += count("\n".join([kwargs.get("system_prompt") or "", *history, prompt]))
         try:
-            reply = await ask(prompt, *given, **named)
+            reply = await ask(prompt, *args, **kwargs)
         except Exception as error:
             watch.errors.append(error)
             raise
@@ -156,7 +156,7 @@ def load(spec: str) -> Method:
     Raises:
         MethodError: If lightrag is not installed, or the object does not exist.
     """
-    place, given = read_adapter_spec(
+    target, options = read_adapter_spec(
         "lightrag",
         spec,
         mode=MODES,
@@ -169,9 +169,9 @@ def load(spec: str) -> Method:
     require_package("lightrag", SUPPORTED_VERSIONS)
     from lightrag import QueryParam  # type: ignore[import-not-found]
 
-    document = given.pop("document", "id")
-    settings: dict[str, object] = {"mode": MODES[0], "stream": False, **given}
-    settings |= {name: int(given[name]) for name in INTEGER_OPTIONS if name in given}
-    if "enable_rerank" in given:
-        settings["enable_rerank"] = given["enable_rerank"] == "true"
-    return LightRagMethod(load_object(place), partial(QueryParam, **settings), "path" if document == "path" else "id")
+    document = options.pop("document", "id")
+    settings: dict[str, object] = {"mode": MODES[0], "stream": False, **options}
+    settings |= {name: int(options[name]) for name in INTEGER_OPTIONS if name in options}
+    if "enable_rerank" in options:
+        settings["enable_rerank"] = options["enable_rerank"] == "true"
+    return LightRagMethod(load_object(target), partial(QueryParam, **settings), "path" if document == "path" else "id")
