@@ -126,8 +126,8 @@ def _stop_background_loop() -> None:
 
 async def _close_loop() -> None:
     """Cancel the tasks that are still running in the loop, and close the connections of its models."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

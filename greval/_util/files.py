@@ -92,14 +92,14 @@ def open_locked(path: Path) -> IO[str] | None:
         OSError: If the file cannot be written, or the file system has no locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    held = path.open("w")
+    file = path.open("w")
     try:
-        if try_lock(held.fileno()):
-            return held
+        if try_lock(file.fileno()):
+            return file
     except BaseException:
-        held.close()
+        file.close()
         raise
-    held.close()
+    file.close()
     return None
 
 
