@@ -43,6 +43,7 @@ class _SeenCases:
 
         The n-th answer of a method to a question is matched with the n-th answer of the other methods.
         """
+        # The length keeps `a` + `bc` apart from `ab` + `c`.
         times = (self.times.get(f"{len(method)} {method}{question}") or 0) + 1
         self.times[f"{len(method)} {method}{question}"] = times
         first = self.asked.get(f"{times} {question}")
@@ -131,10 +132,12 @@ class CaseReader:
         if self._path is None:
             return None
         with translate_errors(self._name):
+            # A Parquet file has the number of its rows in its metadata.
             if self._path.suffix.lower() == ".parquet" and (rows := _count_parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
             counted = (
                 _iterate_case_lines(self._path)
+                # Lines are counted without being parsed, unless one of them may be several cases.
                 if self._path.suffix.lower() in LINE_SUFFIXES and not _may_hold_methods(self._path)
                 else self._iterate_case_rows()
             )
@@ -251,6 +254,7 @@ class CaseReader:
         made_id = f"row-{position}"
         if row.note:
             self._notes[row.note] = None
+        # Only a row with faults is copied.
         settled = read_fields(row.valid_values if row.faults else row.values)
         _record_columns(
             self._mapping, {name: field_name for field_name, name in settled.names.items() if name != field_name}
@@ -296,7 +300,8 @@ class CaseReader:
             made_id, paired = seen_cases.make_id(case.question, case.method, position)
             self._paired += paired
             case = case if case.id == made_id else case.model_copy(update={"id": made_id})
-        who = hash_key(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
+        # Hashed once for both uses.
+        who = hash_key(f"{len(case.method)} {case.method}{case.id}")
         first = seen_cases.rows.get(who)
         if first is None:
             seen_cases.rows[who] = row.number if row else position
@@ -324,7 +329,8 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def _record_columns(recorded: dict[str, str], columns: Mapping[str, str]) -> None:
-    """Record columns; further ones than `MAX_COLUMNS` are left out, as each row may have others."""
+    """Record columns; further ones than `MAX_COLUMNS` are left out."""
+    # Each row may have other columns, so that nothing else bounds their number.
     if len(recorded) + len(columns) <= MAX_COLUMNS:
         recorded.update(columns)
         return
@@ -414,10 +420,7 @@ def _may_hold_methods(path: Path) -> bool:
 
 
 def _count_parquet_rows(path: Path) -> int | None:
-    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read.
-
-    An unreadable file is reported when it is read.
-    """
+    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -425,5 +428,6 @@ def _count_parquet_rows(path: Path) -> int | None:
     try:
         rows: int = parquet.read_metadata(path).num_rows
     except ArrowException:
+        # The file is reported when it is read.
         return None
     return rows

@@ -70,6 +70,7 @@ def read_records(
         return cases
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
         cases = find_list(dict(cases), name)
+    # A `DatasetDict` of Hugging Face is a mapping of its splits, which are tables.
     if isinstance(cases, Mapping) and cases and all(hasattr(part, "column_names") for part in cases.values()):
         splits = ", ".join(map(repr, cases))
         raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
@@ -79,6 +80,7 @@ def read_records(
     reading = CaseReader(
         name, lambda: read_rows(cases, columns=column_map), method, needed=required, columns=column_map
     )
+    # Looking for the columns would use up an iterator, whose rows can be read only once.
     if column_map and not isinstance(cases, Iterator):
         reading.check_columns(column_map)
     return reading

@@ -69,8 +69,10 @@ def read_cells(row: RawRow) -> RawRow:
         elif isinstance(cell, str) and (kind := find_cell_kind(name)) != "text":
             content = _read_cell(name, cell, kind, faults)
             if content is not cell:
+                # A row is copied only if one of its cells changes.
                 values = dict(row.values) if values is None else values
                 values[name] = content
+    # deepeval's `save_as` joins passages by bars; no other export has these columns together.
     if isinstance(passages := row.values.get(PASSAGES), str) and row.values.keys() >= DEEPEVAL_EXPORT:
         values = dict(row.values) if values is None else values
         if values[PASSAGES] is passages:
@@ -86,6 +88,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     """Return what a text stands for, the text itself if it is no list and no object; record what is wrong with it."""
     text = cell.lstrip()
     if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
+        # Of an answer, `none` may well be the accepted one.
         return cell if kind == "answers" else None
     if not text.startswith(LIST_STARTS):
         return cell
@@ -100,7 +103,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
         if kind == "wrapper"
         else kind != "answers" or list_accepted_answers(content) is not None
     )
-    # a text in quotation marks and brackets is no tuple: ("Ada")
+    # A text in quotation marks and brackets is no tuple: ("Ada").
     if not is_meant or (text.startswith(TUPLE_STARTS) and not isinstance(content, list)):
         return cell
     if doubtful:
@@ -114,6 +117,7 @@ def parse_cell(cell: str) -> tuple[object, bool]:
         return parse_json(cell)
     except InvalidJsonError as error:
         try:
+            # pandas and `datasets` write a list in a cell as Python's repr.
             return parse_literal(cell), True
         except InvalidLiteralError as literal_error:
             raise InvalidJsonError(

@@ -132,6 +132,7 @@ class ColumnMap:
             return row
         used = {column_value.column for column_value in by_field.values()}
         self._seen.update(by_field)
+        # A field whose column is named and empty is not read from another column either.
         emptied = {name for name, column_value in by_field.items() if column_value.value is None}
         values = {
             name: value
@@ -163,7 +164,8 @@ class ColumnMap:
             return _ColumnValue(value, column)
         try:
             path = _parse_path(source, column)
-            if len(path.steps) == 1:  # a name as a path, such as ["a.b"]
+            if len(path.steps) == 1:
+                # It is a name written as a path, such as `["a.b"]`.
                 return _ColumnValue(value, column)
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
             return _ColumnValue(path.find({path.steps[0]: parsed}), column)
@@ -178,19 +180,22 @@ def _find_column(source: str, names: Iterable[str]) -> str | None:
     return _find_name(source, tuple(names))
 
 
-@lru_cache(maxsize=MAX_CACHED_NAMES)  # the rows of a table have the same columns
+# The rows of a table have the same columns.
+@lru_cache(maxsize=MAX_CACHED_NAMES)
 def _find_name(source: str, names: tuple[str, ...]) -> str | None:
     candidates = [source]
     try:
         first = JsonPath.parse(source).steps[:1]
         candidates += [step for step in first if isinstance(step, str)]
     except JsonPathError:
-        pass  # a name such as "Is it [new]?"
+        # It is a name such as "Is it [new]?".
+        pass
     for name in candidates:
         if name in names:
             return name
         if folded := next((column for column in names if fold_name(column) == fold_name(name)), None):
             return folded
+    # Names may have dots themselves: the longest that the path begins with is meant.
     return max((column for column in names if _is_beginning(column, source)), key=len, default=None)
 
 

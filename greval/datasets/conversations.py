@@ -69,14 +69,12 @@ def read_turns(value: object) -> list[PlainTurn] | None:
 
 
 def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
-    """Split a conversation at the last turn of the user, which is the question; None if the user said nothing.
-
-    Instructions of the system alone are no history.
-    """
+    """Split a conversation at the last turn of the user, which is the question; None if the user said nothing."""
     positions = [position for position, turn in enumerate(turns) if turn["role"] == "user"]
     if not positions:
         return None
     history, following = list(turns[: positions[-1]]), turns[positions[-1] + 1 :]
+    # Instructions of the system alone are no history.
     if all(turn["role"] == "system" for turn in history):
         history = []
     answers = [str(turn["text"]) for turn in following if turn["role"] == "assistant"]
@@ -112,6 +110,7 @@ def _read_part(part: object) -> list[PlainTurn] | None:
 
 def _read_message(message: Mapping[str, object]) -> list[PlainTurn] | None:
     """Read a message, or an object of a turn of the user and its answer."""
+    # LangChain's `dumpd` puts the content of a message under `kwargs`.
     inner = message.get("kwargs") if "lc" in message else None
     message = inner if isinstance(inner, Mapping) else message
     role = next((message[name] for name in ROLE_KEYS if isinstance(message.get(name), str)), None)
@@ -120,7 +119,8 @@ def _read_message(message: Mapping[str, object]) -> list[PlainTurn] | None:
         if not isinstance(content, str | Mapping | list | tuple):
             return None
         text = _join_text(content)
-        return [_build_turn(role, text)] if text else []  # a call of a tool has no text
+        # A call of a tool has no text.
+        return [_build_turn(role, text)] if text else []
     for user_key, assistant_key in PAIR_KEYS:
         if user_key in message and assistant_key in message:
             texts = (_join_text(message[user_key]), _join_text(message[assistant_key]))

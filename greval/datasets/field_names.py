@@ -223,6 +223,7 @@ MAX_TAG = 200
 MAX_TAGS = 100
 """The maximum number of other columns of a row that become tags."""
 _WORD_BREAK = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
+# The rows of a file have the same columns, so that each name is folded once.
 CACHED_NAMES = 4096
 TYPO_PREFIX = "did you mean "
 
@@ -257,6 +258,7 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
         {'question': 'Who?', 'tags': {'level': 3}}
     """
     settled = MappedRow()
+    # By far the most common: greval's own names need no search for others.
     if row.keys() <= OWN_FIELDS and HISTORY not in row and isinstance(row.get("question"), str):
         settled.values = {name: value for name, value in row.items() if value is not None}
         settled.names = {name: name for name in settled.values}
@@ -265,6 +267,7 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
     unified = _spread_conversation(unified, spelt)
     passed_over = _find_passed_over(unified)
     spare_ids: dict[str, object] = {}
+    # In the order of precedence, which is not that of the columns.
     for name, field_name in FIELD_BY_NAME.items():
         if unified.get(name) is None:
             continue
@@ -279,7 +282,8 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
             settled.values[field_name], settled.names[field_name] = unified[name], original
     other_columns = _nest_dotted(unified, spelt, settled)
     _add_tags(other_columns, spelt, settled)
-    for name, value in spare_ids.items():  # it may pair the rows of several methods, where the id does not
+    # A second id may pair the rows of several methods where the first does not.
+    for name, value in spare_ids.items():
         if len(settled.tagged) < MAX_TAGS and _add_part(settled, "tags", name, value):
             settled.tagged[name] = name
         else:
@@ -310,6 +314,7 @@ def find_known_name(name: str) -> str | None:
         return name
     folded = fold_name(name)
     prefix = next((candidate for candidate in PREFIXES if folded.startswith(candidate)), "")
+    # The name of a tag keeps its case.
     folded = f"{prefix}{name.strip()[len(prefix) :]}" if PREFIXES.get(prefix) == "tags" else folded
     return folded if is_known(folded) else None
 
@@ -332,6 +337,7 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
             unified[name] = value
         else:
             unified[known_name], spelt[known_name] = value, spelt.get(name, name)
+    # Beside what a system answered, data sets call the expected answer `answer`.
     has_expected = any(unified.get(name) is not None for name in list_names(EXPECTED))
     if (
         unified.get("answer") is not None
@@ -357,7 +363,8 @@ def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Ma
             del spread_row[name]
             if spread_row.setdefault(HISTORY, turns) is turns:
                 spelt[HISTORY] = spelt.get(name, name)
-        elif name == HISTORY and is_tag_value(spread_row[name]):  # such as the subject of a question
+        elif name == HISTORY and is_tag_value(spread_row[name]):
+            # Such as the subject of a question.
             spread_row["tags.history"] = spread_row.pop(name)
     for name in (*question_names, *(places[name] for name in CONVERSATION_NAMES if name in places)):
         turns = (
@@ -401,6 +408,7 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
     ]
     if not wrapped:
         return row
+    # LangSmith keeps the expected output of an example under `outputs`.
     is_example = not DATASET_MARKS.isdisjoint(row) and row.get("reference_outputs") is None
     lifted = {name: value for name, value in row.items() if name not in wrapped}
     for name in wrapped:
@@ -591,6 +599,7 @@ def _find_place(name: str, value: object) -> tuple[str, str] | None:
     target = split_dotted(name)
     if name in PART_NAMES and not _may_be_part(name, value):
         return None
+    # No field of gold is a number, so that documents with numbers can only be grades.
     return ("gold", "grades") if target == ("gold", "essential_docs") and _is_graded(value) else target
 
 

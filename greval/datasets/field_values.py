@@ -18,13 +18,13 @@ IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
 DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "ref_doc_id", "docid", "file_name")
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
+"""Names of the text of a chunk other than `text`."""
 INNER = ("node", "document", "text_resource", "payload", "_source", "entity")
 """Names of an object inside an item that holds the text, as in the results of LlamaIndex and of databases."""
 METADATA_NAMES = ("metadata", "meta", "extra_info", "payload")
 """Names of the object with what is known of a passage."""
 LLAMA_SOURCE = "1"
 """The relationship of a LlamaIndex node to its document."""
-"""Names of the text of a chunk other than `text`."""
 TITLE, SENTENCES = "title", "sentences"
 NEEDED_PARTS: Mapping[str, frozenset[str]] = {
     "chunks": frozenset({"text"}),
@@ -38,6 +38,7 @@ MIN_PASSAGE = 40
 CHUNK_FIELDS = frozenset(SUBFIELDS["chunks"])
 USER, ASSISTANT = frozenset({"user", "human"}), frozenset({"assistant", "ai"})
 """The roles of messages whose text is the question, and the answer."""
+# Up to here a float holds each whole number.
 LARGEST_EXACT = 2**53
 _NAME_LISTS = frozenset(
     {"essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "final_nodes"}
@@ -86,7 +87,8 @@ def read_chunk(item: Mapping[str, object]) -> Mapping[str, object]:
         and all(isinstance(sentence, str) for sentence in text)
     ):
         text = "".join(map(str, text))
-    if isinstance(text, Mapping):  # of neo4j-graphrag, whose formatters may return anything
+    if isinstance(text, Mapping):
+        # neo4j-graphrag's formatters may return anything as the text.
         inner = find_first(text, ("text", *TEXTS))
         text = inner if isinstance(inner, str) else json.dumps(text, ensure_ascii=False, default=str)
     if text_name is None and find_first(item, (*IDS, *DOC_IDS, TITLE)) is None:
@@ -163,7 +165,8 @@ def read_message(value: object) -> object:
         >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
         'At nine.'
     """
-    if isinstance(value, str) or not isinstance(value, Mapping):  # the first test is faster
+    # The first test is faster, and enough for most values.
+    if isinstance(value, str) or not isinstance(value, Mapping):
         return value
     message = unwrap_serialised(value)
     content = message.get("content")
@@ -216,6 +219,7 @@ def format_moment(value: object) -> object:
         ('2026-11-22', 'nine')
     """
     if isinstance(value, datetime):
+        # Spreadsheets keep a date as its midnight.
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
     if isinstance(value, date | time):
         return value.isoformat()
@@ -243,6 +247,7 @@ def _join_answers(value: object) -> object:
         answers = [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
     if answers is None:
         return _read_turn(value, ASSISTANT)
+    # Lines separate the answers, so that each must be one line.
     return "\n".join(dict.fromkeys(" ".join(answer.splitlines()) for answer in answers))
 
 
@@ -292,7 +297,8 @@ def _transpose_chunks(value: object) -> object:
 def _convert_chunk(item: object) -> object:
     if isinstance(item, str):
         return {"text": item}
-    if isinstance(item, dict):  # by far the most common
+    if isinstance(item, dict):
+        # By far the most common.
         return _convert_chunk_fields(item)
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
         return {**_convert_chunk_fields(item[0]), "score": item[1]}

@@ -46,14 +46,17 @@ def identify_file(path: Path, *joined_files: Path, **settings: object) -> CaseSo
         (True, False)
     """
     active_settings = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
+    # Names and arguments may hold bytes that are not UTF-8, which Python keeps as surrogates.
     digest = hashlib.sha256(repr((READER_VERSION, active_settings)).encode("utf-8", "surrogateescape"))
     try:
         for file in (path, *joined_files):
+            # The names separate the contents: lines moved from one file to the next are a change.
             digest.update(file.name.encode("utf-8", "surrogateescape") + b"\0")
             with file.open("rb") as content:
                 while block := content.read(READ_BYTES):
                     digest.update(block)
-    except OSError:  # the reader reports the error
+    except OSError:
+        # The reader reports the error.
         return UNKNOWN_SOURCE
     return CaseSource(label=_build_label(path, active_settings), digest=digest.hexdigest()[:32])
 

@@ -59,6 +59,7 @@ def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> 
 
     def iterate_rows() -> Iterator[RawRow]:
         for row in read_rows(file, GOLD_ROWS, column_map):
+            # The reader asks for a row only when it needs it: the loop below finds the place of its own row.
             places[:] = [f"{name}{row.unit}{row.number}"]
             slips.update(_find_misspelt(row.values, seen_columns))
             yield replace(row, values=_add_question(_nest_gold_fields(row.values)))
@@ -66,6 +67,7 @@ def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> 
     reading = CaseReader(name, iterate_rows, None, file, columns=column_map)
     if column_map:
         reading.check_columns(column_map)
+        # The check has read rows of its own, which are read once more.
         slips.clear()
         seen_columns.clear()
     for row in reading:
@@ -139,6 +141,7 @@ def join_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
             if isinstance(case, Sample):
                 counter.add(case.id)
             yield attach_gold(case, by_id)
+        # If nothing met, `require_any` has raised its error.
         if counter.met and (remark := counter.build().find_remark(JOIN_REMEDY)):
             warnings.warn(remark, DataWarning, stacklevel=2)
 

@@ -71,8 +71,7 @@ class RefusedLiteral:
 def parse_json(text: str) -> tuple[object, bool]:
     """Parse JSON; literals that no case can hold become placeholders. Report whether `find_faults` may find something.
 
-    Checking every value of every row would take longer than everything else. A `NoJsonError` is raised if the text is
-    not valid JSON or is nested too deeply.
+    An `InvalidJsonError` is raised if the text is not valid JSON or is nested too deeply.
     """
     marks: list[RefusedLiteral] = []
 
@@ -86,6 +85,8 @@ def parse_json(text: str) -> tuple[object, bool]:
         raise InvalidJsonError(f"is no JSON: {error.msg}", error.lineno, error.colno) from error
     except RecursionError:
         raise InvalidJsonError("is nested too deeply") from None
+    # Decoded bytes hold a lone surrogate only as an escape. Searching every value of every row for one would take
+    # longer than everything else.
     return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
@@ -124,10 +125,8 @@ def describe_type(value: object) -> str:
 
 
 def _iterate_faults(name: str, content: object) -> Iterator[tuple[str, str]]:
-    """Yield the rejected values with their paths.
-
-    The search uses its own stack, because values may be nested up to Python's recursion limit.
-    """
+    """Yield the rejected values with their paths."""
+    # Not recursive, because values may be nested up to Python's recursion limit.
     stack: list[tuple[str, object]] = [(name, name), (name, content)]
     while stack:
         path, value = stack.pop()
@@ -146,7 +145,8 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
     """Build a decoder that rejects literals that Python accepts but JSON, or a case, does not."""
 
     def refuse_constant(literal: str) -> object:
-        if literal == "NaN":  # as Python writes what tables lack
+        if literal == "NaN":
+            # Python writes it for what tables lack.
             return None
         return refuse(f"{literal} is no JSON value; write null for what is not recorded")
 
@@ -164,6 +164,7 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
 def read_json_lines(path: Path, purpose: RowPurpose) -> Iterator[RawRow]:
     """Read a file with one row per line."""
     with path.open("rb") as stream:
+        # Lines of bytes end with a newline only: texts may hold other line separators.
         yield from _parse_lines(iterate_lines(stream), purpose)
 
 
@@ -178,13 +179,15 @@ def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
     lines = iterate_lines(stream)
     head: list[bytes] = []
     for line in lines:
+        # Blank lines are kept, too, so that rows have the numbers of their lines.
         head.append(line)
         if line.removeprefix(BOM).strip():
             break
     first = head[-1].removeprefix(BOM).strip() if head else b""
     if first.startswith(b"[") or _has_list(first, purpose):
         yield from _parse_list(b"".join(head) + stream.read(), "stdin", purpose)
-    elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
+    elif first.startswith(b"{") and _read_object(first) is None:
+        # An object over several lines, or a broken row.
         content = b"".join(head) + stream.read()
         is_object = _read_object(content.removeprefix(BOM)) is not None
         yield from _parse_list(content, "stdin", purpose) if is_object else _parse_lines(BytesIO(content), purpose)
@@ -218,7 +221,7 @@ def _iterate_lists(content: Mapping[str, object], purpose: RowPurpose) -> Iterat
 
 
 def _parse_lines(lines: Iterable[bytes], purpose: RowPurpose) -> Iterator[RawRow]:
-    """Parse one row per line; lines end with a newline only, because texts may hold other line separators."""
+    """Parse one row per line."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():

@@ -151,6 +151,7 @@ def find_columns(
         if field in columns:
             continue
         candidates = [*dict.fromkeys(available[fold_name(name)] for name in aliases if fold_name(name) in available)]
+        # A column called `value` is meant, while of `score` and `label` either may be.
         if field == VALUE and len(candidates) > 1 and fold_name(candidates[0]) != VALUE:
             listed = " or ".join(map(format_printable, candidates))
             raise DataError(f"{location}: the value could be {listed}; say which with --column {VALUE}=NAME")

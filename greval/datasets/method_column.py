@@ -83,7 +83,8 @@ class MethodColumnFinder:
         for path, value in _list_ids(settled):
             id_by_question = self._ids.setdefault(path, {})
             if id_by_question.setdefault(question, value) != value:
-                id_by_question[question] = ""  # two ids of one question: no id of questions
+                # Two ids of one question: it is no id of questions.
+                id_by_question[question] = ""
 
     def _add_value(self, question: int, path: str, tag: str, value: str) -> bool:
         name = fold_name(tag)

@@ -61,7 +61,8 @@ def read_parquet(path: Path, check: ColumnCheck, is_needed: Callable[[str], bool
             )
             for number, values in enumerate(rows, 1):
                 yield _build_parquet_row(values, unread, number, moments)
-    except MemoryError:  # one of Arrow's errors is of both kinds
+    except MemoryError:
+        # One of Arrow's errors is of both kinds.
         raise
     except pa.ArrowException as error:
         raise DataError(
@@ -125,12 +126,14 @@ def _split_batch(batch: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
 
 
 def _unpack_batch(batch: Any, schema: Any) -> Any:  # noqa: ANN401 - as above
-    """Return a batch with the columns' own types: values become Python objects much faster than from dictionaries."""
+    """Return a batch with the columns' own types."""
     import pyarrow as pa
 
     try:
+        # Values become Python objects much faster than from dictionaries.
         return batch.cast(pa.schema([schema.field(name) for name in batch.schema.names]))
     except pa.ArrowNotImplementedError:
+        # Arrow cannot cast all nested types.
         return batch
 
 
@@ -173,6 +176,7 @@ def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object
             yield from (row for n in range(batch.num_rows) for row in _convert_batch(batch.slice(n, 1), maps))
         return
     for row in rows:
+        # pyarrow returns a map as a list of pairs.
         pairs = {name: dict(row[name]) for name in maps if row[name] is not None}
         yield {**row, **pairs} if pairs else row
 

@@ -44,8 +44,7 @@ class InvalidLiteralError(ValueError):
 def parse_literal(text: str) -> object:
     """Parse a list, a tuple or a dict of literals, as `repr` and NumPy print them.
 
-    NumPy prints no commas between items: `['a' 'b']`. `nan` is None. An object such as `Document(page_content='a')` is
-    a mapping of its arguments.
+    `nan` is None. An object such as `Document(page_content='a')` is a mapping of its arguments.
 
     Raises:
         InvalidLiteralError: If it is anything else.
@@ -104,10 +103,12 @@ class _Translation:
 
     def add(self, kind: str, token: str) -> str:
         """Return a token as `ast.literal_eval` takes it, with the comma before it that may be missing."""
+        # NumPy prints no commas between items: `['a' 'b']`.
         comma = "," if self._before in _ENDS and kind in _BEGINS else ""
         in_object = self.opened[-1:] == ["object"]
         if in_object and self._before in {"object", ","} and kind not in {"argument", "close"}:
             raise InvalidLiteralError("has an object with values that have no name")
+        # `array([1])` and `np.float64(0.5)` stand for what is in their brackets.
         if kind == "object" and (token.endswith("array") or _SCALAR.fullmatch(token)):
             kind, token = "open", "("
         self._before = token if kind == "mark" else kind

@@ -122,6 +122,7 @@ def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, 
     """
     if not purpose.ranked_as:
         return None
+    # BEIR calls the grade a score, so that its judgements look like a run.
     forms = (QRELS_ROWS, RUN_ROWS) if purpose.ranked_as == "qrels" else (RUN_ROWS, QRELS_ROWS)
     for form in forms:
         fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
@@ -163,6 +164,7 @@ def _group_rankings(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
         ranked = [*group]
         number = SCORE if SCORE in ranked[0].values else RANK
         cells = [read_ranked_row(row, (DOCUMENT, number), name) for row in ranked]
+        # The sort is stable: documents with equal numbers keep their order.
         cells.sort(key=lambda pair: -float(pair[1]) if number == SCORE else float(pair[1]))
         chunks = [
             {"id": document, "doc_id": document, **({SCORE: value} if number == SCORE else {})}
@@ -188,6 +190,7 @@ def _group_judgements(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
                 f"{name}: question {question!r}: document {document!r} is graded {graded[str(document)]} and {grade}; "
                 "keep one"
             )
+    # With a single grade the gains have no effect.
     is_binary = all(grade <= 1 for graded in grades.values() for grade in graded.values())
     for question, graded in grades.items():
         essential = [document for document, grade in graded.items() if grade == 1]

@@ -62,7 +62,8 @@ def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | 
 def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
     """Return the rows of a table as mappings, or the items of anything else."""
     rows: Iterable[object] = records
-    if isinstance(records, csv.DictReader):  # an empty cell is not recorded, as in a file
+    if isinstance(records, csv.DictReader):
+        # An empty cell is not recorded, as in a file.
         return ({name: cell or None for name, cell in row.items()} for row in records)
     if not is_table(records):
         return rows
@@ -71,7 +72,8 @@ def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables
     elif hasattr(records, "to_pylist"):  # pyarrow
         rows = records.to_pylist()
     else:
-        if any(name is not None for name in records.index.names):  # pandas: an index with a name is a column
+        if any(name is not None for name in records.index.names):
+            # An index of pandas that has a name is a column.
             records = records.reset_index()
         rows = (dict(zip(records.columns, row, strict=True)) for row in records.itertuples(index=False, name=None))
     return rows
@@ -90,13 +92,12 @@ def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
     """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
 
-    NaN is None, because tables have it for what is not recorded.
-
     Example:
         >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
         {'gold': {'essential_docs': ['d1', 'd2']}}
     """
-    if isinstance(value, float):  # numpy floats are instances of float
+    if isinstance(value, float):
+        # Numpy's floats are instances of float. Tables have NaN for what is not recorded.
         return None if isnan(value) else float(value)
     if value is None or isinstance(value, str | int):
         return value
@@ -105,6 +106,7 @@ def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands o
     if isinstance(value, list | tuple):
         return [to_plain(part) for part in value]
     if isinstance(value, set | frozenset):
+        # The order of a set may differ between processes.
         return sorted((to_plain(part) for part in value), key=str)
     return _convert_object(value)
 

@@ -99,6 +99,7 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
     drop_unknown_parts(values, settled)
     values.setdefault("method", method or "")
     if "question" not in values and is_traversal_log(row.values):
+        # A traversal log names its question by the id alone.
         values["question"] = values["id"]
     reported = {**row.faults, **settled.faults}
     faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in reported.items()]
@@ -155,6 +156,7 @@ def _explain_fault(detail: ErrorDetails, settled: MappedRow) -> str:
         case "tuple_type":
             return f"must be a list, got {_format_value(detail['input'])}"
         case "float_parsing" if _DECIMAL_COMMA.fullmatch(text := str(detail["input"])):
+            # Spreadsheets of many languages write a decimal comma.
             return f"must be a valid number, got {text!r}; write {text.replace(',', '.')}"
         case _:
             must = detail["msg"].replace("Input should be", "must be", 1).replace("a valid string", "a text", 1)

@@ -55,7 +55,8 @@ def read_fields(row: Mapping[str, object]) -> MappedRow:
         [{'doc_id': 'd3', 'id': 'd3'}, {'doc_id': 'd1', 'id': 'd1'}]
     """
     if row.keys() <= OWN_FIELDS and not any(map(_may_be_reply, (row.get(CHUNKS), row.get("answer")))):
-        settled = map_fields(row)  # by far the most common
+        # By far the most common.
+        settled = map_fields(row)
         _settle_chunks(settled)
         return settled
     fields, places, columns = _spread_replies(row)
@@ -81,6 +82,7 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
     places: dict[str, str] = {}
     columns = dict(row)
     parsed = None if REPLY_NAMES.isdisjoint(row) else _read_form(row)
+    # Messages in which the user takes part are a conversation, and not the reply of an agent.
     if parsed is not None and not (parsed.used == {MESSAGES} and split_conversation(read_turns(row[MESSAGES]) or ())):
         columns = {name: value for name, value in row.items() if name not in parsed.used}
         fields |= parsed.fields
@@ -156,6 +158,7 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
         _refuse_part(settled, column, 'must be a list, got a text; write ["d1", "d2"]')
         return chunks
     names = [as_text(chunk_part) for chunk_part in parts]
+    # Ids of chunks are unique; those that repeat are ids of their documents.
     is_unique = len({*map(str, names)}) == len(names)
     joined: list[object] = []
     for item, chunk_part in zip(items, names, strict=True):
@@ -183,7 +186,8 @@ def _refuse_part(settled: MappedRow, column: str, why: str) -> None:
 def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:
     """Return the documents that are recorded by their ids as chunks; None if the value holds texts or chunks."""
     if isinstance(value, list) and value and isinstance(value[0], str) and " " in value[0] and not gold:
-        return None  # by far the most common
+        # By far the most common.
+        return None
     if (scored := _read_scores(value)) is not None:
         return scored
     if not isinstance(value, list | tuple) or not value or not all(map(_is_name, value)):
@@ -191,7 +195,8 @@ def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dic
     names = [str(as_text(document)) for document in value]
     expected = _list_gold_documents(gold)
     if not (is_expected or expected or all(isinstance(document, str) for document in value)):
-        return None  # numbers may be anything
+        # Numbers may be anything.
+        return None
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
     if are_marked or (are_ids and is_expected and expected):

@@ -99,6 +99,7 @@ class FrameColumns:
             columns = self.find(names, "")
         except DataError:
             return None
+        # In reverse, so that the first of several names that are alike counts.
         by_folded = {fold_name(name): name for name in reversed(names)}
         sources = {field: by_folded.get(fold_name(column)) for field, column in columns.items()}
         matched = {field: source for field, source in sources.items() if source is not None}
@@ -246,7 +247,8 @@ def _read_delimited(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
 def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     """Read lines of TREC; they are read fastest if one space or one tab separates all cells."""
     first = read_head(path).split("\n", 1)[0]
-    cells = [cell.decode() for cell in first.encode().split()]  # a text would be split at other white space, too
+    # Split as bytes: a text would be split at other white space, too.
+    cells = [cell.decode() for cell in first.encode().split()]
     names = columns.purpose.trec_columns
     header = int(cells == BEIR_HEADER and names == QRELS_COLUMNS)
     names = BEIR_COLUMNS if header else names
@@ -284,13 +286,14 @@ def _match_lines(
 ) -> pl.DataFrame | None:
     """Read the groups of a pattern, which are named by fields, from lines that are neither blank nor a comment.
 
-    What does not match is missing. None if the file holds a NUL, which would end a line for polars.
+    What does not match is missing. None if the file holds a NUL.
     """
     import polars as pl
 
     with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
         if content.find(b"\0") >= 0:
             return None
+    # With NUL as the delimiter, which no line has, polars reads each line as one cell.
     lines, line = _read_cells(path, "\0", {"line": 0}, 1, header=header), pl.col("line")
     lines = lines.filter(line.str.strip_chars(blanks).str.len_bytes() > 0)
     if comment:
@@ -317,6 +320,7 @@ def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> 
         if stream.peek(len(BOM)).startswith(BOM):
             return False
         while block := stream.read(BLOCK_BYTES):
+            # Raises if the file is not UTF-8.
             decoder.decode(block)
             codes = np.frombuffer(block, np.uint8)
             last = block[-1]
@@ -332,6 +336,7 @@ def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> 
     if last != NEW_LINE:
         marks.append(np.array([NEW_LINE], np.uint8))
     lines = np.concatenate(marks)
+    # In a regular file each line has the same marks in the same order.
     pattern = np.array([*[ord(delimiter)] * (width - 1), NEW_LINE], np.uint8)
     return len(lines) % width == 0 and bool((lines.reshape(-1, width) == pattern).all())
 
@@ -347,10 +352,12 @@ def _read_cells(
         path,
         has_header=False,
         separator=delimiter,
+        # Quotes are characters here: a file in which they are not is read by a pattern.
         quote_char=None,
         skip_rows=header,
         columns=[*positions.values()],
         schema={str(position): pl.Float64 if position in numbers else pl.String for position in range(width)},
+        # Brackets and stars in the path are no pattern.
         glob=False,
     )
     return frame.select(**{field: str(position) for field, position in positions.items()})
@@ -380,6 +387,7 @@ def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str
             part = f'"(?P<{fields[name]}>{JSON_TEXT})"'
         else:
             part = f"(?P<{fields[name]}>{INTEGER if fields[name] in ID_FIELDS else NUMBER})"
+        # By their numbers, as characters of a name may have a meaning in a pattern.
         escaped = "".join(rf"\x{{{ord(character):x}}}" for character in name)
         parts.append(f' *"{escaped}" *: *{part} *')
     return rf"^\{{{','.join(parts)}\}}[ \t\r]*$"
@@ -428,7 +436,8 @@ def read_column(values: Any, field: str) -> pl.Series:  # noqa: ANN401 - columns
             return converted.to_series()
         listed = column.to_list() if is_column else listed
     except (TypeError, pl.exceptions.PolarsError):
-        pass  # a list of texts and numbers, whose values are read one by one
+        # A list of texts and numbers, whose values are read one by one.
+        pass
     except UnicodeEncodeError as error:
         raise DataError(
             f"{field}s: an id holds half of a character (a lone surrogate), which is no text; mend it"

@@ -70,6 +70,7 @@ def check_exists(path: Path, endings: Iterable[str]) -> None:
             guess = f"; is it {format_printable(suggestion)}?" if suggestion else ""
             raise DataError(f"{format_printable(str(path), MAX_PATH)}: no such file{guess}")
     except OSError as error:
+        # Raised for a path that is too long, or a folder that may not be searched.
         raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
 
 
@@ -175,6 +176,7 @@ def read_head(path: Path) -> str:
     with path.open("rb") as stream:
         head = stream.read(HEADER_CHARACTERS)
     try:
+        # The end may be in the middle of a character, and a line that is cut has too few cells.
         return head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""

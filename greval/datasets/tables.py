@@ -67,6 +67,7 @@ def read_csv(path: Path, check: ColumnCheck, delimiter: str) -> Iterator[RawRow]
 
     The encoding is found by the content. The delimiter is another one than the given if the header shows it.
     """
+    # The limit counts for the whole process, in which others may have raised it.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     encoding = detect_encoding(path)
     note = f"read as {encoding.name}; if letters are wrong, save it as UTF-8" if encoding.name else ""
@@ -101,6 +102,7 @@ def _find_delimiter(path: Path, encoding: TextEncoding, usual: str, check: Colum
     gives the most columns.
     """
     if not path.is_file():
+        # A pipe can be read only once.
         return usual, False
     try:
         with _open_text(path, encoding) as stream:
@@ -159,6 +161,7 @@ def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str
         except StopIteration:
             return
         except csv.Error as error:
+            # A quote that is never closed makes all following lines a part of the row.
             lines.rewind()
             yield f'is no row of a table: {error}; a cell with quotes in it is quoted, and each of them doubled ("")'
 

@@ -97,8 +97,10 @@ def _read_pair(pair: Sequence[object]) -> SystemReply | None:
         return None
     rows = context if isinstance(context, list | tuple) else ()
     if rows and all(isinstance(row, Mapping) and _is_search_context(row) for row in rows):
-        context = {str(number): row for number, row in enumerate(rows)}  # a context of each part of a search
-    if rows and all(isinstance(table, list | tuple) for table in rows):  # tables without names
+        # Such as a context of each part of a search.
+        context = {str(number): row for number, row in enumerate(rows)}
+    if rows and all(isinstance(table, list | tuple) for table in rows):
+        # Tables without names.
         listed = [row for table in rows for row in table]
         response = search_result.build_context_response(answer, listed)
         return _build(response, {"answer": "[0]"}, ()) if response.chunks or response.triples else None
@@ -123,6 +125,7 @@ def _read_lightrag_reply(reply: Mapping[str, Any]) -> SystemReply | None:
     used = ["status", "message", "data", "llm_response", *(["metadata"] if marks or not metadata else [])]
     content = reply.get("llm_response")
     answer = content.get("content") if isinstance(content, Mapping) else None
+    # With no results LightRAG answers that it does not know, and reports a failure.
     if status.lower() in FAILURES and not (answer and marks.get("failure_reason") == "no_results"):
         if not (marks or ("message" in reply and not data)):
             return None
@@ -247,7 +250,8 @@ def _read_chain_result(result: Mapping[str, Any]) -> SystemReply | None:
     if not isinstance(answer, str) or not ("source_documents" in result or isinstance(steps, list | tuple)):
         return None
     fields: dict[str, object] = {"answer": answer}
-    if isinstance(steps, list | tuple):  # of a graph chain: a query, then the records that it found
+    if isinstance(steps, list | tuple):
+        # Of a graph chain: a query, then the records that it found.
         contexts = [step["context"] for step in steps if isinstance(step, Mapping) and "context" in step]
         rows = [row for context in contexts for row in (context if isinstance(context, list | tuple) else [context])]
         fields |= {"chunks": [_format_record(row) for row in rows]} if contexts else {}
@@ -319,7 +323,8 @@ def _read_context_text(text: str) -> SystemReply | None:
 def _read_section(kind: str, body: str) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a table in a text; lines that are no rows are left out."""
     if kind == "csv":
-        lines = body.replace(",\t", ",")  # nano-graphrag and early LightRAG separate cells by a comma and a tab
+        # nano-graphrag and early LightRAG separate cells by a comma and a tab.
+        lines = body.replace(",\t", ",")
         yield from csv.DictReader(StringIO(lines.strip()), skipinitialspace=True)
         return
     try:

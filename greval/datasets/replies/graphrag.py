@@ -144,6 +144,7 @@ def _build_unit_chunks(rows: Iterable[Row], ids: IndexIds, ranking: Mapping[str,
         for row in rows
         for unit in [ids.find_id("sources", row)]
     ]
+    # Basic search gives its context in the order of the index, not by similarity.
     rank = {unit: n for n, unit in enumerate(ranking)}
     return sorted(chunks, key=lambda chunk: rank.get(chunk.id, len(rank)))
 

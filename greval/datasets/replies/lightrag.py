@@ -20,12 +20,11 @@ UNKNOWN_PATH = "unknown_source"
 def build_edge(source: str, target: str, description: object) -> Edge:
     """Return the edge of a relation, with its ends in alphabetical order.
 
-    LightRAG's relations have no direction.
-
     Example:
         >>> build_edge("Sam", "Alex", "Alex is the mentor of Sam.<SEP>They work together.")
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
+    # LightRAG's relations have no direction.
     first, last = sorted((source, target))
     text = " ".join(map(strip_quotes, description.split(SEPARATOR))) if isinstance(description, str) else description
     return first, format_edge_label(text), last
