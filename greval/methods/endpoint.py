@@ -201,7 +201,8 @@ class HttpMethod:
         self._form = ReplyMapping(endpoint.response)
         self._variables = read_variables(endpoint.variables, endpoint.display_url)
         secrets = {self._variables[name] for name in endpoint.secrets}
-        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}  # also in JSON-escaped form
+        # Replies may hold them in JSON-escaped form, too.
+        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}
 
     def __repr__(self) -> str:
         return f"HttpMethod({self._endpoint.display_url!r})"
@@ -224,6 +225,7 @@ class HttpMethod:
     async def _fetch_json(self, sample: Sample) -> object:
         """Return the JSON of the reply, with the secrets that were sent redacted."""
         sent = await self._send_request(sample)
+        # First of all, as an endpoint may return the headers that were sent.
         text = self._redact(sent.text)
         excerpt = shorten_text(text, MAX_BODY_SHOWN) or "(empty)"
         if sent.status_code not in SUCCESS_STATUSES:
@@ -236,6 +238,7 @@ class HttpMethod:
     async def _send_request(self, sample: Sample) -> httpx.Response:
         with count_as_waiting():
             if not _create_tls_context.cache_info().currsize:
+                # A call without `prepare` loads the certificates here, and not on the event loop.
                 await self.prepare()
             import httpx
 
@@ -265,9 +268,10 @@ def _encode_json(body: JsonValue) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
+# Once, because loading the certificates takes longer than a request.
 @cache
 def _create_tls_context() -> ssl.SSLContext:
-    """Create the TLS context once, because loading the certificates takes longer than a request."""
+    """Create the TLS context."""
     import httpx
 
     return httpx.create_ssl_context()

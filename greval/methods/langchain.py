@@ -53,7 +53,8 @@ class LangChainMethod:
         counter = CallCounter()
         result = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
         parsed = None if isinstance(result, Response) else read_response_fields(result)
-        response = as_response(result) if parsed is None else build_response(parsed.values)  # chains give much besides
+        # Chains return much besides, which is no fault: only the values of what is known are taken.
+        response = as_response(result) if parsed is None else build_response(parsed.values)
         return response.model_copy(update={"usage": merge_usage(response.usage, counter.usage)})
 
 
@@ -110,11 +111,13 @@ class CallCounter(BaseCallbackHandler):
         True
     """
 
+    # Otherwise LangChain runs the callbacks of asynchronous calls in threads.
     run_inline = True
     raise_error = False
 
     def __init__(self) -> None:
         """Start with no calls."""
+        # Parts of a chain may run in threads.
         self._lock = threading.Lock()
         self._calls = 0
         self._token_counts: list[tuple[int, int] | None] = []

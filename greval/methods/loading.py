@@ -162,7 +162,8 @@ def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any obj
         inspect.signature(target).bind(None)
     except TypeError as error:
         raise MethodError(f"{label}cannot be called with a sample alone: {error}") from None
-    except ValueError:  # a C function without an inspectable signature
+    except ValueError:
+        # A C function without an inspectable signature.
         pass
     return FunctionMethod(target)
 

@@ -99,8 +99,6 @@ def get_current_trace() -> QueryTrace:
 def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
     """Return `make(function)`, or the function itself if it was returned by an earlier call.
 
-    Systems share a model between their searches. This makes sure that its calls are counted only once.
-
     Example:
         >>> def ask():
         ...     return 1
@@ -109,6 +107,7 @@ def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
         2
     """
     if function in _WRAPPED:
+        # Systems share a model between their searches, and its calls are counted once.
         return function
     wrapped = make(function)
     _WRAPPED.add(wrapped)
@@ -157,6 +156,7 @@ async def _trace_stream(reply: AsyncIterator[Any], trace: QueryTrace, sent: str,
 
 
 def _add_usage(trace: QueryTrace, usage: Any, sent: str, received: str, count: Count) -> None:  # noqa: ANN401 - the system's own
+    # Most endpoints report no tokens of a streamed answer.
     trace.prompt_tokens += getattr(usage, "prompt_tokens", None) or count(sent)
     trace.output_tokens += getattr(usage, "completion_tokens", None) or count(received)
 

@@ -53,6 +53,7 @@ def as_response(result: object) -> Response:
         0.5
     """
     if isinstance(result, Response):
+        # A `Case` is a response, too, with fields that a response does not have.
         fields = {name: getattr(result, name) for name in Response.model_fields}
         return _require_content(result if type(result) is Response else Response.model_construct(**fields))
     if (parsed := read_response_fields(result)) is None:
@@ -100,6 +101,7 @@ def read_response_fields(result: object) -> ResponseFields | None:
         return _convert_fields(MappedRow(values=reply.fields, names={field: field for field in reply.fields}))
     if isinstance(plain, str):
         return ResponseFields({"answer": plain})
+    # A pair of texts as a list would be two passages.
     if isinstance(result, tuple) and isinstance(plain, list) and _is_answer_with_text(plain):
         plain = {"answer": plain[0], "chunks": plain[1:]}
     elif isinstance(plain, list) and all(map(_is_passage, plain)):

@@ -280,6 +280,7 @@ class ResponseCollector:
         """Return the sample in a row, or None if it was read before; raise if its id belongs to a different sample."""
         case = read_case(row)
         sample = Sample.model_validate(get_sample_fields(case))
+        # Raises for what no file can store, before a method is called with it.
         dump_case(case)
         digest = hash_sample(sample.model_copy(update={"tags": {}}))
         if sample.id not in self._seen:
@@ -287,7 +288,8 @@ class ResponseCollector:
             return sample
         if self._seen[sample.id].asked != digest:
             raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
-        return None  # a row of another method, whose tags may describe its response
+        # A row of another method, whose tags may describe its response.
+        return None
 
     def _count_unread(self, message: str) -> None:
         if len(self.unread) < MAX_LISTED_ROWS:
@@ -305,10 +307,12 @@ class ResponseCollector:
     async def _prepare_methods(self) -> None:
         """Let all methods open what they need before the first question, one after the other.
 
-        None is opened if all responses are there. What cannot be opened is reported by the questions.
+        None is opened if all responses are there.
         """
         async with self._preparing:
+            # Another worker may have prepared them while this one waited for the lock.
             for method in () if self._prepared else self.methods.values():
+                # What cannot be opened is reported by the questions.
                 with suppress(Exception):
                     async with asyncio.timeout(self.timeout):
                         await prepare_method(method)
@@ -343,6 +347,7 @@ async def call_method(method: Method, name: str, sample: Sample, *, timeout: flo
         returned, spent = await _await_response(method, sample, timeout)
         response = _add_latency(as_response(returned), spent)
         case = _build_case(sample, response, name)
+        # A response that no file can store has failed.
         dump_case(case)
     except Exception as error:  # noqa: BLE001 - any exception of a method is one failed row
         return _build_case(sample, Response(error=_format_error(error, debug=debug)), name)
@@ -353,6 +358,7 @@ async def _await_response(method: Method, sample: Sample, limit_seconds: float |
     """Await a method's response in its own task, so that a cancellation in the method does not reach the caller."""
     task = asyncio.create_task(_call_contained(method, sample))
     try:
+        # Not `wait_for`, which waits on for a method that ignores its cancellation.
         await asyncio.wait({task}, timeout=limit_seconds)
         if not task.done():
             task.cancel()

@@ -91,7 +91,8 @@ class ResponseFile(CloseOnExit):
         try:
             _write_all(self._descriptor, line)
         except OSError as error:
-            os.ftruncate(self._descriptor, self._end)  # a partial line in the middle of the file could not be repaired
+            # A partial line in the middle of the file could not be repaired.
+            os.ftruncate(self._descriptor, self._end)
             raise StoreError(
                 f"{self.path}: {error.strerror or error}; fix the cause and run the same command again "
                 "(what was written before stays)"
@@ -145,6 +146,7 @@ class ResponseFile(CloseOnExit):
                 is_complete = line.endswith(b"\n")
                 self._index_row(case, len(line) + (not is_complete))
                 if not is_complete:
+                    # Only the newline is missing, so that the response counts.
                     _write_all(self._descriptor, b"\n")
             elif not line.endswith(b"\n") and (line.startswith(ROW_START) or ROW_START.startswith(line)):
                 os.ftruncate(self._descriptor, self._end)
@@ -157,10 +159,12 @@ class ResponseFile(CloseOnExit):
         self._end += size
 
     def _rewrite(self, entries: dict[Key, ResponseEntry]) -> None:
-        real = self.path.resolve()  # a symbolic link is kept
+        # A symbolic link is kept.
+        real = self.path.resolve()
         beside = real.with_name(f"{real.name}.new")
         new = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         try:
+            # Locked before it has the name of the old file, so that no other process writes to it first.
             try_lock(new)
             for entry in entries.values():
                 _write_all(new, os.pread(self._descriptor, entry.size, entry.at))
@@ -177,6 +181,7 @@ class ResponseFile(CloseOnExit):
         for key, entry in entries.items():
             self._entries[key] = entry._replace(at=self._end)
             self._end += entry.size
+        # The rename itself must reach the disk.
         sync_folder(real.parent)
 
 
@@ -242,15 +247,13 @@ def _iterate_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def _open_locked(path: Path) -> int:
-    """Open a file and lock it against other writers.
-
-    The file may be replaced between opening and locking. Then the new file is opened and locked.
-    """
+    """Open a file and lock it against other writers."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         if not try_lock(descriptor):
             os.close(descriptor)
             raise StoreError(f"{path}: another process writes to it; wait for it or choose another file with -o")
+        # The file may have been replaced between opening and locking; then the new one is locked.
         if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
             return descriptor
         os.close(descriptor)

@@ -94,7 +94,8 @@ class _AnsweringMethod:
     async def prepare(self) -> None:
         """Prepare the method and start the model."""
         await prepare_method(self.retrieve)
-        with suppress(GrevalError):  # the questions report it
+        # The questions report it.
+        with suppress(GrevalError):
             await self.client.ready()
 
     async def __call__(self, sample: Sample, /) -> Response:
@@ -172,6 +173,7 @@ async def generate_answer(
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)])
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")
+    # Reasoning models write drafts of the answer into `<think>`.
     answer = remove_thoughts(reply.text).strip()
     if not answer:
         raise MethodError(f"the answering model {client.label} gave an empty answer")

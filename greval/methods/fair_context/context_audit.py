@@ -135,7 +135,8 @@ def _measure_sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[st
         yield "aggregates", len(case.aggregates)
         yield "aggregate_tokens", sum(map(count, case.aggregates))
     texts = [chunk.text for chunk in case.chunks or () if chunk.text is not None]
-    is_whole = len(texts) == len(case.chunks or ())  # a chunk without a text has an unknown size, which is not 0
+    # A chunk without a text has an unknown size, which is not 0.
+    is_whole = len(texts) == len(case.chunks or ())
     if is_whole and (case.chunks, case.triples, case.aggregates) != (None, None, None):
         texts += [f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ()]
         texts += case.aggregates or ()

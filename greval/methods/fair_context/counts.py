@@ -56,6 +56,7 @@ def create_fact_counter(
     _check_fields(groups or (), facts_by_document)
 
     def aggregate(_: Sample, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+        # A document counts once, however many of its chunks were retrieved.
         documents = {chunk.doc_id or chunk.id: None for chunk in chunks}
         document_facts = [facts_by_document[document] for document in documents if document in facts_by_document]
         groupings = (
@@ -91,6 +92,7 @@ def read_facts(path: str | Path) -> Facts:
 
 def _parse_lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
     """Parse JSON lines into documents and their facts; each document comes with its line number."""
+    # Not `splitlines`: texts may hold other line separators.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

@@ -144,6 +144,7 @@ def find_tables(folder: Path) -> TableFolder | None:
     """
     if tables := _find_in(folder):
         return tables
+    # The names are timestamps, so that the last is the latest.
     updates = [tables for path in sorted(folder.glob(UPDATE_FOLDERS), reverse=True) if (tables := _find_in(path))]
     if merged := next((tables for tables in updates if not tables.missing_tables), None):
         return merged._replace(note=f"read {_format_inner(merged.folder, folder)}, the latest update")
@@ -152,6 +153,7 @@ def find_tables(folder: Path) -> TableFolder | None:
     candidates = [tables for path in paths if (tables := _find_in(path))]
     if not candidates:
         return None
+    # `min` returns the first of those that lack equally many.
     fullest = min(candidates, key=lambda tables: len(tables.missing_tables))
     if fullest is candidates[0]:
         return fullest

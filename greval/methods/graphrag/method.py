@@ -131,13 +131,10 @@ class GraphRagOptions:
 
 
 def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
-    """Build the search of a project, and read the tables that the search and the ids need.
-
-    Paths in GraphRAG's configuration are relative to the root of the project. The root is therefore the working
-    directory while the project is read. The old working directory is restored afterwards.
-    """
+    """Build the search of a project, and read the tables that the search and the ids need."""
     from graphrag.config.load_config import load_config  # type: ignore[import-not-found]
 
+    # Paths in GraphRAG's configuration are relative to the working directory.
     with contextlib.chdir(root):
         config = load_config(root_dir=Path())
         # The reader is asynchronous, and an event loop may already be running in this thread.
@@ -257,10 +254,7 @@ def build_search(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG
 
 
 def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
-    """Return the search function of DRIFT search, with a separate state for each question.
-
-    The engine itself would carry the state of one question on to the next.
-    """
+    """Return the search function of DRIFT search, with a separate state for each question."""
     from graphrag.query.structured_search.drift_search.state import QueryState  # type: ignore  # noqa: PGH003
 
     primed = engine.context_builder.build_context
@@ -275,6 +269,7 @@ def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
     engine.context_builder.build_context = build_context
 
     async def search(question: str) -> str:
+        # The engine itself would carry the state of one question on to the next.
         engine_copy = copy(engine)
         engine_copy.query_state = QueryState()
         return str((await engine_copy.search(query=question)).response)
@@ -283,7 +278,7 @@ def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
 
 
 def _trace_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
-    """Record the ranking by similarity, because basic search returns its results in the order of the index."""
+    """Record the ranking by similarity."""
     find = store.similarity_search_by_text
 
     def search_by_text(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
@@ -291,4 +286,5 @@ def _trace_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
         get_current_trace().ranking.update({str(result.document.id): float(result.score) for result in results})
         return results
 
+    # Basic search itself returns its results in the order of the index.
     store.similarity_search_by_text = search_by_text

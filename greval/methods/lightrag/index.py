@@ -150,10 +150,7 @@ def _add_graph(
 
 
 def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data.
-
-    LightRAG before 2025 and nano-graphrag keep quotes in names, which no gold and no question has.
-    """
+    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data."""
     if not path.is_file():
         return
     keys: dict[str, str] = {}
@@ -165,7 +162,9 @@ def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, s
             if kind in {"node", "edge"}:
                 ends = ("id",) if kind == "node" else ("source", "target")
                 fields = {keys[data.attrib["key"]]: data.text or "" for data in element}
+                # LightRAG before 2025 and nano-graphrag keep quotes in names, which no gold and no question has.
                 yield tuple(strip_quotes(element.attrib[end]) for end in ends), fields
+                # The elements of a large graph would stay in memory.
                 element.clear()
     except (ET.ParseError, KeyError, OSError) as error:
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
@@ -181,10 +180,11 @@ def _add_names(
     nodes: dict[str, dict[str, None]],
     edges: dict[Edge, dict[str, None]],
 ) -> None:
-    """Add the entity names and pairs recorded for each document, because the graph file may lack some of them."""
+    """Add the entity names and pairs that are recorded for each document, and that the graph file may lack."""
     for document, row in stores["full_entities"].items():
         for name in row.get("entity_names") or ():
             nodes.setdefault(strip_quotes(name), {})[names.get(document, document)] = None
+    # A pair that the graph has keeps the label that it has there.
     edges_by_ends = {(source, target): (source, label, target) for source, label, target in edges}
     for document, row in stores["full_relations"].items():
         for source, target in row.get("relation_pairs") or ():

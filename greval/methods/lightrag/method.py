@@ -59,7 +59,8 @@ class LightRagMethod:
         with trace_query("lightrag") as trace:
             result = await rag.aquery_llm(sample.question, param)
         found_nothing = (result.get("metadata") or {}).get("failure_reason") == "no_results"
-        if result.get("status") != "success" and not found_nothing:  # with no results it answers that it does not know
+        # With no results LightRAG answers that it does not know.
+        if result.get("status") != "success" and not found_nothing:
             raise MethodError(f"lightrag: {result.get('message') or 'the query failed, and no reason was reported'}")
         answer = trace.require_answer((result.get("llm_response") or {}).get("content"))
         data = result.get("data") or {}
@@ -90,6 +91,7 @@ async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
     created = source if hasattr(source, "aquery_llm") else source()
     rag = await created if inspect.isawaitable(created) else created
     await rag.initialize_storages()
+    # A repeated question would cost nothing, and its figures would be wrong.
     rag.enable_llm_cache = False
     rag.llm_response_cache.global_config["enable_llm_cache"] = False
     _trace_model_calls(rag)
@@ -97,16 +99,14 @@ async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
 
 
 def _trace_model_calls(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
-    """Trace the model functions in the configuration that each query builds.
-
-    These functions put their calls into a queue with its own workers, which do not know the query of a call.
-    """
+    """Trace the model functions in the configuration that each query builds."""
 
     def wrap_builder(build: ConfigBuilder) -> ConfigBuilder:
         def build_config() -> dict[str, Any]:
             config = build()
             asks = config["role_llm_funcs"]
             return config | {
+                # Wrapped before they put their calls into a queue, whose workers do not know the query of a call.
                 "role_llm_funcs": {
                     role: ask and trace_llm_function(ask, _build_token_counter(rag)) for role, ask in asks.items()
                 }
