@@ -17,8 +17,6 @@ T = TypeVar("T")
 def require_iterable(value: object, what: str, example: str) -> None:
     """Raise if an argument is a single object instead of an iterable of them.
 
-    Without this check a string, such as a file name, would be iterated character by character.
-
     Args:
         value: The argument.
         what: What the argument should hold, as a plural noun for the message.
@@ -32,6 +30,7 @@ def require_iterable(value: object, what: str, example: str) -> None:
         Traceback (most recent call last):
         greval.errors.DataError: cases: expected several, got str; pass them as read_cases('cases.jsonl')
     """
+    # A string, such as the name of a file, would be iterated character by character.
     if isinstance(value, str | bytes | Path | Mapping | BaseModel) or not isinstance(value, Iterable):
         message = f"{what}: expected several, got {type(value).__name__}; pass them as {example}"
         raise DataError(message)
@@ -63,6 +62,7 @@ def require_any(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable
     else:
         raise refuse()
     yield from buffered
+    # The rows can be freed while the others are read.
     buffered.clear()
     yield from source
 
@@ -93,8 +93,6 @@ def resolve_run_folder(run: object, example: str = "its folder, such as 'runs/fi
 def check_options(names: Iterable[str], shape: type, function: str) -> None:
     """Raise if a keyword option of a function is unknown.
 
-    A misspelt cost limit that is ignored would limit nothing.
-
     Args:
         names: The names of the options that were passed.
         shape: The `TypedDict` of the known options.
@@ -111,6 +109,7 @@ def check_options(names: Iterable[str], shape: type, function: str) -> None:
     """
     options = [*shape.__annotations__]
     for name in names:
+        # A misspelt cost limit that is ignored would limit nothing.
         if name not in options:
             raise TypeError(f"{function}() has no option {name!r}{did_you_mean(name, options)}")
 

@@ -47,6 +47,7 @@ def write_atomically(path: Path, text: str) -> None:
         ('one', ['a.txt'])
     """
     content = text.encode()
+    # Beside the file, since no rename crosses file systems, and apart for each process.
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with new.open("wb") as stream:
@@ -61,7 +62,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, which makes the names of new, renamed and removed files durable."""
-    if os.name == "nt":  # a folder cannot be opened there
+    # A folder cannot be opened on Windows.
+    if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -114,5 +116,6 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
+        # What cannot be probed may be locked.
         pass
     return True

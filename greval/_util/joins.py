@@ -102,9 +102,11 @@ FOLDS = (
     _Fold("escapes such as %20", _remove_escapes),
     _Fold("the Unicode form", lambda text: unicodedata.normalize("NFKC", text)),
     _Fold("quotes or brackets", _remove_quotes),
+    # Folding the case may undo the Unicode form.
     _Fold("case", lambda text: unicodedata.normalize("NFKC", text.casefold())),
     _Fold("the form of a URL", lambda text: _SCHEME.sub("", text).rstrip("/") or text),
     _Fold("a trailing .0", lambda text: _WHOLE_FLOAT.sub(r"\1", text)),
+    # The zeros of a hash are digits.
     _Fold("leading zeros", lambda text: text if _HASH.search(text) else _LEADING_ZEROS.sub("", text)),
     _Fold("separators such as - and _", lambda text: _remove_separators(text) or text),
 )
@@ -129,6 +131,7 @@ AROUND = frozenset(fold.name for fold in FOLDS[:4])
 def _fold_id(text: str, folds: frozenset[str]) -> str:
     """Return an id without these differences."""
     if _PLAIN.fullmatch(text):
+        # Nothing can be removed from it.
         return text
     if len(text) > MAX_ID_LENGTH:
         return remove_invisible(text)
@@ -378,6 +381,7 @@ class JoinCounter:
     """
 
     def __init__(self, right: Collection[str], names: tuple[str, str]) -> None:
+        # What may be large and can be looked up already is not copied.
         self._right = frozenset(right) if not isinstance(right, dict | set | frozenset) else right
         self._names = names
         self._met_right: set[str] = set()

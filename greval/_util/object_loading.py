@@ -104,10 +104,11 @@ def _find_attribute(module: ModuleType, name: str, spec: str, error: type[Greval
 
 
 class _SourceLoader(SourceFileLoader):
-    """Compiles the file each time: a compiled copy on disk may be older than an edit of the same second and length."""
+    """Compiles the file each time."""
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as importlib calls it
         """Return the code of the file."""
+        # A compiled copy on disk may be older than an edit of the same second and length.
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
@@ -124,6 +125,7 @@ def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
     loader = _SourceLoader(name, str(path))
     module_spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert module_spec is not None  # noqa: S101 - always set with a loader
+    # Registered before it runs, as `dataclasses` and `pickle` look modules up by name.
     module = sys.modules[name] = importlib.util.module_from_spec(module_spec)
     try:
         loader.exec_module(module)

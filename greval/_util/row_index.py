@@ -36,7 +36,8 @@ def hash_key(key: str) -> int:
         raw = bytes.fromhex(key) if len(key) == 2 * BYTES else b""
     except ValueError:
         raw = b""
-    if len(raw) != BYTES or raw.hex() != key:  # `fromhex` also accepts spaces and capitals
+    # `fromhex` also accepts spaces and capitals.
+    if len(raw) != BYTES or raw.hex() != key:
         raw = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
     return int.from_bytes(raw, "big", signed=True)
 
@@ -81,6 +82,7 @@ class RowIndex:
         import numpy as np
 
         self._merge_newest()
+        # Stable, so that the last of equal numbers is the last row of its key.
         order = np.argsort(numbers, kind="stable")
         numbers, places = numbers[order], places[order]
         last = np.ones(len(numbers), dtype=bool)

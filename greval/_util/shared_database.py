@@ -31,6 +31,7 @@ def open_shared_database(path: Path, script: str, timeout: float) -> sqlite3.Con
     )
     for attempt in retrying:
         with attempt:
+            # A row takes 0.07 ms with `NORMAL`, and 2.6 ms with `FULL`.
             db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {script}")
     return db
 

@@ -63,6 +63,7 @@ def find_typo(name: str, known_names: Iterable[str]) -> str | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
+    # Short names are near to many others.
     most = min(MAX_TYPOS, len(name) // 3)
     match = process.extractOne(
         name[:MAX_NAME_LENGTH], [*known_names], scorer=OSA.distance, processor=str.casefold, score_cutoff=most
