@@ -14,13 +14,11 @@ from greval.errors import DataError
 T = TypeVar("T")
 
 
-def require_iterable(given: object, what: str, example: str) -> None:
+def require_iterable(value: object, what: str, example: str) -> None:
     """Raise if an argument is a single object instead of an iterable of them.
 
-    Without this check a string, such as a file name, would be iterated character by character.
-
     Args:
-        given: The argument.
+        value: The argument.
         what: What the argument should hold, as a plural noun for the message.
         example: A correct argument, for the message.
 
@@ -32,8 +30,9 @@ def require_iterable(given: object, what: str, example: str) -> None:
         Traceback (most recent call last):
         greval.errors.DataError: cases: expected several, got str; pass them as read_cases('cases.jsonl')
     """
-    if isinstance(given, str | bytes | Path | Mapping | BaseModel) or not isinstance(given, Iterable):
-        message = f"{what}: expected several, got {type(given).__name__}; pass them as {example}"
+    # A string, such as the name of a file, would be iterated character by character.
+    if isinstance(value, str | bytes | Path | Mapping | BaseModel) or not isinstance(value, Iterable):
+        message = f"{what}: expected several, got {type(value).__name__}; pass them as {example}"
         raise DataError(message)
 
 
@@ -55,23 +54,24 @@ def require_any(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable
         [1, 2, 3]
     """
     source = iter(rows)
-    held: list[T] = []
+    buffered: list[T] = []
     for row in source:
-        held.append(row)
+        buffered.append(row)
         if is_met(row):
             break
     else:
         raise refuse()
-    yield from held
-    held.clear()
+    yield from buffered
+    # The rows can be freed while the others are read.
+    buffered.clear()
     yield from source
 
 
-def resolve_run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:
+def resolve_run_folder(run: object, example: str = "its folder, such as 'runs/first'") -> Path:
     """Return the folder of one run.
 
     Args:
-        given: The path as a string or a `Path`, or the object that `evaluate` returned.
+        run: The path as a string or a `Path`, or the object that `evaluate` returned.
         example: A correct argument, for the message.
 
     Raises:
@@ -84,19 +84,17 @@ def resolve_run_folder(given: object, example: str = "its folder, such as 'runs/
         Traceback (most recent call last):
         greval.errors.DataError: run: expected one run, got list; pass it as its folder, such as 'runs/first'
     """
-    folder = Path(given) if isinstance(given, str) else getattr(given, "folder", given)
+    folder = Path(run) if isinstance(run, str) else getattr(run, "folder", run)
     if not isinstance(folder, Path):
-        raise DataError(f"run: expected one run, got {type(given).__name__}; pass it as {example}")
+        raise DataError(f"run: expected one run, got {type(run).__name__}; pass it as {example}")
     return folder
 
 
-def check_options(given: Iterable[str], shape: type, function: str) -> None:
+def check_options(names: Iterable[str], shape: type, function: str) -> None:
     """Raise if a keyword option of a function is unknown.
 
-    A misspelt cost limit that is ignored would limit nothing.
-
     Args:
-        given: The names of the options that were passed.
+        names: The names of the options that were passed.
         shape: The `TypedDict` of the known options.
         function: The name of the function, for the message.
 
@@ -109,10 +107,11 @@ def check_options(given: Iterable[str], shape: type, function: str) -> None:
         Traceback (most recent call last):
         TypeError: evaluate() has no option 'concurency'; did you mean concurrency?
     """
-    known = [*shape.__annotations__]
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{function}() has no option {name!r}{did_you_mean(name, known)}")
+    options = [*shape.__annotations__]
+    for name in names:
+        # A misspelt cost limit that is ignored would limit nothing.
+        if name not in options:
+            raise TypeError(f"{function}() has no option {name!r}{did_you_mean(name, options)}")
 
 
 def build_unknown_name_error(what: str, name: str, names: Iterable[str], where: object) -> DataError:

@@ -37,7 +37,8 @@ async def run_in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[No
         yield
     finally:
         task.cancel()
-        await asyncio.wait({task})  # awaiting the task would not distinguish our cancellation from its own
+        # Awaiting the task would not distinguish our cancellation from its own.
+        await asyncio.wait({task})
         if not task.cancelled():
             task.result()
 
@@ -54,13 +55,14 @@ def reduce_collections() -> Iterator[None]:
     """Freeze existing objects for the garbage collector and collect less often within the `with` block.
 
     A run creates millions of short-lived objects without cycles. Each collection traverses all objects of the
-    imported packages, which costs more than the judging itself. There is no collection before the freeze,
-    because with many imported packages it takes longer than a small run.
+    imported packages, which costs more than the judging itself.
     """
-    if gc.get_freeze_count():  # the process already manages the collector itself
+    if gc.get_freeze_count():
+        # The process already manages the collector itself.
         yield
         return
     thresholds = gc.get_threshold()
+    # Without a collection before it, which takes longer than a small run if many packages are imported.
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, *thresholds[1:])
     try:
@@ -74,10 +76,11 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, even if an event loop is already running, as in a notebook.
 
     All such calls share one background loop, to which the models' connections belong. A call from
-    that loop itself (a callback, a computed metric) gets a new loop in a thread, because it would deadlock otherwise.
+    that loop itself (a callback, a computed metric) gets a new loop in a thread.
     """
     background = _get_background_loop()
     if _get_running_loop() is background:
+        # The loop would wait for itself.
         with ThreadPoolExecutor(1) as apart:
             return apart.submit(asyncio.run, work).result()
     future = asyncio.run_coroutine_threadsafe(work, background)
@@ -126,8 +129,8 @@ def _stop_background_loop() -> None:
 
 async def _close_loop() -> None:
     """Cancel the tasks that are still running in the loop, and close the connections of its models."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

@@ -47,6 +47,7 @@ def write_atomically(path: Path, text: str) -> None:
         ('one', ['a.txt'])
     """
     content = text.encode()
+    # Beside the file, since no rename crosses file systems, and apart for each process.
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with new.open("wb") as stream:
@@ -61,7 +62,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, which makes the names of new, renamed and removed files durable."""
-    if os.name == "nt":  # a folder cannot be opened there
+    # A folder cannot be opened on Windows.
+    if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -92,14 +94,14 @@ def open_locked(path: Path) -> IO[str] | None:
         OSError: If the file cannot be written, or the file system has no locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    held = path.open("w")
+    file = path.open("w")
     try:
-        if try_lock(held.fileno()):
-            return held
+        if try_lock(file.fileno()):
+            return file
     except BaseException:
-        held.close()
+        file.close()
         raise
-    held.close()
+    file.close()
     return None
 
 
@@ -114,5 +116,6 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
+        # What cannot be probed may be locked.
         pass
     return True

@@ -16,6 +16,6 @@ def take_groups(items: Iterable[T], size: int) -> Iterator[list[T]]:
         >>> list(take_groups("abcde", 2))
         [['a', 'b'], ['c', 'd'], ['e']]
     """
-    left = iter(items)
-    while group := list(islice(left, size)):
+    remaining = iter(items)
+    while group := list(islice(remaining, size)):
         yield group

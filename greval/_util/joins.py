@@ -69,8 +69,8 @@ def remove_invisible(text: str) -> str:
         (character, unicodedata.category(character), "\ufe00" <= character <= "\ufe0f" or character in "\u034f\u3164")
         for character in text
     )
-    seen = (" " if kind == "Cc" else one for one, kind, hidden in kinds if kind != "Cf" and not hidden)
-    return _SPACE.sub(" ", "".join(seen)).strip()
+    visible = (" " if kind == "Cc" else char for char, kind, hidden in kinds if kind != "Cf" and not hidden)
+    return _SPACE.sub(" ", "".join(visible)).strip()
 
 
 def _remove_quotes(text: str) -> str:
@@ -102,9 +102,11 @@ FOLDS = (
     _Fold("escapes such as %20", _remove_escapes),
     _Fold("the Unicode form", lambda text: unicodedata.normalize("NFKC", text)),
     _Fold("quotes or brackets", _remove_quotes),
+    # Folding the case may undo the Unicode form.
     _Fold("case", lambda text: unicodedata.normalize("NFKC", text.casefold())),
     _Fold("the form of a URL", lambda text: _SCHEME.sub("", text).rstrip("/") or text),
     _Fold("a trailing .0", lambda text: _WHOLE_FLOAT.sub(r"\1", text)),
+    # The zeros of a hash are digits.
     _Fold("leading zeros", lambda text: text if _HASH.search(text) else _LEADING_ZEROS.sub("", text)),
     _Fold("separators such as - and _", lambda text: _remove_separators(text) or text),
 )
@@ -129,6 +131,7 @@ AROUND = frozenset(fold.name for fold in FOLDS[:4])
 def _fold_id(text: str, folds: frozenset[str]) -> str:
     """Return an id without these differences."""
     if _PLAIN.fullmatch(text):
+        # Nothing can be removed from it.
         return text
     if len(text) > MAX_ID_LENGTH:
         return remove_invisible(text)
@@ -146,16 +149,16 @@ def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozen
     if len(text) > MAX_ID_LENGTH:
         return frozenset()
     bare = _fold_id(text, folds & AROUND)
-    found = {bare}
+    candidates = {bare}
     if QUERY in cuts and _URL.match(bare):
-        found.add(_QUERY.sub("", bare))
+        candidates.add(_QUERY.sub("", bare))
     if PATH in cuts:
         parts = re.split(r"[/\\]+", bare)
-        found |= {"/".join(parts[start:]) for start in range(1, len(parts))}
+        candidates |= {"/".join(parts[start:]) for start in range(1, len(parts))}
     for name, pattern in ((ENDING, _ENDING), (PREFIX, _PREFIX), (PART, _PART)):
         if name in cuts:
-            found |= {pattern.sub("", one) for one in found}
-    return frozenset(_fold_id(one, folds) for one in found if one) - {""}
+            candidates |= {pattern.sub("", candidate) for candidate in candidates}
+    return frozenset(_fold_id(candidate, folds) for candidate in candidates if candidate) - {""}
 
 
 class NearIds(NamedTuple):
@@ -174,12 +177,12 @@ class NearIds(NamedTuple):
         return f"{format_id(self.left)} and {format_id(self.right)} differ only in {' and '.join(self.differences)}"
 
 
-def find_near_ids(left: Iterable[str], right: Iterable[str], *, hints: bool = False) -> NearIds | None:
+def find_near_ids(left_ids: Iterable[str], right_ids: Iterable[str], *, hints: bool = False) -> NearIds | None:
     """Return an id of each side that nearly meet, or None if no two do.
 
     Args:
-        left: Ids that did not meet one of the other side.
-        right: The same for the other side.
+        left_ids: Ids that did not meet one of the other side.
+        right_ids: The same for the other side.
         hints: Whether a prefix, or a number behind an id, counts as a difference of form too.
 
     Example:
@@ -188,36 +191,40 @@ def find_near_ids(left: Iterable[str], right: Iterable[str], *, hints: bool = Fa
         >>> find_near_ids(["d1"], ["d2"])
     """
     cuts = HINTED_CUTS if hints else CUTS
-    whole: dict[str, str] = {}
-    cut: dict[str, str] = {}
-    for name in islice(right, MAX_COMPARED):
-        whole.setdefault(_fold_id(name, ALL_FOLDS), name)
+    by_whole_id: dict[str, str] = {}
+    by_cut_id: dict[str, str] = {}
+    for name in islice(right_ids, MAX_COMPARED):
+        by_whole_id.setdefault(_fold_id(name, ALL_FOLDS), name)
         for part in _list_cuts(name, ALL_FOLDS, cuts):
-            cut.setdefault(part, name)
-    for name in islice(left, MAX_COMPARED):
+            by_cut_id.setdefault(part, name)
+    for name in islice(left_ids, MAX_COMPARED):
         folded = _fold_id(name, ALL_FOLDS)
         parts = _list_cuts(name, ALL_FOLDS, cuts)
-        other = whole.get(folded) or cut.get(folded) or next((whole[part] for part in parts if part in whole), None)
-        if other is not None and other != name and folded:
-            return NearIds(name, other, _explain_difference(name, other, cuts))
+        counterpart = (
+            by_whole_id.get(folded)
+            or by_cut_id.get(folded)
+            or next((by_whole_id[part] for part in parts if part in by_whole_id), None)
+        )
+        if counterpart is not None and counterpart != name and folded:
+            return NearIds(name, counterpart, _explain_difference(name, counterpart, cuts))
     return None
 
 
-def _explain_difference(one: str, other: str, cuts: frozenset[str]) -> tuple[str, ...]:
+def _explain_difference(left_id: str, right_id: str, cuts: frozenset[str]) -> tuple[str, ...]:
     """Return the fewest differences without which two ids are equal: each that is not needed is dropped."""
     names = (*(fold.name for fold in FOLDS), *sorted(cuts))
     needed = list(names)
     for name in reversed(names):
-        rest = frozenset(needed) - {name}
-        if _are_equal_without(one, other, rest):
+        remaining = frozenset(needed) - {name}
+        if _are_equal_without(left_id, right_id, remaining):
             needed.remove(name)
     return tuple(needed)
 
 
-def _are_equal_without(one: str, other: str, differences: frozenset[str]) -> bool:
+def _are_equal_without(left_id: str, right_id: str, differences: frozenset[str]) -> bool:
     folds, cuts = differences & ALL_FOLDS, differences - ALL_FOLDS
-    first, second = _fold_id(one, folds), _fold_id(other, folds)
-    return first == second or second in _list_cuts(one, folds, cuts) or first in _list_cuts(other, folds, cuts)
+    first, second = _fold_id(left_id, folds), _fold_id(right_id, folds)
+    return first == second or second in _list_cuts(left_id, folds, cuts) or first in _list_cuts(right_id, folds, cuts)
 
 
 def format_id(text: str) -> str:
@@ -345,12 +352,12 @@ def name_remark(remark: str, name: str) -> str:
     return f"{kind}: {name}: {text}" if name else remark
 
 
-def join_ids(left: Iterable[str], right: Iterable[str], names: tuple[str, str]) -> IdJoin:
+def join_ids(left_ids: Iterable[str], right_ids: Iterable[str], names: tuple[str, str]) -> IdJoin:
     """Join two sets of ids.
 
     Args:
-        left: The ids that are looked up.
-        right: The ids that they should meet.
+        left_ids: The ids that are looked up.
+        right_ids: The ids that they should meet.
         names: What the ids of each side are of, as plural nouns for messages.
 
     Example:
@@ -358,7 +365,7 @@ def join_ids(left: Iterable[str], right: Iterable[str], names: tuple[str, str]) 
         >>> found.left.met, found.right.met, str(found.near)
         (1, 1, "'d2' and 'D2' differ only in case")
     """
-    first, second = dict.fromkeys(left), dict.fromkeys(right)
+    first, second = dict.fromkeys(left_ids), dict.fromkeys(right_ids)
     counter = JoinCounter(second, names)
     for name in first:
         counter.add(name)
@@ -374,6 +381,7 @@ class JoinCounter:
     """
 
     def __init__(self, right: Collection[str], names: tuple[str, str]) -> None:
+        # What may be large and can be looked up already is not copied.
         self._right = frozenset(right) if not isinstance(right, dict | set | frozenset) else right
         self._names = names
         self._met_right: set[str] = set()
@@ -410,30 +418,35 @@ class JoinCounter:
         )
 
 
-def build_join(left: JoinSide, right: JoinSide) -> IdJoin:
+def build_join(left_side: JoinSide, right_side: JoinSide) -> IdJoin:
     """Build a join from the counts of both sides, with how the ids differ that did not meet."""
-    near = find_near_ids(left.unmet, right.unmet) or find_near_ids(left.unmet, right.unmet, hints=True)
-    return IdJoin(left, right, near, are_unlike=not left.met and _are_unlike(left.unmet, right.unmet))
+    near_ids = find_near_ids(left_side.unmet, right_side.unmet) or find_near_ids(
+        left_side.unmet, right_side.unmet, hints=True
+    )
+    return IdJoin(
+        left_side, right_side, near_ids, are_unlike=not left_side.met and _are_unlike(left_side.unmet, right_side.unmet)
+    )
 
 
-def are_of_other_kinds(left: Iterable[str], right: Iterable[str]) -> bool:
+def are_of_other_kinds(left_ids: Iterable[str], right_ids: Iterable[str]) -> bool:
     """Return whether no id of one side is of a kind that the other side has, so that none can meet.
 
     Example:
         >>> are_of_other_kinds(["d1"], ["https://x.org/d1"]), are_of_other_kinds(["d1"], ["c7"])
         (True, False)
     """
-    return set(map(find_kind, left)).isdisjoint(map(find_kind, right))
+    return set(map(find_kind, left_ids)).isdisjoint(map(find_kind, right_ids))
 
 
-def _are_unlike(left: Collection[str], right: Collection[str]) -> bool:
+def _are_unlike(left_ids: Collection[str], right_ids: Collection[str]) -> bool:
     """Return whether two sides have ids of different kinds, or of one shape each that the other side has not."""
-    if not left or not right:
+    if not left_ids or not right_ids:
         return False
-    if are_of_other_kinds(left, right):
+    if are_of_other_kinds(left_ids, right_ids):
         return True
-    shapes = [set(map(find_shape, side)) for side in (left, right)]
+    shapes = [set(map(find_shape, side)) for side in (left_ids, right_ids)]
     is_uniform = all(
-        len(side) >= MIN_SHAPED and len(found) == 1 for side, found in zip((left, right), shapes, strict=True)
+        len(side) >= MIN_SHAPED and len(side_shapes) == 1
+        for side, side_shapes in zip((left_ids, right_ids), shapes, strict=True)
     )
     return is_uniform and shapes[0].isdisjoint(shapes[1])

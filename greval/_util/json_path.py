@@ -43,14 +43,14 @@ class JsonPath:
         """
         bare = text.strip()
         optional = bare.endswith("?")
-        rest = bare.removesuffix("?").removeprefix(ROOT)
+        remaining = bare.removesuffix("?").removeprefix(ROOT)
         steps: list[PathStep] = []
-        while rest:
-            found = _STEP.match(rest)
-            if not found or (rest.startswith(".") and not steps and not bare.startswith(ROOT)):
+        while remaining:
+            match = _STEP.match(remaining)
+            if not match or (remaining.startswith(".") and not steps and not bare.startswith(ROOT)):
                 raise JsonPathError(f'{text!r} is not a path; write it as data.hits[*].text, data["a.b"] or $')
-            steps.append(int(found[2]) if found[2] else None if found[3] else found[1] or found[4])
-            rest = rest[found.end() :]
+            steps.append(int(match[2]) if match[2] else None if match[3] else match[1] or match[4])
+            remaining = remaining[match.end() :]
         if not bare.removesuffix("?"):
             raise JsonPathError(f"{text!r} is not a path; $ is the whole content")
         return cls(bare, tuple(steps), optional)
@@ -79,20 +79,20 @@ class _MissingValueError(Exception):
 def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[PathStep, ...]) -> object:
     if not steps:
         return content
-    step, *rest = steps
+    step, *remaining = steps
     if step is None:
         if not isinstance(content, list):
             raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
-        found = [_follow_steps(item, tuple(rest), (*done, n)) for n, item in enumerate(content)]
-        if None not in rest:
-            return found
-        return [item for items in found for item in (items if isinstance(items, list) else [items])]
+        values = [_follow_steps(item, tuple(remaining), (*done, n)) for n, item in enumerate(content)]
+        if None not in remaining:
+            return values
+        return [item for items in values for item in (items if isinstance(items, list) else [items])]
     if isinstance(step, int) and isinstance(content, list) and step < len(content):
-        return _follow_steps(content[step], tuple(rest), (*done, step))
+        return _follow_steps(content[step], tuple(remaining), (*done, step))
     if isinstance(step, str) and isinstance(content, dict) and step in content:
-        return _follow_steps(content[step], tuple(rest), (*done, step))
-    held = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
-    raise _MissingValueError(f"{_format_steps(done)} is {held or _describe_type(content)}")
+        return _follow_steps(content[step], tuple(remaining), (*done, step))
+    description = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
+    raise _MissingValueError(f"{_format_steps(done)} is {description or _describe_type(content)}")
 
 
 def _format_steps(done: tuple[PathStep, ...]) -> str:

@@ -39,14 +39,14 @@ def parse_object_spec(spec: str) -> ObjectSpec | None:
         >>> parse_object_spec("my_rag") is None
         True
     """
-    found = _OBJECT.fullmatch(spec.strip())
-    if found is None:
+    match = _OBJECT.fullmatch(spec.strip())
+    if match is None:
         return None
-    return ObjectSpec(found["module"].strip(), found["name"], None if found["call"] is None else found["text"])
+    return ObjectSpec(match["module"].strip(), match["name"], None if match["call"] is None else match["text"])
 
 
 def load_python_object(
-    spec: str, parsed: ObjectSpec, error: type[GrevalError], *, from_here: bool = True, near: Iterable[str] = ()
+    spec: str, parsed: ObjectSpec, error: type[GrevalError], *, from_here: bool = True, alternatives: Iterable[str] = ()
 ) -> Any:  # noqa: ANN401 - any object of a user's module
     """Load the object that a spec names; with a call, the function is called and its result returned.
 
@@ -55,12 +55,12 @@ def load_python_object(
         parsed: The parsed spec.
         error: The class of the errors.
         from_here: Whether modules of the current folder can be imported.
-        near: Further names that may have been meant instead of a missing module.
+        alternatives: Further names that may have been meant instead of a missing module.
 
     Raises:
         GrevalError: If the module, file or name does not exist, or importing or calling it fails.
     """
-    module = import_user_module(spec, parsed.module, error, from_here=from_here, near=near)
+    module = import_user_module(spec, parsed.module, error, from_here=from_here, alternatives=alternatives)
     value = _find_attribute(module, parsed.name, spec, error)
     if parsed.call is None:
         return value
@@ -73,7 +73,7 @@ def load_python_object(
 
 
 def import_user_module(
-    spec: str, module: str, error: type[GrevalError], *, from_here: bool = True, near: Iterable[str] = ()
+    spec: str, module: str, error: type[GrevalError], *, from_here: bool = True, alternatives: Iterable[str] = ()
 ) -> ModuleType:
     """Import a module by its name, or a Python file by its path; see `load_python_object`."""
     if module.endswith(PYTHON_SUFFIX):
@@ -86,7 +86,7 @@ def import_user_module(
         missing = isinstance(cause, ModuleNotFoundError) and cause.name and f"{module}.".startswith(f"{cause.name}.")
         why = (
             f"there is no module {cause.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[attr-defined]
-            f"{did_you_mean(module, near)}"
+            f"{did_you_mean(module, alternatives)}"
             if missing
             else f"it cannot be imported: {type(cause).__name__}: {cause}"
         )
@@ -97,17 +97,18 @@ def _find_attribute(module: ModuleType, name: str, spec: str, error: type[Greval
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
-            raise error(f"{spec}: there is no {part!r} in it{near}")
+            hint = did_you_mean(part, [attribute for attribute in vars(value) if not attribute.startswith("_")])
+            raise error(f"{spec}: there is no {part!r} in it{hint}")
         value = getattr(value, part)
     return value
 
 
 class _SourceLoader(SourceFileLoader):
-    """Compiles the file each time: a compiled copy on disk may be older than an edit of the same second and length."""
+    """Compiles the file each time."""
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as importlib calls it
         """Return the code of the file."""
+        # A compiled copy on disk may be older than an edit of the same second and length.
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
@@ -122,9 +123,10 @@ def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
         return sys.modules[name]
     _add_to_import_path(path.parent)
     loader = _SourceLoader(name, str(path))
-    made = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert made is not None  # noqa: S101 - always set with a loader
-    module = sys.modules[name] = importlib.util.module_from_spec(made)
+    module_spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert module_spec is not None  # noqa: S101 - always set with a loader
+    # Registered before it runs, as `dataclasses` and `pickle` look modules up by name.
+    module = sys.modules[name] = importlib.util.module_from_spec(module_spec)
     try:
         loader.exec_module(module)
     except Exception as cause:

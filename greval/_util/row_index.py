@@ -36,7 +36,8 @@ def hash_key(key: str) -> int:
         raw = bytes.fromhex(key) if len(key) == 2 * BYTES else b""
     except ValueError:
         raw = b""
-    if len(raw) != BYTES or raw.hex() != key:  # `fromhex` also accepts spaces and capitals
+    # `fromhex` also accepts spaces and capitals.
+    if len(raw) != BYTES or raw.hex() != key:
         raw = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
     return int.from_bytes(raw, "big", signed=True)
 
@@ -81,6 +82,7 @@ class RowIndex:
         import numpy as np
 
         self._merge_newest()
+        # Stable, so that the last of equal numbers is the last row of its key.
         order = np.argsort(numbers, kind="stable")
         numbers, places = numbers[order], places[order]
         last = np.ones(len(numbers), dtype=bool)
@@ -89,12 +91,12 @@ class RowIndex:
 
     def get(self, key: str | int) -> int | None:
         """Return the newest row of a key, None if it was never set."""
-        wanted = hash_key(key) if isinstance(key, str) else key
-        found = self._newest.get(wanted)
-        if found is not None or self._numbers is None or self._places is None:
-            return found
-        at = int(self._numbers.searchsorted(wanted))
-        if at < len(self._numbers) and self._numbers[at] == wanted:
+        number = hash_key(key) if isinstance(key, str) else key
+        row = self._newest.get(number)
+        if row is not None or self._numbers is None or self._places is None:
+            return row
+        at = int(self._numbers.searchsorted(number))
+        if at < len(self._numbers) and self._numbers[at] == number:
             return int(self._places[at])
         return None
 
@@ -110,8 +112,8 @@ class RowIndex:
         self._merge_newest()
         return [] if self._places is None else sorted(self._places.tolist())
 
-    def __setitem__(self, key: str | int, place: int) -> None:
-        self._newest[hash_key(key) if isinstance(key, str) else key] = place
+    def __setitem__(self, key: str | int, row: int) -> None:
+        self._newest[hash_key(key) if isinstance(key, str) else key] = row
         if len(self._newest) >= MAX_UNMERGED:
             self._merge_newest()
 
@@ -142,7 +144,7 @@ class RowIndex:
             self._numbers, self._places = numbers, places
             return
         at = np.searchsorted(self._numbers, numbers)
-        known = self._numbers[np.minimum(at, len(self._numbers) - 1)] == numbers
-        self._places[at[known]] = places[known]
-        self._numbers = np.insert(self._numbers, at[~known], numbers[~known])
-        self._places = np.insert(self._places, at[~known], places[~known])
+        is_known = self._numbers[np.minimum(at, len(self._numbers) - 1)] == numbers
+        self._places[at[is_known]] = places[is_known]
+        self._numbers = np.insert(self._numbers, at[~is_known], numbers[~is_known])
+        self._places = np.insert(self._places, at[~is_known], places[~is_known])

@@ -26,11 +26,12 @@ def open_shared_database(path: Path, script: str, timeout: float) -> sqlite3.Con
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, isolation_level=None, timeout=timeout, check_same_thread=False)
     # Processes that create one file at once change its journal mode, for which SQLite itself does not wait.
-    again = Retrying(
+    retrying = Retrying(
         retry=retry_if_exception(_is_busy), stop=stop_after_delay(timeout), wait=wait_random(0.01, 0.1), reraise=True
     )
-    for attempt in again:
+    for attempt in retrying:
         with attempt:
+            # A row takes 0.07 ms with `NORMAL`, and 2.6 ms with `FULL`.
             db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {script}")
     return db
 

@@ -12,14 +12,14 @@ MIN_SIMILARITY = 60
 """The minimum similarity, of 100, of a name that is suggested for an unknown one."""
 
 
-def format_names(found: Iterable[str], most: int = MAX_NAMES) -> str:
+def format_names(names: Iterable[str], most: int = MAX_NAMES) -> str:
     """Format names as a list: the first few, each shortened, and the number of further ones.
 
     Example:
         >>> format_names("abcdefg")
         'a, b, c, d, e and 2 more'
     """
-    listed = [*found]
+    listed = [*names]
     text = ", ".join(shorten_text(name) for name in listed[:most])
     return text if len(listed) <= most else f"{text} and {len(listed) - most:,} more"
 
@@ -41,19 +41,19 @@ def format_count(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
-def format_found_share(found: Collection[str], due: Collection[str], what: str, where: str) -> str:
+def format_found_share(present: Collection[str], expected: Collection[str], what: str, where: str) -> str:
     """Format how many of the expected names were found, and which were missed.
 
     Example:
         >>> format_found_share({"d1"}, ["d1", "d7"], "essential document", "in the first 10")
         '1 of 2 essential documents in the first 10; missed: d7'
     """
-    missed = [name for name in due if name not in found]
-    share = f"{len(due) - len(missed):,} of {format_count(len(due), what)} {where}"
+    missed = [name for name in expected if name not in present]
+    share = f"{len(expected) - len(missed):,} of {format_count(len(expected), what)} {where}"
     return f"{share}; missed: {format_names(missed)}" if missed else share
 
 
-def find_typo(name: str, known: Iterable[str]) -> str | None:
+def find_typo(name: str, known_names: Iterable[str]) -> str | None:
     """Return the known name that is within one or two typing errors of a name, or None.
 
     Example:
@@ -63,14 +63,15 @@ def find_typo(name: str, known: Iterable[str]) -> str | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
+    # Short names are near to many others.
     most = min(MAX_TYPOS, len(name) // 3)
-    near = process.extractOne(
-        name[:MAX_NAME_LENGTH], [*known], scorer=OSA.distance, processor=str.casefold, score_cutoff=most
+    match = process.extractOne(
+        name[:MAX_NAME_LENGTH], [*known_names], scorer=OSA.distance, processor=str.casefold, score_cutoff=most
     )
-    return near[0] if near else None
+    return match[0] if match else None
 
 
-def find_similar(name: str, known: Iterable[str]) -> str | None:
+def find_similar(name: str, known_names: Iterable[str]) -> str | None:
     """Return the known name most similar to an unknown one, or None. Unlike `find_typo`, it accepts a missing part.
 
     Example:
@@ -79,11 +80,13 @@ def find_similar(name: str, known: Iterable[str]) -> str | None:
     """
     from rapidfuzz import fuzz, process
 
-    near = process.extractOne(name, [*known], scorer=fuzz.ratio, processor=str.casefold, score_cutoff=MIN_SIMILARITY)
-    return near[0] if near else None
+    match = process.extractOne(
+        name, [*known_names], scorer=fuzz.ratio, processor=str.casefold, score_cutoff=MIN_SIMILARITY
+    )
+    return match[0] if match else None
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """Format a hint on an unknown name: the most similar known name, else the first known names.
 
     Example:
@@ -92,8 +95,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         >>> did_you_mean("x", ["steps", "needs"])
         '; known: steps, needs'
     """
-    names = [*known]
-    if near := find_similar(name, names):
-        return f"; did you mean {near}?"
+    names = [*known_names]
+    if suggestion := find_similar(name, names):
+        return f"; did you mean {suggestion}?"
     more = ", ..." if len(names) > MAX_KNOWN else ""
     return f"; known: {', '.join(names[:MAX_KNOWN])}{more}" if names else ""

@@ -43,6 +43,7 @@ class _SeenCases:
 
         The n-th answer of a method to a question is matched with the n-th answer of the other methods.
         """
+        # The length keeps `a` + `bc` apart from `ab` + `c`.
         times = (self.times.get(f"{len(method)} {method}{question}") or 0) + 1
         self.times[f"{len(method)} {method}{question}"] = times
         first = self.asked.get(f"{times} {question}")
@@ -92,20 +93,22 @@ class CaseReader:
         self._finder = MethodColumnFinder()
 
     def __iter__(self) -> Iterator[Case | RowFault]:
-        known = _SeenCases()
+        seen_cases = _SeenCases()
         position = 0
         self._made = self._paired = 0
         self._finder = MethodColumnFinder()
         with translate_errors(self._name):
             for position, row in enumerate(self._rows(), 1):
                 if isinstance(row, Case):
-                    yield self._assign_id(row, position, known, made=not row.id)
+                    yield self._assign_id(row, position, seen_cases, needs_id=not row.id)
                 elif isinstance(row, RowFault):
                     yield row
                 elif has_methods(row.values):
-                    yield from (self._read_row(one, position, known) for one in split_methods(row, position))
+                    yield from (
+                        self._read_row(method_row, position, seen_cases) for method_row in split_methods(row, position)
+                    )
                 else:
-                    yield self._read_row(row, position, known)
+                    yield self._read_row(row, position, seen_cases)
         if not position and self._needed:
             raise DataError(f"{self._name}: holds no cases; a case is a row with at least a question")
 
@@ -129,21 +132,23 @@ class CaseReader:
         if self._path is None:
             return None
         with translate_errors(self._name):
+            # A Parquet file has the number of its rows in its metadata.
             if self._path.suffix.lower() == ".parquet" and (rows := _count_parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
             counted = (
                 _iterate_case_lines(self._path)
+                # Lines are counted without being parsed, unless one of them may be several cases.
                 if self._path.suffix.lower() in LINE_SUFFIXES and not _may_hold_methods(self._path)
                 else self._iterate_case_rows()
             )
             return sum(1 for _ in islice(counted, limit))
 
-    def identify_source(self, *others: Path, **settings: object) -> CaseSource:
+    def identify_source(self, *joined_files: Path, **settings: object) -> CaseSource:
         """Return what identifies the cases, `UNKNOWN` for standard input; see `identify_file`."""
         if self._path is None:
             return UNKNOWN_SOURCE
         columns = str(self._columns) if self._columns else None
-        return identify_file(self._path, *others, method=self._method, columns=columns, **settings)
+        return identify_file(self._path, *joined_files, method=self._method, columns=columns, **settings)
 
     def check_columns(self, columns: ColumnMap) -> None:
         """Read rows until each column that is named was found; raise `DataError` if no row has one of them."""
@@ -169,14 +174,18 @@ class CaseReader:
     @property
     def mapping(self) -> Mapping[str, str]:
         """The columns under other names that were read so far, each with the field or the tag it was mapped to."""
-        named = self._columns.mapping if self._columns else {}
-        return MappingProxyType({**named, **self._mapping})
+        named_columns = self._columns.mapping if self._columns else {}
+        return MappingProxyType({**named_columns, **self._mapping})
 
     @property
     def columns(self) -> Mapping[str, str]:
         """All columns that were read so far, each with its field, the part of a field or the tag."""
-        named = {name: own for name, own in self._own_names.items() if not (self._columns and own in self._columns)}
-        return MappingProxyType({**named, **self.mapping})
+        own_columns = {
+            name: field_name
+            for name, field_name in self._own_names.items()
+            if not (self._columns and field_name in self._columns)
+        }
+        return MappingProxyType({**own_columns, **self.mapping})
 
     @property
     def ignored_reasons(self) -> Mapping[str, str]:
@@ -204,12 +213,12 @@ class CaseReader:
             >>> read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl").notice() is None
             True
         """
-        kept = {name: own for name, own in self._mapping.items() if _keeps_name(name, own)}
-        mapped = [f"{name} as {own}" for name, own in self.mapping.items() if name not in kept]
+        tags = {name: target for name, target in self._mapping.items() if _keeps_name(name, target)}
+        mapped = [f"{name} as {target}" for name, target in self.mapping.items() if name not in tags]
         missing = self._columns.missing if self._columns else {}
-        parts = [*self._notes, *(f"no row has {source}, which is to be {own}" for own, source in missing.items())]
+        parts = [*self._notes, *(f"no row has {source}, which is to be {target}" for target, source in missing.items())]
         parts += [f"read {', '.join(map(format_printable, mapped))}"] if mapped else []
-        parts += [f"tags are {', '.join(map(format_printable, kept))}"] if kept else []
+        parts += [f"tags are {', '.join(map(format_printable, tags))}"] if tags else []
         parts += [f"{format_count(self._paired, 'row')} without an id matched by the question"] if self._paired else []
         parts += [ignored] if (ignored := self.describe_ignored()) else []
         told = [f"{self._name}: {'; '.join(parts)}."] if parts else []
@@ -226,8 +235,8 @@ class CaseReader:
 
         `format_columns` formats a column map for other callers than the command line.
         """
-        asked, columns = self._finder.describe(), self.proposed_columns
-        return f"{asked} {(format_columns or _format_options)(columns)}" if asked else None
+        question, columns = self._finder.describe(), self.proposed_columns
+        return f"{question} {(format_columns or _format_options)(columns)}" if question else None
 
     def describe_ignored(self) -> str | None:
         """Describe what was ignored so far; None if nothing was."""
@@ -240,15 +249,23 @@ class CaseReader:
         """True if every case so far had an id of its own."""
         return not self._made
 
-    def _read_row(self, row: RawRow, position: int, known: _SeenCases) -> Case | RowFault:
+    def _read_row(self, row: RawRow, position: int, seen_cases: _SeenCases) -> Case | RowFault:
         """Read one row, and detect a repeated case."""
         made_id = f"row-{position}"
         if row.note:
             self._notes[row.note] = None
+        # Only a row with faults is copied.
         settled = read_fields(row.valid_values if row.faults else row.values)
-        _record_columns(self._mapping, {name: own for own, name in settled.names.items() if name != own})
         _record_columns(
-            self._own_names, {name: own for own, name in settled.names.items() if name == own and name in row.values}
+            self._mapping, {name: field_name for field_name, name in settled.names.items() if name != field_name}
+        )
+        _record_columns(
+            self._own_names,
+            {
+                name: field_name
+                for field_name, name in settled.names.items()
+                if name == field_name and name in row.values
+            },
         )
         for name, part in settled.parts.items():
             _record_columns(self._mapping if is_name_of_part(name) else self._own_names, {name: part})
@@ -256,42 +273,47 @@ class CaseReader:
         case = build_case(row, settled, made_id, self._method)
         _record_columns(
             self._ignored,
-            {own: why for name, why in settled.ignored.items() if (own := format_printable(name)) not in self._ignored},
+            {
+                column: why
+                for name, why in settled.ignored.items()
+                if (column := format_printable(name)) not in self._ignored
+            },
         )
         if isinstance(case, str):
-            given = get_id(settled, made_id)
-            return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
+            row_id = get_id(settled, made_id)
+            return self._build_fault(row, case, format_printable(row_id) if isinstance(row_id, str) else made_id)
         if not case.method:
             self._finder.add(case, settled)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
-        return self._assign_id(case, position, known, made=_has_no_id(settled), row=row)
+        return self._assign_id(case, position, seen_cases, needs_id=_has_no_id(settled), row=row)
 
     def _assign_id(
-        self, case: Case, position: int, known: _SeenCases, *, made: bool, row: RawRow | None = None
+        self, case: Case, position: int, seen_cases: _SeenCases, *, needs_id: bool, row: RawRow | None = None
     ) -> Case | RowFault:
         """Return a case with its id, or a fault if a case with the same id and method was read before.
 
         `row` is None for a case that a program passes.
         """
-        if made:
+        if needs_id:
             self._made += 1
-            made_id, paired = known.make_id(case.question, case.method, position)
+            made_id, paired = seen_cases.make_id(case.question, case.method, position)
             self._paired += paired
             case = case if case.id == made_id else case.model_copy(update={"id": made_id})
-        who = hash_key(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
-        first = known.rows.get(who)
+        # Hashed once for both uses.
+        who = hash_key(f"{len(case.method)} {case.method}{case.id}")
+        first = seen_cases.rows.get(who)
         if first is None:
-            known.rows[who] = row.number if row else position
+            seen_cases.rows[who] = row.number if row else position
             return case
         of = f" of the method {format_printable(case.method)}" if case.method else ""
         row = row or RawRow(position, unit=LIST_UNIT)
-        place = self._format_place(row, first)
-        message = f"id: {format_printable(case.id)}{of} is at {place} already; give each case its own"
+        first_location = self._format_place(row, first)
+        message = f"id: {format_printable(case.id)}{of} is at {first_location} already; give each case its own"
         return self._build_fault(row, message, case.id)
 
-    def _build_fault(self, row: RawRow, message: str, given: str) -> RowFault:
-        return RowFault(place=self._format_place(row, row.number), message=message, id=given)
+    def _build_fault(self, row: RawRow, message: str, row_id: str) -> RowFault:
+        return RowFault(place=self._format_place(row, row.number), message=message, id=row_id)
 
     def _format_place(self, row: RawRow, number: int) -> str:
         return f"{self._name}{row.unit}{number}"
@@ -306,23 +328,24 @@ def translate_errors(name: str) -> Iterator[None]:
         raise DataError(f"{name}: cannot be read: {error.strerror or format_printable(str(error), 200)}") from error
 
 
-def _record_columns(known: dict[str, str], found: Mapping[str, str]) -> None:
-    """Record columns; further ones than `MAX_COLUMNS` are left out, as each row may have others."""
-    if len(known) + len(found) <= MAX_COLUMNS:
-        known.update(found)
+def _record_columns(recorded: dict[str, str], columns: Mapping[str, str]) -> None:
+    """Record columns; further ones than `MAX_COLUMNS` are left out."""
+    # Each row may have other columns, so that nothing else bounds their number.
+    if len(recorded) + len(columns) <= MAX_COLUMNS:
+        recorded.update(columns)
         return
-    for name, own in found.items():
-        if name in known or len(known) < MAX_COLUMNS:
-            known[name] = own
+    for name, field_name in columns.items():
+        if name in recorded or len(recorded) < MAX_COLUMNS:
+            recorded[name] = field_name
 
 
 def _format_options(columns: Mapping[str, str]) -> str:
-    return " ".join(f"--column {quote(f'{own}={place}')}" for own, place in columns.items())
+    return " ".join(f"--column {quote(f'{field_name}={column}')}" for field_name, column in columns.items())
 
 
-def _keeps_name(column: str, own: str) -> bool:
+def _keeps_name(column: str, target: str) -> bool:
     """Return whether a column became a tag of its own name, which may be inside an object such as `metadata`."""
-    return own.startswith(TAG) and f".{column}".endswith(f".{own.removeprefix(TAG)}")
+    return target.startswith(TAG) and f".{column}".endswith(f".{target.removeprefix(TAG)}")
 
 
 def _has_no_id(settled: MappedRow) -> bool:
@@ -365,19 +388,19 @@ def read_cases(
         >>> sum(isinstance(row, RowFault) for row in reading)
         0
     """
-    named = ColumnMap(columns) if columns else None
+    column_map = ColumnMap(columns) if columns else None
     path = None if source == STDIN else Path(source)
 
     def iterate_rows() -> Iterator[RawRow | Case | RowFault]:
-        rows = read_rows(path or STDIN, columns=named)
+        rows = read_rows(path or STDIN, columns=column_map)
         return rows if convert is None else (convert(row) if isinstance(row, RawRow) else row for row in rows)
 
     if path is None:
-        return CaseReader("stdin", iterate_rows, method, columns=named)
+        return CaseReader("stdin", iterate_rows, method, columns=column_map)
     check_file(path)
-    reading = CaseReader(format_printable(str(path), 4096), iterate_rows, method, path, columns=named)
-    if named:
-        reading.check_columns(named)
+    reading = CaseReader(format_printable(str(path), 4096), iterate_rows, method, path, columns=column_map)
+    if column_map:
+        reading.check_columns(column_map)
     return reading
 
 
@@ -397,10 +420,7 @@ def _may_hold_methods(path: Path) -> bool:
 
 
 def _count_parquet_rows(path: Path) -> int | None:
-    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read.
-
-    An unreadable file is reported when it is read.
-    """
+    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -408,5 +428,6 @@ def _count_parquet_rows(path: Path) -> int | None:
     try:
         rows: int = parquet.read_metadata(path).num_rows
     except ArrowException:
+        # The file is reported when it is read.
         return None
     return rows

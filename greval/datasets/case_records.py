@@ -70,36 +70,40 @@ def read_records(
         return cases
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
         cases = find_list(dict(cases), name)
+    # A `DatasetDict` of Hugging Face is a mapping of its splits, which are tables.
     if isinstance(cases, Mapping) and cases and all(hasattr(part, "column_names") for part in cases.values()):
         splits = ", ".join(map(repr, cases))
         raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
-    named = ColumnMap(columns) if columns else None
-    reading = CaseReader(name, lambda: read_rows(cases, columns=named), method, needed=required, columns=named)
-    if named and not isinstance(cases, Iterator):
-        reading.check_columns(named)
+    column_map = ColumnMap(columns) if columns else None
+    reading = CaseReader(
+        name, lambda: read_rows(cases, columns=column_map), method, needed=required, columns=column_map
+    )
+    # Looking for the columns would use up an iterator, whose rows can be read only once.
+    if column_map and not isinstance(cases, Iterator):
+        reading.check_columns(column_map)
     return reading
 
 
-def as_case(given: object) -> Case:
+def as_case(record: object) -> Case:
     """Return one record as a case and warn of names that match no field; raise `DataError` with every fault.
 
     Example:
         >>> as_case({"user_input": "Who?", "response": "Ada."}).answer
         'Ada.'
     """
-    if isinstance(given, Case):
-        return given
-    case, ignored = read_record(given)
+    if isinstance(record, Case):
+        return record
+    case, ignored = read_record(record)
     if ignored:
         warnings.warn(f"case: {ignored}", DataWarning, stacklevel=2)
     return case
 
 
-def read_record(given: object) -> tuple[Case, str | None]:
+def read_record(record: object) -> tuple[Case, str | None]:
     """Return a record as a case, its id empty if it has none, and what was ignored; raise `DataError` if not valid."""
-    reading = read_records([given], "case")
+    reading = read_records([record], "case")
     (case,) = reading
     if isinstance(case, RowFault):
         raise DataError(case.message)
@@ -109,11 +113,11 @@ def read_record(given: object) -> tuple[Case, str | None]:
 Row = TypeVar("Row", bound=Sample | RowFault)
 
 
-def read_case(given: Case | RowFault) -> Case:
+def read_case(row: Case | RowFault) -> Case:
     """Return the case of a row; raise `DataError` if the row could not be read as a case."""
-    if isinstance(given, RowFault):
-        raise DataError(f"{given.place}: {given.message}")
-    return given
+    if isinstance(row, RowFault):
+        raise DataError(f"{row.place}: {row.message}")
+    return row
 
 
 def dump_case(case: Case) -> str:
@@ -147,7 +151,7 @@ def filter_by_tags(rows: Iterable[Row], filters: Mapping[str, Collection[str]]) 
         ['Why?']
     """
     values: dict[str, dict[str, None]] = {tag: {} for tag in filters}
-    found = not filters
+    has_match = not filters
     for row in rows:
         if isinstance(row, RowFault):
             yield row
@@ -155,10 +159,10 @@ def filter_by_tags(rows: Iterable[Row], filters: Mapping[str, Collection[str]]) 
         for tag in filters.keys() & row.tags.keys():
             values[tag][row.tags[tag]] = None
         if all(row.tags.get(tag) in accepted for tag, accepted in filters.items()):
-            found = True
+            has_match = True
             yield row
-    if not found:
-        known = "; ".join(
+    if not has_match:
+        existing_values = "; ".join(
             f"{tag} is {', '.join([*present][:MAX_LISTED_VALUES]) or 'in no sample'}" for tag, present in values.items()
         )
-        raise DataError(f"no sample has these tags together ({known})")
+        raise DataError(f"no sample has these tags together ({existing_values})")

@@ -69,8 +69,10 @@ def read_cells(row: RawRow) -> RawRow:
         elif isinstance(cell, str) and (kind := find_cell_kind(name)) != "text":
             content = _read_cell(name, cell, kind, faults)
             if content is not cell:
+                # A row is copied only if one of its cells changes.
                 values = dict(row.values) if values is None else values
                 values[name] = content
+    # deepeval's `save_as` joins passages by bars; no other export has these columns together.
     if isinstance(passages := row.values.get(PASSAGES), str) and row.values.keys() >= DEEPEVAL_EXPORT:
         values = dict(row.values) if values is None else values
         if values[PASSAGES] is passages:
@@ -86,6 +88,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     """Return what a text stands for, the text itself if it is no list and no object; record what is wrong with it."""
     text = cell.lstrip()
     if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
+        # Of an answer, `none` may well be the accepted one.
         return cell if kind == "answers" else None
     if not text.startswith(LIST_STARTS):
         return cell
@@ -100,7 +103,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
         if kind == "wrapper"
         else kind != "answers" or list_accepted_answers(content) is not None
     )
-    # a text in quotation marks and brackets is no tuple: ("Ada")
+    # A text in quotation marks and brackets is no tuple: ("Ada").
     if not is_meant or (text.startswith(TUPLE_STARTS) and not isinstance(content, list)):
         return cell
     if doubtful:
@@ -114,9 +117,12 @@ def parse_cell(cell: str) -> tuple[object, bool]:
         return parse_json(cell)
     except InvalidJsonError as error:
         try:
+            # pandas and `datasets` write a list in a cell as Python's repr.
             return parse_literal(cell), True
-        except InvalidLiteralError as other:
-            raise InvalidJsonError(f"{error}, nor a list of Python: it {other}", error.line, error.column) from error
+        except InvalidLiteralError as literal_error:
+            raise InvalidJsonError(
+                f"{error}, nor a list of Python: it {literal_error}", error.line, error.column
+            ) from error
 
 
 @lru_cache(maxsize=CACHED_NAMES)
@@ -132,9 +138,9 @@ def find_cell_kind(name: str) -> CellKind:
     if folded in TURN_NAMES:
         return "turns"
     wrapped = split_wrapped(name)
-    known = find_known_name(wrapped[1] if wrapped else name) or ""
-    nested = split_dotted(known)
-    field = FIELD_BY_NAME.get(known) or (nested[0] if nested else "")
+    known_name = find_known_name(wrapped[1] if wrapped else name) or ""
+    nested = split_dotted(known_name)
+    field = FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
     if nested and field == "tags":
         return "text"
     match field:
@@ -169,8 +175,8 @@ def _split_line(line: str, *, has_table: bool) -> list[str]:
     if not has_table:
         return _PASSAGE_BAR.split(line)
     if line.lstrip().startswith("|"):
-        row, bars, rest = line.partition("||")
-        return [f"{row}|", *_split_line(rest, has_table=True)] if bars else [line]
+        row, bars, remaining = line.partition("||")
+        return [f"{row}|", *_split_line(remaining, has_table=True)] if bars else [line]
     text, bars, row = line.partition("||")
     parts = _PASSAGE_BAR.split(text)
     return [*parts, f"|{row}"] if bars else parts

@@ -57,7 +57,7 @@ def read_pattern(pattern: str) -> re.Pattern[str]:
 def _fill_rows(rows: Iterable[Case | T], rule: re.Pattern[str]) -> Iterator[Case | T]:
     following = iter(rows)
     first = [*islice(following, CHECKED_CASES)]
-    ids = [one for row in first if isinstance(row, Case) for one in _list_ids(row)]
+    ids = [source_id for row in first if isinstance(row, Case) for source_id in _list_ids(row)]
     if ids and not any(map(rule.search, ids)):
         raise DataError(
             f"doc_id pattern {rule.pattern!r}: matches no id of a chunk or node in the first {len(first):,} cases, "
@@ -71,8 +71,8 @@ def _list_ids(case: Case) -> Iterator[str]:
     """Yield the ids of a case that the pattern is searched in."""
     yield from (chunk.doc_id or chunk.id for chunk in case.chunks or ())
     if case.traversal:
-        known = case.traversal.nodes or {}
-        yield from (known.get(name, NodeSource()).doc_id or name for name in case.traversal.visited)
+        nodes = case.traversal.nodes or {}
+        yield from (nodes.get(name, NodeSource()).doc_id or name for name in case.traversal.visited)
 
 
 def _fill_case(case: Case, rule: re.Pattern[str]) -> Case:
@@ -82,10 +82,10 @@ def _fill_case(case: Case, rule: re.Pattern[str]) -> Case:
 
 
 def _fill_walk(walk: Traversal, rule: re.Pattern[str]) -> Traversal:
-    known = walk.nodes or {}
-    nodes = {**known}
+    recorded = walk.nodes or {}
+    nodes = {**recorded}
     for name in walk.visited:
-        node = known.get(name, NodeSource())
+        node = recorded.get(name, NodeSource())
         derived = _derive(node, node.doc_id or name, rule)
         if derived != node:
             nodes[name] = derived
@@ -97,7 +97,7 @@ P = TypeVar("P", Chunk, NodeSource)
 
 def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:
     """Return a chunk or node with the values of the matched groups that are not recorded yet."""
-    found = rule.search(name)
-    groups = found.groupdict() if found else {}
+    match = rule.search(name)
+    groups = match.groupdict() if match else {}
     new = {key: groups[key] for key in SOURCE_FIELDS if groups.get(key) and getattr(part, key) is None}
     return part.model_copy(update=new) if new else part

@@ -61,7 +61,7 @@ class ColumnMap:
         columns: The column of each field. A field is one of a case (`answer`), a part of one (`gold.essential_docs`) or
             a tag (`tags.topic`). A column is named as in the file, in any case, or is a path such as
             `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
-        others: Names of fields that are not of a case, such as `value` in a file of verdicts.
+        extra_fields: Names of fields that are not of a case, such as `value` in a file of verdicts.
 
     Raises:
         DataError: If a name is not that of a field.
@@ -73,13 +73,13 @@ class ColumnMap:
         {'answer': 'Ada.', 'chunks': ['Ada wrote it.']}
     """
 
-    def __init__(self, columns: Mapping[str, str], others: Collection[str] = ()) -> None:
+    def __init__(self, columns: Mapping[str, str], extra_fields: Collection[str] = ()) -> None:
         for name, source in columns.items():
             nested = split_dotted(name)
-            known = name in OWN_FIELDS or name in DOTTED_NAMES or name in others
-            if not known and not (nested and nested[0] == "tags"):
-                near = did_you_mean(name, (*others, *TARGETS))
-                raise DataError(f"column {name}={source}: {name!r} is no field of a case{near}")
+            is_field = name in OWN_FIELDS or name in DOTTED_NAMES or name in extra_fields
+            if not is_field and not (nested and nested[0] == "tags"):
+                hint = did_you_mean(name, (*extra_fields, *TARGETS))
+                raise DataError(f"column {name}={source}: {name!r} is no field of a case{hint}")
             if not source:
                 raise DataError(f"column {name}=: name the column of the file, {name}=COLUMN")
         self._columns = dict(columns)
@@ -103,55 +103,56 @@ class ColumnMap:
 
     def list_fields(self, names: Iterable[str]) -> list[str]:
         """List the fields that columns of these names give."""
-        given = [*names]
-        return [name for name, source in self._columns.items() if _find_column(source, given) is not None]
+        columns = [*names]
+        return [name for name, source in self._columns.items() if _find_column(source, columns) is not None]
 
-    def check_names(self, names: Sequence[str], place: str) -> None:
+    def check_names(self, names: Sequence[str], location: str) -> None:
         """Raise `DataError` if a column that is named is not in a table."""
-        given = {*self.list_fields(names)}
-        missing = {name: source for name, source in self._columns.items() if name not in given}
+        present_fields = {*self.list_fields(names)}
+        missing = {name: source for name, source in self._columns.items() if name not in present_fields}
         if missing:
-            raise self.build_missing_error(missing, names, place)
+            raise self.build_missing_error(missing, names, location)
 
-    def build_missing_error(self, missing: Mapping[str, str], names: Iterable[str], place: str) -> DataError:
+    def build_missing_error(self, missing: Mapping[str, str], names: Iterable[str], location: str) -> DataError:
         """Build the error for columns that are not in a file with columns of these names."""
         name, source = next(iter(missing.items()))
-        given = [*names]
-        near = find_typo(source, given)
-        hint = f"; is it {format_printable(near)!r}?" if near else ""
-        found = format_printable(", ".join(given), MAX_NAMES_SHOWN)
+        columns = [*names]
+        suggestion = find_typo(source, columns)
+        hint = f"; is it {format_printable(suggestion)!r}?" if suggestion else ""
+        listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
         return DataError(
-            f"{place}: {format_printable(source)!r}, which is to be {name}, is not there{hint} (columns: {found})"
+            f"{location}: {format_printable(source)!r}, which is to be {name}, is not there{hint} (columns: {listing})"
         )
 
     def apply(self, row: RawRow) -> RawRow:
         """Return a row with the values of the columns under the names of their fields."""
-        found = {name: self._find_value(source, row.values) for name, source in self._columns.items()}
-        taken = {name: one for name, one in found.items() if one is not None}
-        if not taken:
+        matches = {name: self._find_value(source, row.values) for name, source in self._columns.items()}
+        by_field = {name: column_value for name, column_value in matches.items() if column_value is not None}
+        if not by_field:
             return row
-        used = {one.column for one in taken.values()}
-        self._seen.update(taken)
-        emptied = {name for name, one in taken.items() if one.value is None}
+        used = {column_value.column for column_value in by_field.values()}
+        self._seen.update(by_field)
+        # A field whose column is named and empty is not read from another column either.
+        emptied = {name for name, column_value in by_field.items() if column_value.value is None}
         values = {
             name: value
             for name, value in row.values.items()
             if name not in used and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
         }
-        values |= {name: rest for name in used if (rest := self._find_rest(name, row.values.get(name)))}
-        values |= {name: one.value for name, one in taken.items()}
-        renamed = {one.column: name for name, one in taken.items()}
+        values |= {name: remaining for name in used if (remaining := self._find_rest(name, row.values.get(name)))}
+        values |= {name: column_value.value for name, column_value in by_field.items()}
+        renamed = {column_value.column: name for name, column_value in by_field.items()}
         faults = {renamed.get(name, name): why for name, why in row.faults.items()}
-        faults |= {name: one.fault for name, one in taken.items() if one.fault}
+        faults |= {name: column_value.fault for name, column_value in by_field.items() if column_value.fault}
         return replace(row, values=values, faults=faults)
 
     def _find_rest(self, column: str, value: object) -> Mapping[str, object]:
         """Return what stays of `metadata` or `tags` if paths lead into it: its other values are tags; else nothing."""
         if fold_name(column) not in {METADATA, "tags"} or not isinstance(value, Mapping):
             return {}
-        taken = {source.partition(".")[2] for source in self._columns.values()}
+        mapped_parts = {source.partition(".")[2] for source in self._columns.values()}
         is_whole = column in self._columns.values()
-        return {} if is_whole else {name: part for name, part in value.items() if name not in taken}
+        return {} if is_whole else {name: part for name, part in value.items() if name not in mapped_parts}
 
     def _find_value(self, source: str, values: Mapping[str, object]) -> _ColumnValue | None:
         """Return the value of a column or a path, or None if the row has no such column."""
@@ -163,7 +164,8 @@ class ColumnMap:
             return _ColumnValue(value, column)
         try:
             path = _parse_path(source, column)
-            if len(path.steps) == 1:  # a name as a path, such as ["a.b"]
+            if len(path.steps) == 1:
+                # It is a name written as a path, such as `["a.b"]`.
                 return _ColumnValue(value, column)
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
             return _ColumnValue(path.find({path.steps[0]: parsed}), column)
@@ -178,20 +180,23 @@ def _find_column(source: str, names: Iterable[str]) -> str | None:
     return _find_name(source, tuple(names))
 
 
-@lru_cache(maxsize=MAX_CACHED_NAMES)  # the rows of a table have the same columns
-def _find_name(source: str, given: tuple[str, ...]) -> str | None:
-    wanted = [source]
+# The rows of a table have the same columns.
+@lru_cache(maxsize=MAX_CACHED_NAMES)
+def _find_name(source: str, names: tuple[str, ...]) -> str | None:
+    candidates = [source]
     try:
         first = JsonPath.parse(source).steps[:1]
-        wanted += [step for step in first if isinstance(step, str)]
+        candidates += [step for step in first if isinstance(step, str)]
     except JsonPathError:
-        pass  # a name such as "Is it [new]?"
-    for name in wanted:
-        if name in given:
+        # It is a name such as "Is it [new]?".
+        pass
+    for name in candidates:
+        if name in names:
             return name
-        if folded := next((one for one in given if fold_name(one) == fold_name(name)), None):
+        if folded := next((column for column in names if fold_name(column) == fold_name(name)), None):
             return folded
-    return max((one for one in given if _is_beginning(one, source)), key=len, default=None)
+    # Names may have dots themselves: the longest that the path begins with is meant.
+    return max((column for column in names if _is_beginning(column, source)), key=len, default=None)
 
 
 def _is_beginning(column: str, source: str) -> bool:

@@ -41,7 +41,7 @@ class SplitConversation(NamedTuple):
     answer: str | None
 
 
-def read_turns(given: object) -> list[PlainTurn] | None:
+def read_turns(value: object) -> list[PlainTurn] | None:
     r"""Read the turns of a conversation in any of its forms, None if it is no conversation.
 
     Example:
@@ -52,35 +52,33 @@ def read_turns(given: object) -> list[PlainTurn] | None:
         >>> read_turns("ancient") is None
         True
     """
-    if isinstance(given, str):
-        return _read_text(given)
-    if isinstance(given, Mapping):
-        inner = next((given[name] for name in (*CONVERSATION_NAMES, "turns") if given.get(name) is not None), None)
+    if isinstance(value, str):
+        return _read_text(value)
+    if isinstance(value, Mapping):
+        inner = next((value[name] for name in (*CONVERSATION_NAMES, "turns") if value.get(name) is not None), None)
         return None if inner is None else read_turns(inner)
-    if not isinstance(given, Sequence):
+    if not isinstance(value, Sequence):
         return None
     turns: list[PlainTurn] = []
-    for part in given:
-        found = _read_part(part)
-        if found is None:
+    for part in value:
+        part_turns = _read_part(part)
+        if part_turns is None:
             return None
-        turns += found
+        turns += part_turns
     return turns
 
 
 def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
-    """Split a conversation at the last turn of the user, which is the question; None if the user said nothing.
-
-    Instructions of the system alone are no history.
-    """
-    places = [place for place, turn in enumerate(turns) if turn["role"] == "user"]
-    if not places:
+    """Split a conversation at the last turn of the user, which is the question; None if the user said nothing."""
+    positions = [position for position, turn in enumerate(turns) if turn["role"] == "user"]
+    if not positions:
         return None
-    history, rest = list(turns[: places[-1]]), turns[places[-1] + 1 :]
+    history, following = list(turns[: positions[-1]]), turns[positions[-1] + 1 :]
+    # Instructions of the system alone are no history.
     if all(turn["role"] == "system" for turn in history):
         history = []
-    answers = [str(turn["text"]) for turn in rest if turn["role"] == "assistant"]
-    return SplitConversation(history, str(turns[places[-1]]["text"]), answers[-1] if answers else None)
+    answers = [str(turn["text"]) for turn in following if turn["role"] == "assistant"]
+    return SplitConversation(history, str(turns[positions[-1]]["text"]), answers[-1] if answers else None)
 
 
 def _read_text(text: str) -> list[PlainTurn] | None:
@@ -89,10 +87,10 @@ def _read_text(text: str) -> list[PlainTurn] | None:
         return None
     turns = []
     for part in filter(str.strip, _LINE_START.split(text)):
-        found = _LINE_ROLE.match(part)
-        if found is None:
+        match = _LINE_ROLE.match(part)
+        if match is None:
             return None
-        turns.append(_build_turn(found[1], part[found.end() :].strip()))
+        turns.append(_build_turn(match[1], part[match.end() :].strip()))
     return turns
 
 
@@ -110,20 +108,22 @@ def _read_part(part: object) -> list[PlainTurn] | None:
     return None
 
 
-def _read_message(given: Mapping[str, object]) -> list[PlainTurn] | None:
+def _read_message(message: Mapping[str, object]) -> list[PlainTurn] | None:
     """Read a message, or an object of a turn of the user and its answer."""
-    inner = given.get("kwargs") if "lc" in given else None
-    given = inner if isinstance(inner, Mapping) else given
-    role = next((given[name] for name in ROLE_KEYS if isinstance(given.get(name), str)), None)
+    # LangChain's `dumpd` puts the content of a message under `kwargs`.
+    inner = message.get("kwargs") if "lc" in message else None
+    message = inner if isinstance(inner, Mapping) else message
+    role = next((message[name] for name in ROLE_KEYS if isinstance(message.get(name), str)), None)
     if isinstance(role, str) and role.strip().lower() in ROLE_NAMES:
-        content = next((given[name] for name in TEXT_KEYS if given.get(name) is not None), "")
+        content = next((message[name] for name in TEXT_KEYS if message.get(name) is not None), "")
         if not isinstance(content, str | Mapping | list | tuple):
             return None
         text = _join_text(content)
-        return [_build_turn(role, text)] if text else []  # a call of a tool has no text
-    for asked, answered in PAIR_KEYS:
-        if asked in given and answered in given:
-            texts = (_join_text(given[asked]), _join_text(given[answered]))
+        # A call of a tool has no text.
+        return [_build_turn(role, text)] if text else []
+    for user_key, assistant_key in PAIR_KEYS:
+        if user_key in message and assistant_key in message:
+            texts = (_join_text(message[user_key]), _join_text(message[assistant_key]))
             return [_build_turn(role, text) for role, text in zip(("user", "assistant"), texts, strict=True) if text]
     return None
 
@@ -133,8 +133,8 @@ def _join_text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        named = next((content[name] for name in (*TEXT_KEYS, "question", "answer") if content.get(name)), None)
-        return _join_text(named)
+        inner = next((content[name] for name in (*TEXT_KEYS, "question", "answer") if content.get(name)), None)
+        return _join_text(inner)
     if isinstance(content, list | tuple):
         return "".join(map(_join_text, content))
     return ""

@@ -41,12 +41,15 @@ def read_excel(path: Path, check: ColumnCheck) -> Iterator[RawRow]:
         import openpyxl
     except ImportError as error:
         raise MissingExtraError("excel", "openpyxl") from error
+    # A workbook is a packed file: a small one may take all memory.
     _check_unpacked_size(path)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except OSError:
+        # Reported by the caller, as for files of all formats.
         raise
-    except Exception as error:  # openpyxl raises errors of zipfile, of its XML parser and of its own
+    except Exception as error:
+        # openpyxl raises errors of zipfile, of its XML parser and of its own.
         raise DataError(f"{path}: cannot be read as an Excel workbook; save it as .xlsx or as CSV") from error
     with closing(book):
         title, note = _choose_sheet(book, path, check)
@@ -76,15 +79,17 @@ def _choose_sheet(book: Any, path: Path, check: ColumnCheck) -> tuple[str, str]:
         try:
             check_columns(name_columns(list(map(_format_cell, header))), f"{path}, sheet {sheet.title!r}", check)
         except DataError as error:
-            first = first or error.with_traceback(None)  # its frames would keep the workbook open
+            # The frames of a traceback would keep the workbook open.
+            first = first or error.with_traceback(None)
             continue
-        others = format_names((title for title in titles if title != sheet.title), MAX_SHEETS_SHOWN)
-        return sheet.title, f"read the sheet {sheet.title!r}, not {others}" if others else ""
+        other_titles = format_names((title for title in titles if title != sheet.title), MAX_SHEETS_SHOWN)
+        return sheet.title, f"read the sheet {sheet.title!r}, not {other_titles}" if other_titles else ""
     raise first or DataError(f"{path}: holds no cases; a case is a row with at least a question")
 
 
 def _iterate_rows(sheet: Any) -> Iterator[tuple[int, Cells]]:  # noqa: ANN401 - openpyxl is untyped
-    sheet.reset_dimensions()  # other programs write wrong ones, and cells beyond them would be lost
+    # Other programs write wrong dimensions, and cells beyond them would be lost.
+    sheet.reset_dimensions()
     yield from enumerate(sheet.iter_rows(values_only=True), 1)
 
 
@@ -94,6 +99,7 @@ def _build_row(names: Sequence[str], cells: Cells, number: int) -> RawRow:
         message = f"has a cell beyond the last column: {format_printable(_format_cell(extra[0]))}"
         return RawRow(number, faults={"": message}, unit=LIST_UNIT)
     texts = [_format_cell(cell) for cell in cells[: len(names)]]
+    # Without dimensions a row ends at its last cell.
     texts += [""] * (len(names) - len(texts))
     values = {name: text if text and text not in ERRORS else None for name, text in zip(names, texts, strict=True)}
     failed = {

@@ -223,6 +223,7 @@ MAX_TAG = 200
 MAX_TAGS = 100
 """The maximum number of other columns of a row that become tags."""
 _WORD_BREAK = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
+# The rows of a file have the same columns, so that each name is folded once.
 CACHED_NAMES = 4096
 TYPO_PREFIX = "did you mean "
 
@@ -257,29 +258,32 @@ def map_fields(row: Mapping[str, object]) -> MappedRow:
         {'question': 'Who?', 'tags': {'level': 3}}
     """
     settled = MappedRow()
+    # By far the most common: greval's own names need no search for others.
     if row.keys() <= OWN_FIELDS and HISTORY not in row and isinstance(row.get("question"), str):
         settled.values = {name: value for name, value in row.items() if value is not None}
         settled.names = {name: name for name in settled.values}
         return settled
-    given, spelt = _unify_spelling(row)
-    given = _spread_conversation(given, spelt)
-    passed_over = _find_passed_over(given)
+    unified, spelt = _unify_spelling(row)
+    unified = _spread_conversation(unified, spelt)
+    passed_over = _find_passed_over(unified)
     spare_ids: dict[str, object] = {}
-    for name, own in FIELD_BY_NAME.items():
-        if given.get(name) is None:
+    # In the order of precedence, which is not that of the columns.
+    for name, field_name in FIELD_BY_NAME.items():
+        if unified.get(name) is None:
             continue
-        shown = spelt.get(name, name)
+        original = spelt.get(name, name)
         if name in passed_over:
-            settled.ignored[shown] = passed_over[name]
-        elif own == "id" and own in settled.values and is_tag_value(given[name]):
-            spare_ids[shown] = given[name]
-        elif own in settled.values:
-            settled.ignored[shown] = f"{settled.names[own]} is there"
+            settled.ignored[original] = passed_over[name]
+        elif field_name == "id" and field_name in settled.values and is_tag_value(unified[name]):
+            spare_ids[original] = unified[name]
+        elif field_name in settled.values:
+            settled.ignored[original] = f"{settled.names[field_name]} is there"
         else:
-            settled.values[own], settled.names[own] = given[name], shown
-    others = _nest_dotted(given, spelt, settled)
-    _add_tags(others, spelt, settled)
-    for name, value in spare_ids.items():  # it may pair the rows of several methods, where the id does not
+            settled.values[field_name], settled.names[field_name] = unified[name], original
+    other_columns = _nest_dotted(unified, spelt, settled)
+    _add_tags(other_columns, spelt, settled)
+    # A second id may pair the rows of several methods where the first does not.
+    for name, value in spare_ids.items():
         if len(settled.tagged) < MAX_TAGS and _add_part(settled, "tags", name, value):
             settled.tagged[name] = name
         else:
@@ -309,7 +313,8 @@ def find_known_name(name: str) -> str | None:
     if is_known(name):
         return name
     folded = fold_name(name)
-    prefix = next((one for one in PREFIXES if folded.startswith(one)), "")
+    prefix = next((candidate for candidate in PREFIXES if folded.startswith(candidate)), "")
+    # The name of a tag keeps its case.
     folded = f"{prefix}{name.strip()[len(prefix) :]}" if PREFIXES.get(prefix) == "tags" else folded
     return folded if is_known(folded) else None
 
@@ -319,61 +324,78 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
 
     A name that is there in both spellings keeps its own, and the other one stays unknown.
     """
-    given: dict[str, object] = {}
+    unified: dict[str, object] = {}
     spelt: dict[str, str] = {}
     for name, value in _lift_wrapped(row, spelt).items():
-        known = find_known_name(name)
-        if known is None or known == name or row.get(known) is not None or given.get(known) is not None:
-            given[name] = value
+        known_name = find_known_name(name)
+        if (
+            known_name is None
+            or known_name == name
+            or row.get(known_name) is not None
+            or unified.get(known_name) is not None
+        ):
+            unified[name] = value
         else:
-            given[known], spelt[known] = value, spelt.get(name, name)
-    has_expected = any(given.get(name) is not None for name in list_names(EXPECTED))
-    if given.get("answer") is not None and not has_expected and any(given.get(name) is not None for name in GENERATED):
-        given[EXPECTED], spelt[EXPECTED] = given.pop("answer"), spelt.get("answer", "answer")
-    return given, spelt
-
-
-def _spread_conversation(given: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
-    """Return a row whose conversation is history, question and answer, in whichever of its forms it was recorded."""
-    places = {fold_name(name): name for name in given}
-    asked = list_names("question")
-    if places.keys().isdisjoint((*HISTORY_NAMES, *CONVERSATION_NAMES)) and not any(
-        isinstance(given.get(name), list | tuple) for name in asked
+            unified[known_name], spelt[known_name] = value, spelt.get(name, name)
+    # Beside what a system answered, data sets call the expected answer `answer`.
+    has_expected = any(unified.get(name) is not None for name in list_names(EXPECTED))
+    if (
+        unified.get("answer") is not None
+        and not has_expected
+        and any(unified.get(name) is not None for name in GENERATED)
     ):
-        return given
-    found = dict(given)
+        unified[EXPECTED], spelt[EXPECTED] = unified.pop("answer"), spelt.get("answer", "answer")
+    return unified, spelt
+
+
+def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
+    """Return a row whose conversation is history, question and answer, in whichever of its forms it was recorded."""
+    places = {fold_name(name): name for name in row}
+    question_names = list_names("question")
+    if places.keys().isdisjoint((*HISTORY_NAMES, *CONVERSATION_NAMES)) and not any(
+        isinstance(row.get(name), list | tuple) for name in question_names
+    ):
+        return row
+    spread_row = dict(row)
     for name in [places[name] for name in HISTORY_NAMES if name in places]:
-        turns = read_turns(found[name])
+        turns = read_turns(spread_row[name])
         if turns is not None:
-            del found[name]
-            if found.setdefault(HISTORY, turns) is turns:
+            del spread_row[name]
+            if spread_row.setdefault(HISTORY, turns) is turns:
                 spelt[HISTORY] = spelt.get(name, name)
-        elif name == HISTORY and is_tag_value(found[name]):  # such as the subject of a question
-            found["tags.history"] = found.pop(name)
-    for name in (*asked, *(places[name] for name in CONVERSATION_NAMES if name in places)):
-        turns = None if isinstance(found.get(name), str) and name in asked else read_turns(found.get(name))
+        elif name == HISTORY and is_tag_value(spread_row[name]):
+            # Such as the subject of a question.
+            spread_row["tags.history"] = spread_row.pop(name)
+    for name in (*question_names, *(places[name] for name in CONVERSATION_NAMES if name in places)):
+        turns = (
+            None
+            if isinstance(spread_row.get(name), str) and name in question_names
+            else read_turns(spread_row.get(name))
+        )
         if parts := split_conversation(turns or ()):
-            del found[name]
-            _add_conversation(parts, turns or [], found, spelt, spelt.get(name, name))
+            del spread_row[name]
+            _add_conversation(parts, turns or [], spread_row, spelt, spelt.get(name, name))
             break
-    return found
+    return spread_row
 
 
 def _add_conversation(
     parts: SplitConversation,
     turns: list[dict[str, object]],
-    found: dict[str, object],
+    row: dict[str, object],
     spelt: dict[str, str],
     name: str,
 ) -> None:
     """Add the parts of a conversation to a row, as far as it does not have them under names of their own."""
-    question = next((text for one in list_names("question") if isinstance(text := found.get(one), str) and text), None)
+    question = next(
+        (text for alias in list_names("question") if isinstance(text := row.get(alias), str) and text), None
+    )
     if question is None:
-        found["question"], spelt["question"] = parts.question, name
+        row["question"], spelt["question"] = parts.question, name
     if history := parts.history if question in {None, parts.question} else turns:
-        found.setdefault(HISTORY, history)
-    if parts.answer and all(found.get(one) is None for one in list_names("answer")):
-        found["answer"], spelt["answer"] = parts.answer, name
+        row.setdefault(HISTORY, history)
+    if parts.answer and all(row.get(alias) is None for alias in list_names("answer")):
+        row["answer"], spelt["answer"] = parts.answer, name
 
 
 def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
@@ -386,23 +408,24 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
     ]
     if not wrapped:
         return row
+    # LangSmith keeps the expected output of an example under `outputs`.
     is_example = not DATASET_MARKS.isdisjoint(row) and row.get("reference_outputs") is None
-    found = {name: value for name, value in row.items() if name not in wrapped}
+    lifted = {name: value for name, value in row.items() if name not in wrapped}
     for name in wrapped:
         folded, inner = fold_name(name), row[name]
         assert isinstance(inner, Mapping)  # noqa: S101 - selected above
-        own = FIELD_BY_NAME[folded] if folded != "outputs" or not is_example else EXPECTED
+        main_field = FIELD_BY_NAME[folded] if folded != "outputs" or not is_example else EXPECTED
         main = _find_main(inner, WRAPPERS[folded])
         for part, value in inner.items():
-            known = own if part == main else find_known_name(str(part)) if own != EXPECTED else None
-            place = f"{name}.{part}"
-            target = known or (str(part) if own != EXPECTED else place)
-            if found.get(target) is not None:
-                target = place
-            found[target] = value
-            if target != place:
-                spelt[target] = place
-    return found
+            known_name = main_field if part == main else find_known_name(str(part)) if main_field != EXPECTED else None
+            path = f"{name}.{part}"
+            target = known_name or (str(part) if main_field != EXPECTED else path)
+            if lifted.get(target) is not None:
+                target = path
+            lifted[target] = value
+            if target != path:
+                spelt[target] = path
+    return lifted
 
 
 def split_wrapped(name: str) -> tuple[str, str] | None:
@@ -418,21 +441,23 @@ def split_wrapped(name: str) -> tuple[str, str] | None:
 
 def _nest_wrapped_columns(row: Mapping[str, object]) -> Mapping[str, object]:
     """Return a row with columns such as `inputs.question` as objects, unless the object is there too."""
-    places = {name: place for name in row if (place := split_wrapped(name)) and row.get(place[0]) is None}
-    if not places:
+    split_columns = {
+        name: name_parts for name in row if (name_parts := split_wrapped(name)) and row.get(name_parts[0]) is None
+    }
+    if not split_columns:
         return row
-    nested: dict[str, object] = {name: value for name, value in row.items() if name not in places}
-    for name, (prefix, part) in places.items():
-        whole = nested.get(prefix)
-        nested[prefix] = {**(whole if isinstance(whole, Mapping) else {}), part: row[name]}
+    nested: dict[str, object] = {name: value for name, value in row.items() if name not in split_columns}
+    for name, (prefix, part) in split_columns.items():
+        wrapper = nested.get(prefix)
+        nested[prefix] = {**(wrapper if isinstance(wrapper, Mapping) else {}), part: row[name]}
     return nested
 
 
 def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
     """Return the name of the main text in an object: that of a field, or of the only text; None if there is no such."""
-    named = (part for part in inner if FIELD_BY_NAME.get(find_known_name(str(part)) or "") in fields)
+    candidates = (part for part in inner if FIELD_BY_NAME.get(find_known_name(str(part)) or "") in fields)
     texts = [part for part, value in inner.items() if isinstance(value, str)]
-    return next(named, texts[0] if len(texts) == 1 else None)
+    return next(candidates, texts[0] if len(texts) == 1 else None)
 
 
 _SUGGESTED = (*(name for name in FIELD_BY_NAME if name not in SHORT_NAMES), *DOTTED_NAMES)
@@ -449,36 +474,36 @@ def is_tag_value(value: object) -> bool:
     return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_TAG)
 
 
-def _add_tags(others: Mapping[str, object], spelt: Mapping[str, str], settled: MappedRow) -> None:
+def _add_tags(columns: Mapping[str, object], spelt: Mapping[str, str], settled: MappedRow) -> None:
     """Add columns that are no fields to the tags, and record those that cannot be tags as ignored."""
-    for place, name, value in _spread_metadata(others, spelt):
+    for path, name, value in _spread_metadata(columns, spelt):
         if value is None:
             continue
         if len(settled.tagged) == MAX_TAGS:
-            settled.ignored[place] = f"more than {MAX_TAGS} tags"
+            settled.ignored[path] = f"more than {MAX_TAGS} tags"
         elif not is_tag_value(value):
-            settled.ignored[place] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
+            settled.ignored[path] = f"longer than {MAX_TAG} characters" if isinstance(value, str) else ""
         elif find_known_name(name) and name not in PART_NAMES:
-            settled.ignored[place] = f"{find_known_name(name)} is there"
-        elif near := suggest_name(name):
-            settled.ignored[place] = f"{TYPO_PREFIX}{near}?"
+            settled.ignored[path] = f"{find_known_name(name)} is there"
+        elif suggestion := suggest_name(name):
+            settled.ignored[path] = f"{TYPO_PREFIX}{suggestion}?"
         elif not _add_part(settled, "tags", name, value):
-            settled.ignored[place] = "tags is there"
+            settled.ignored[path] = "tags is there"
         else:
-            settled.tagged[place] = name
+            settled.tagged[path] = name
 
 
-def _spread_metadata(others: Mapping[str, object], spelt: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
+def _spread_metadata(columns: Mapping[str, object], spelt: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
     """Yield the path, the name and the value of columns, and of the plain values inside `metadata`."""
-    for name, value in others.items():
-        place = spelt.get(name, name)
+    for name, value in columns.items():
+        path = spelt.get(name, name)
         if fold_name(name) != METADATA or not isinstance(value, Mapping):
-            yield place, name, value
+            yield path, name, value
         else:
             yield from (
-                (f"{place}.{part}", str(part), inner)
+                (f"{path}.{part}", str(part), inner)
                 for part, inner in value.items()
-                if is_tag_value(inner) and part not in others
+                if is_tag_value(inner) and part not in columns
             )
 
 
@@ -489,8 +514,8 @@ def is_traversal_log(names: Iterable[str]) -> bool:
         >>> is_traversal_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
         True
     """
-    given = {*names}
-    return not TRAVERSAL_NAMES.isdisjoint(given) and not given.isdisjoint(list_names("id"))
+    distinct_names = {*names}
+    return not TRAVERSAL_NAMES.isdisjoint(distinct_names) and not distinct_names.isdisjoint(list_names("id"))
 
 
 def _find_passed_over(row: Mapping[str, object]) -> dict[str, str]:
@@ -522,9 +547,9 @@ def split_dotted(name: str) -> tuple[str, str] | None:
         >>> split_dotted("tag:movie")
         ('tags', 'movie')
     """
-    for prefix, own in PREFIXES.items():
+    for prefix, field_name in PREFIXES.items():
         if name.startswith(prefix) and len(name) > len(prefix):
-            return own, name.removeprefix(prefix)
+            return field_name, name.removeprefix(prefix)
     return (BARE_NAMES[name], name) if name in BARE_NAMES else PART_NAMES.get(name)
 
 
@@ -538,9 +563,9 @@ def is_name_of_part(name: str) -> bool:
     return name not in DOTTED_NAMES and (find_known_name(name) or "") in PART_NAMES
 
 
-def list_names(own: str) -> tuple[str, ...]:
+def list_names(field_name: str) -> tuple[str, ...]:
     """List all names of a field, greval's own first."""
-    return tuple(name for name, stands_for in FIELD_BY_NAME.items() if stands_for == own)
+    return tuple(name for name, stands_for in FIELD_BY_NAME.items() if stands_for == field_name)
 
 
 def format_printable(text: str, limit: int = MAX_SHOWN) -> str:
@@ -551,30 +576,31 @@ def format_printable(text: str, limit: int = MAX_SHOWN) -> str:
 
 def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: MappedRow) -> dict[str, object]:
     """Put dotted columns into their fields, and return the columns that are no fields."""
-    others: dict[str, object] = {}
+    other_columns: dict[str, object] = {}
     walked = not TRAVERSAL_NAMES.isdisjoint(row)
     for name, value in row.items():
         if name in FIELD_BY_NAME:
             continue
-        place = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
-        shown = spelt.get(name, name)
-        if not place:
-            others[name] = value
-        elif value is not None and place[0] == CHUNKS:
-            _add_chunk_part(settled, place[1], shown, value)
-        elif value is not None and _add_part(settled, *place, value):
-            settled.parts[shown] = ".".join(place)
+        target = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
+        original = spelt.get(name, name)
+        if not target:
+            other_columns[name] = value
+        elif value is not None and target[0] == CHUNKS:
+            _add_chunk_part(settled, target[1], original, value)
+        elif value is not None and _add_part(settled, *target, value):
+            settled.parts[original] = ".".join(target)
         elif value is not None:
-            settled.ignored[shown] = f"{place[0]} is there"
-    return others
+            settled.ignored[original] = f"{target[0]} is there"
+    return other_columns
 
 
 def _find_place(name: str, value: object) -> tuple[str, str] | None:
     """Return the field and the part that a column is, judged by its name and by what it holds; None if it is none."""
-    place = split_dotted(name)
+    target = split_dotted(name)
     if name in PART_NAMES and not _may_be_part(name, value):
         return None
-    return ("gold", "grades") if place == ("gold", "essential_docs") and _is_graded(value) else place
+    # No field of gold is a number, so that documents with numbers can only be grades.
+    return ("gold", "grades") if target == ("gold", "essential_docs") and _is_graded(value) else target
 
 
 def _may_be_part(name: str, value: object) -> bool:
@@ -585,7 +611,9 @@ def _may_be_part(name: str, value: object) -> bool:
 
 
 def _is_graded(value: object) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int | float) for one in value.values())
+    return (
+        isinstance(value, Mapping) and bool(value) and all(isinstance(grade, int | float) for grade in value.values())
+    )
 
 
 def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -> None:
@@ -597,11 +625,11 @@ def _add_chunk_part(settled: MappedRow, part: str, column: str, value: object) -
         settled.parts[column] = "chunks.doc_id" if part == "id" else f"chunks.{part}"
 
 
-def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:
+def _add_part(settled: MappedRow, field_name: str, part: str, value: object) -> bool:
     """Add a subfield to a field; return False if the field already has it."""
-    whole = settled.values.get(own, {})
-    if not isinstance(whole, Mapping) or whole.get(part) is not None:
+    record = settled.values.get(field_name, {})
+    if not isinstance(record, Mapping) or record.get(part) is not None:
         return False
-    settled.values[own] = {**whole, part: value}
-    settled.names.setdefault(own, own)
+    settled.values[field_name] = {**record, part: value}
+    settled.names.setdefault(field_name, field_name)
     return True

@@ -18,13 +18,13 @@ IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
 DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "ref_doc_id", "docid", "file_name")
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
+"""Names of the text of a chunk other than `text`."""
 INNER = ("node", "document", "text_resource", "payload", "_source", "entity")
 """Names of an object inside an item that holds the text, as in the results of LlamaIndex and of databases."""
 METADATA_NAMES = ("metadata", "meta", "extra_info", "payload")
 """Names of the object with what is known of a passage."""
 LLAMA_SOURCE = "1"
 """The relationship of a LlamaIndex node to its document."""
-"""Names of the text of a chunk other than `text`."""
 TITLE, SENTENCES = "title", "sentences"
 NEEDED_PARTS: Mapping[str, frozenset[str]] = {
     "chunks": frozenset({"text"}),
@@ -38,6 +38,7 @@ MIN_PASSAGE = 40
 CHUNK_FIELDS = frozenset(SUBFIELDS["chunks"])
 USER, ASSISTANT = frozenset({"user", "human"}), frozenset({"assistant", "ai"})
 """The roles of messages whose text is the question, and the answer."""
+# Up to here a float holds each whole number.
 LARGEST_EXACT = 2**53
 _NAME_LISTS = frozenset(
     {"essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "final_nodes"}
@@ -56,17 +57,17 @@ def read_document(text: object, metadata: Mapping[str, object], own_id: object =
         >>> read_document("Nine.", {"source": "hours.md", "page": 4})
         {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
-    found: dict[str, object] = {} if text is None else {"text": text}
-    if (given := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
-        found["id"] = str(given)
+    fields: dict[str, object] = {} if text is None else {"text": text}
+    if (chunk_id := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
+        fields["id"] = str(chunk_id)
     if (doc_id := find_first(metadata, DOC_IDS)) is not None:
-        found["doc_id"] = str(doc_id)
-    found |= {name: str(metadata[name]) for name in ("repo", "version") if metadata.get(name) is not None}
+        fields["doc_id"] = str(doc_id)
+    fields |= {name: str(metadata[name]) for name in ("repo", "version") if metadata.get(name) is not None}
     score = find_first(metadata, SCORES)
-    return found if score is None else {**found, "score": score}
+    return fields if score is None else {**fields, "score": score}
 
 
-def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
+def read_chunk(item: Mapping[str, object]) -> Mapping[str, object]:
     """Return the fields of a chunk; a document in JSON has its text under `page_content`, `content` or another name.
 
     Names that no chunk has are kept, see `drop_unknown_parts`. The title is the document if nothing else is.
@@ -75,47 +76,52 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
         >>> read_chunk({"page_content": "Nine.", "metadata": {"source": "hours.md"}, "type": "Document"})
         {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
-    if given.keys() <= CHUNK_FIELDS:
-        return given
-    given = _lift_inner(unwrap_serialised(given))
-    place = next((name for name in ("text", *TEXTS, SENTENCES) if given.get(name) is not None), None)
-    text = given.get(place or "")
-    if place == SENTENCES and isinstance(text, list | tuple) and all(isinstance(one, str) for one in text):
+    if item.keys() <= CHUNK_FIELDS:
+        return item
+    item = _lift_inner(unwrap_serialised(item))
+    text_name = next((name for name in ("text", *TEXTS, SENTENCES) if item.get(name) is not None), None)
+    text = item.get(text_name or "")
+    if (
+        text_name == SENTENCES
+        and isinstance(text, list | tuple)
+        and all(isinstance(sentence, str) for sentence in text)
+    ):
         text = "".join(map(str, text))
-    if isinstance(text, Mapping):  # of neo4j-graphrag, whose formatters may return anything
+    if isinstance(text, Mapping):
+        # neo4j-graphrag's formatters may return anything as the text.
         inner = find_first(text, ("text", *TEXTS))
         text = inner if isinstance(inner, str) else json.dumps(text, ensure_ascii=False, default=str)
-    if place is None and find_first(given, (*IDS, *DOC_IDS, TITLE)) is None:
-        return given
-    name = next((name for name in METADATA_NAMES if isinstance(given.get(name), Mapping)), "metadata")
-    metadata = given.get(name)
-    known = {**given, **metadata} if isinstance(metadata, Mapping) else given
-    found = read_document(text, known, find_first(given, IDS))
-    if (source := _find_llama_document(given)) is not None:
-        found.setdefault("doc_id", source)
-    if isinstance(given.get(TITLE), str):
-        found.setdefault("doc_id", given[TITLE])
-    used = {place, name, "type", *IDS, *DOC_IDS, *SCORES, TITLE, *found}
-    return {**found, **{name: value for name, value in given.items() if name not in used and value is not None}}
+    if text_name is None and find_first(item, (*IDS, *DOC_IDS, TITLE)) is None:
+        return item
+    name = next((name for name in METADATA_NAMES if isinstance(item.get(name), Mapping)), "metadata")
+    metadata = item.get(name)
+    properties = {**item, **metadata} if isinstance(metadata, Mapping) else item
+    fields = read_document(text, properties, find_first(item, IDS))
+    if (source := _find_llama_document(item)) is not None:
+        fields.setdefault("doc_id", source)
+    if isinstance(item.get(TITLE), str):
+        fields.setdefault("doc_id", item[TITLE])
+    used = {text_name, name, "type", *IDS, *DOC_IDS, *SCORES, TITLE, *fields}
+    return {**fields, **{name: value for name, value in item.items() if name not in used and value is not None}}
 
 
-def _lift_inner(given: Mapping[str, object]) -> Mapping[str, object]:
+def _lift_inner(item: Mapping[str, object]) -> Mapping[str, object]:
     """Return an item with the content of the object inside it, such as the node of a `NodeWithScore`."""
     for _ in INNER:
-        if find_first(given, ("text", *TEXTS)) is not None:
+        if find_first(item, ("text", *TEXTS)) is not None:
             break
-        name = next((name for name in INNER if isinstance(given.get(name), Mapping)), None)
+        name = next((name for name in INNER if isinstance(item.get(name), Mapping)), None)
         if name is None:
             break
-        inner = given[name]
+        inner = item[name]
         assert isinstance(inner, Mapping)  # noqa: S101 - selected above
-        given = {**{key: value for key, value in given.items() if key != name}, **unwrap_serialised(inner)}
-    return given
+        item = {**{key: value for key, value in item.items() if key != name}, **unwrap_serialised(inner)}
+    return item
 
 
-def _find_llama_document(given: Mapping[str, object]) -> object:
+def _find_llama_document(node: Mapping[str, object]) -> object:
     """Return the id of the document of a LlamaIndex node, or None."""
-    related = given.get("relationships")
+    related = node.get("relationships")
     source = related.get(LLAMA_SOURCE) if isinstance(related, Mapping) else None
     return source.get("node_id") if isinstance(source, Mapping) else None
 
@@ -125,27 +131,27 @@ def drop_unknown_parts(values: dict[str, object], settled: MappedRow) -> None:
 
     If a field that is needed is missing, an unknown key may be meant for it: then all stay, and are faults.
     """
-    for own in NEEDED_PARTS:
-        items, known = values.get(own), {*SUBFIELDS[own]}
+    for field in NEEDED_PARTS:
+        items, subfields = values.get(field), {*SUBFIELDS[field]}
         if not isinstance(items, list):
             continue
-        for place, item in enumerate(items):
-            if isinstance(item, dict) and not item.keys() <= known and _has_needed_parts(own, item):
-                items[place] = {key: part for key, part in item.items() if key in known}
-                for name in item.keys() - known:
-                    near = find_typo(str(name), known)
-                    column = f"{settled.names.get(own, own)}[*].{name}"
-                    settled.ignored.setdefault(column, f"{TYPO_PREFIX}{near}?" if near else "")
+        for position, item in enumerate(items):
+            if isinstance(item, dict) and not item.keys() <= subfields and _has_needed_parts(field, item):
+                items[position] = {key: part for key, part in item.items() if key in subfields}
+                for name in item.keys() - subfields:
+                    suggestion = find_typo(str(name), subfields)
+                    column = f"{settled.names.get(field, field)}[*].{name}"
+                    settled.ignored.setdefault(column, f"{TYPO_PREFIX}{suggestion}?" if suggestion else "")
 
 
-def _has_needed_parts(own: str, item: Mapping[str, object]) -> bool:
+def _has_needed_parts(field: str, item: Mapping[str, object]) -> bool:
     """Return whether an item has what it needs; the id of a chunk is enough if nothing else may be its text."""
-    if NEEDED_PARTS[own] <= item.keys():
+    if NEEDED_PARTS[field] <= item.keys():
         return True
-    if own != "chunks" or CHUNK_NAMES.isdisjoint(item):
+    if field != "chunks" or CHUNK_NAMES.isdisjoint(item):
         return False
-    others = {str(name): part for name, part in item.items() if name not in CHUNK_FIELDS}
-    return not any(find_typo(name, ["text"]) or _is_passage(part) for name, part in others.items())
+    unknown_parts = {str(name): part for name, part in item.items() if name not in CHUNK_FIELDS}
+    return not any(find_typo(name, ["text"]) or _is_passage(part) for name, part in unknown_parts.items())
 
 
 def _is_passage(value: object) -> bool:
@@ -159,11 +165,12 @@ def read_message(value: object) -> object:
         >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
         'At nine.'
     """
-    if isinstance(value, str) or not isinstance(value, Mapping):  # the first test is faster
+    # The first test is faster, and enough for most values.
+    if isinstance(value, str) or not isinstance(value, Mapping):
         return value
-    given = unwrap_serialised(value)
-    content = given.get("content")
-    if content is None or given.keys().isdisjoint({"role", "type"}):
+    message = unwrap_serialised(value)
+    content = message.get("content")
+    if content is None or message.keys().isdisjoint({"role", "type"}):
         return value
     blocks = content if isinstance(content, list | tuple) else [content]
     texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
@@ -172,17 +179,17 @@ def read_message(value: object) -> object:
 
 def _read_turn(value: object, roles: Collection[str]) -> object:
     """Return the text of a message, or of the only message with one of the roles in a list; anything else unchanged."""
-    if isinstance(value, list | tuple) and value and all(isinstance(one, Mapping) for one in value):
-        messages = [unwrap_serialised(one) for one in value]
-        meant = [one for one in messages if one.get("role", one.get("type")) in roles]
+    if isinstance(value, list | tuple) and value and all(isinstance(message, Mapping) for message in value):
+        messages = [unwrap_serialised(message) for message in value]
+        meant = [message for message in messages if message.get("role", message.get("type")) in roles]
         return read_message(meant[0]) if len(meant) == 1 else value
     return read_message(value)
 
 
-def unwrap_serialised(given: Mapping[str, object]) -> Mapping[str, object]:
+def unwrap_serialised(mapping: Mapping[str, object]) -> Mapping[str, object]:
     """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
-    inner = given.get("kwargs") if "lc" in given else None
-    return inner if isinstance(inner, Mapping) else given
+    inner = mapping.get("kwargs") if "lc" in mapping else None
+    return inner if isinstance(inner, Mapping) else mapping
 
 
 def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
@@ -199,8 +206,8 @@ def as_text(value: object) -> object:
     """
     if isinstance(value, str | bool) or not isinstance(value, int | float) or not isfinite(value):
         return value
-    whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
-    return str(int(value) if whole else value)
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
+    return str(int(value) if is_whole else value)
 
 
 def format_moment(value: object) -> object:
@@ -212,20 +219,21 @@ def format_moment(value: object) -> object:
         ('2026-11-22', 'nine')
     """
     if isinstance(value, datetime):
+        # Spreadsheets keep a date as its midnight.
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
     if isinstance(value, date | time):
         return value.isoformat()
     return float(value) if isinstance(value, Decimal) else value
 
 
-def convert_value(own: str, value: object) -> object:
+def convert_value(field: str, value: object) -> object:
     r"""Convert the value of a field; short forms and the forms of other tools are known for some fields.
 
     Example:
         >>> convert_value("expected_answer", ["nine", 9])
         'nine\n9'
     """
-    return _CONVERTERS[own](value) if own in _CONVERTERS else value
+    return _CONVERTERS[field](value) if field in _CONVERTERS else value
 
 
 def _join_answers(value: object) -> object:
@@ -239,6 +247,7 @@ def _join_answers(value: object) -> object:
         answers = [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
     if answers is None:
         return _read_turn(value, ASSISTANT)
+    # Lines separate the answers, so that each must be one line.
     return "\n".join(dict.fromkeys(" ".join(answer.splitlines()) for answer in answers))
 
 
@@ -288,7 +297,8 @@ def _transpose_chunks(value: object) -> object:
 def _convert_chunk(item: object) -> object:
     if isinstance(item, str):
         return {"text": item}
-    if isinstance(item, dict):  # by far the most common
+    if isinstance(item, dict):
+        # By far the most common.
         return _convert_chunk_fields(item)
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
         return {**_convert_chunk_fields(item[0]), "score": item[1]}

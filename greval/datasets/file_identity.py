@@ -32,7 +32,7 @@ class CaseSource(NamedTuple):
 UNKNOWN_SOURCE = CaseSource()
 
 
-def identify_file(path: Path, *others: Path, **settings: object) -> CaseSource:
+def identify_file(path: Path, *joined_files: Path, **settings: object) -> CaseSource:
     """Return the source of a file of cases and of the files that are joined to it, such as gold.
 
     Its label holds the path and the method of its rows, its digest covers all contents and the settings for reading
@@ -45,17 +45,20 @@ def identify_file(path: Path, *others: Path, **settings: object) -> CaseSource:
         >>> identify_file(file) == identify_file(file), identify_file(file) == identify_file(file, limit=3)
         (True, False)
     """
-    given = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
-    found = hashlib.sha256(repr((READER_VERSION, given)).encode("utf-8", "surrogateescape"))
+    active_settings = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
+    # Names and arguments may hold bytes that are not UTF-8, which Python keeps as surrogates.
+    digest = hashlib.sha256(repr((READER_VERSION, active_settings)).encode("utf-8", "surrogateescape"))
     try:
-        for file in (path, *others):
-            found.update(file.name.encode("utf-8", "surrogateescape") + b"\0")
+        for file in (path, *joined_files):
+            # The names separate the contents: lines moved from one file to the next are a change.
+            digest.update(file.name.encode("utf-8", "surrogateescape") + b"\0")
             with file.open("rb") as content:
                 while block := content.read(READ_BYTES):
-                    found.update(block)
-    except OSError:  # the reader reports the error
+                    digest.update(block)
+    except OSError:
+        # The reader reports the error.
         return UNKNOWN_SOURCE
-    return CaseSource(label=_build_label(path, given), digest=found.hexdigest()[:32])
+    return CaseSource(label=_build_label(path, active_settings), digest=digest.hexdigest()[:32])
 
 
 def _build_label(path: Path, settings: Mapping[str, str]) -> str:

@@ -51,31 +51,34 @@ def read_gold(path: str | Path, *, columns: Mapping[str, str] | None = None) -> 
         ...     [case.gold.essential_docs for _, case in read_gold(file)]
         [('d1',)]
     """
-    file, named = Path(path), ColumnMap(columns) if columns else None
+    file, column_map = Path(path), ColumnMap(columns) if columns else None
     check_file(file)
     name, places = str(path), list[str]()
     slips: dict[str, str] = {}
-    seen: set[str] = set()
+    seen_columns: set[str] = set()
 
     def iterate_rows() -> Iterator[RawRow]:
-        for row in read_rows(file, GOLD_ROWS, named):
+        for row in read_rows(file, GOLD_ROWS, column_map):
+            # The reader asks for a row only when it needs it: the loop below finds the place of its own row.
             places[:] = [f"{name}{row.unit}{row.number}"]
-            slips.update(_find_misspelt(row.values, seen))
+            slips.update(_find_misspelt(row.values, seen_columns))
             yield replace(row, values=_add_question(_nest_gold_fields(row.values)))
 
-    reading = CaseReader(name, iterate_rows, None, file, columns=named)
-    if named:
-        reading.check_columns(named)
+    reading = CaseReader(name, iterate_rows, None, file, columns=column_map)
+    if column_map:
+        reading.check_columns(column_map)
+        # The check has read rows of its own, which are read once more.
         slips.clear()
-        seen.clear()
-    for found in reading:
-        for column, near in slips.items():
+        seen_columns.clear()
+    for row in reading:
+        for column, suggestion in slips.items():
             message = (
-                f"{format_printable(column)}: is no field of gold, and its values are not read; did you mean {near}?"
+                f"{format_printable(column)}: is no field of gold, and its values are not read; "
+                f"did you mean {suggestion}?"
             )
-            yield places[0], RowFault(place=places[0], message=message, id=found.id)
+            yield places[0], RowFault(place=places[0], message=message, id=row.id)
         slips.clear()
-        yield places[0], found
+        yield places[0], row
 
 
 def _nest_gold_fields(values: Mapping[str, object]) -> Mapping[str, object]:
@@ -85,13 +88,13 @@ def _nest_gold_fields(values: Mapping[str, object]) -> Mapping[str, object]:
     return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
 
 
-def _find_misspelt(values: Mapping[str, object], seen: set[str]) -> dict[str, str]:
-    """Return the new columns whose names nearly match a gold field, each with that field; update `seen`."""
+def _find_misspelt(values: Mapping[str, object], seen_columns: set[str]) -> dict[str, str]:
+    """Return the new columns whose names nearly match a gold field, each with that field; update `seen_columns`."""
     if values.get("gold") is not None:
         return {}
-    new = [name for name in values if name not in seen and name not in Gold.model_fields and not is_known(name)]
-    seen.update(new)
-    return {name: near for name in new if (near := find_typo(name, Gold.model_fields))}
+    new = [name for name in values if name not in seen_columns and name not in Gold.model_fields and not is_known(name)]
+    seen_columns.update(new)
+    return {name: suggestion for name in new if (suggestion := find_typo(name, Gold.model_fields))}
 
 
 def _add_question(values: Mapping[str, object]) -> Mapping[str, object]:
@@ -138,6 +141,7 @@ def join_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
             if isinstance(case, Sample):
                 counter.add(case.id)
             yield attach_gold(case, by_id)
+        # If nothing met, `require_any` has raised its error.
         if counter.met and (remark := counter.build().find_remark(JOIN_REMEDY)):
             warnings.warn(remark, DataWarning, stacklevel=2)
 
@@ -160,9 +164,9 @@ def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
     row = gold.get(case.id) if isinstance(case, Sample) else None
     if not isinstance(case, Sample) or row is None:
         return case
-    given = {"gold": row.gold, "expected_answer": row.expected_answer}
-    taken = {name: value for name, value in given.items() if value is not None}
-    return case.model_copy(update={**taken, "tags": {**row.tags, **case.tags}})
+    fields = {"gold": row.gold, "expected_answer": row.expected_answer}
+    recorded = {name: value for name, value in fields.items() if value is not None}
+    return case.model_copy(update={**recorded, "tags": {**row.tags, **case.tags}})
 
 
 def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) -> T:
@@ -177,8 +181,8 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
     """
     if not isinstance(case, Case):
         return case
-    found = logs.get((case.id, case.method)) or logs.get((case.id, ""))
-    return case.model_copy(update={"traversal": found}) if found else case
+    traversal = logs.get((case.id, case.method)) or logs.get((case.id, ""))
+    return case.model_copy(update={"traversal": traversal}) if traversal else case
 
 
 def build_unmatched_error(join: IdJoin, where: str = "") -> DataError:
@@ -190,12 +194,12 @@ def build_unmatched_error(join: IdJoin, where: str = "") -> DataError:
         >>> print(build_unmatched_error(found, "gold.jsonl"))  # doctest: +ELLIPSIS
         gold.jsonl: no case has the id of a row there (rows 2, cases 1); 'Q1' and 'q1' differ only in case; ...
     """
-    place = f"{where}: " if where else ""
+    prefix = f"{where}: " if where else ""
     counts = f"rows {join.right.total:,}, cases {join.left.total:,}"
-    return DataError(f"{place}no case has the id of a row there ({counts}){join.describe_difference()}; {JOIN_REMEDY}")
+    return DataError(f"{prefix}no case has the id of a row there ({counts}){join.describe_difference()}; {JOIN_REMEDY}")
 
 
-def _merge_row(one: Sample, other: Sample) -> Sample:
+def _merge_row(first: Sample, second: Sample) -> Sample:
     """Merge two rows of gold with the same id; raise `DataError` if they contradict each other."""
     contradicted: list[str] = []
 
@@ -204,12 +208,12 @@ def _merge_row(one: Sample, other: Sample) -> Sample:
             contradicted.append(name)
         return theirs if mine is None else mine
 
-    golds = one.gold, other.gold
+    golds = first.gold, second.gold
     fields = {name: merge_field(name, *(getattr(gold, name, None) for gold in golds)) for name in Gold.model_fields}
-    answer = merge_field("expected_answer", one.expected_answer, other.expected_answer)
+    answer = merge_field("expected_answer", first.expected_answer, second.expected_answer)
     if contradicted:
-        named = ", ".join(contradicted)
+        names = ", ".join(contradicted)
         hint = "keep one of them (greval gold check FILE names both)"
-        raise DataError(f"gold of {one.id}: two rows differ in {named}; {hint}")
-    gold = Gold(**fields) if one.gold or other.gold else None
-    return one.model_copy(update={"gold": gold, "expected_answer": answer, "tags": {**other.tags, **one.tags}})
+        raise DataError(f"gold of {first.id}: two rows differ in {names}; {hint}")
+    gold = Gold(**fields) if first.gold or second.gold else None
+    return first.model_copy(update={"gold": gold, "expected_answer": answer, "tags": {**second.tags, **first.tags}})

@@ -71,8 +71,7 @@ class RefusedLiteral:
 def parse_json(text: str) -> tuple[object, bool]:
     """Parse JSON; literals that no case can hold become placeholders. Report whether `find_faults` may find something.
 
-    Checking every value of every row would take longer than everything else. A `NoJsonError` is raised if the text is
-    not valid JSON or is nested too deeply.
+    An `InvalidJsonError` is raised if the text is not valid JSON or is nested too deeply.
     """
     marks: list[RefusedLiteral] = []
 
@@ -86,6 +85,8 @@ def parse_json(text: str) -> tuple[object, bool]:
         raise InvalidJsonError(f"is no JSON: {error.msg}", error.lineno, error.colno) from error
     except RecursionError:
         raise InvalidJsonError("is nested too deeply") from None
+    # Decoded bytes hold a lone surrogate only as an escape. Searching every value of every row for one would take
+    # longer than everything else.
     return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
@@ -107,7 +108,7 @@ def build_row(
 
 def find_faults(values: Mapping[str, object]) -> dict[str, str]:
     """Return why values are rejected, by path: infinity, huge integers and lone surrogates."""
-    return dict(found for name, value in values.items() for found in _iterate_faults(name, value))
+    return dict(fault for name, value in values.items() for fault in _iterate_faults(name, value))
 
 
 def describe_type(value: object) -> str:
@@ -123,12 +124,10 @@ def describe_type(value: object) -> str:
     return next((words for types, words in kinds if isinstance(value, types)), type(value).__name__)
 
 
-def _iterate_faults(name: str, whole: object) -> Iterator[tuple[str, str]]:
-    """Yield the rejected values with their paths.
-
-    The search uses its own stack, because values may be nested up to Python's recursion limit.
-    """
-    stack: list[tuple[str, object]] = [(name, name), (name, whole)]
+def _iterate_faults(name: str, content: object) -> Iterator[tuple[str, str]]:
+    """Yield the rejected values with their paths."""
+    # Not recursive, because values may be nested up to Python's recursion limit.
+    stack: list[tuple[str, object]] = [(name, name), (name, content)]
     while stack:
         path, value = stack.pop()
         if isinstance(value, str):
@@ -146,7 +145,8 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
     """Build a decoder that rejects literals that Python accepts but JSON, or a case, does not."""
 
     def refuse_constant(literal: str) -> object:
-        if literal == "NaN":  # as Python writes what tables lack
+        if literal == "NaN":
+            # Python writes it for what tables lack.
             return None
         return refuse(f"{literal} is no JSON value; write null for what is not recorded")
 
@@ -164,6 +164,7 @@ def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
 def read_json_lines(path: Path, purpose: RowPurpose) -> Iterator[RawRow]:
     """Read a file with one row per line."""
     with path.open("rb") as stream:
+        # Lines of bytes end with a newline only: texts may hold other line separators.
         yield from _parse_lines(iterate_lines(stream), purpose)
 
 
@@ -178,16 +179,18 @@ def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
     lines = iterate_lines(stream)
     head: list[bytes] = []
     for line in lines:
+        # Blank lines are kept, too, so that rows have the numbers of their lines.
         head.append(line)
         if line.removeprefix(BOM).strip():
             break
     first = head[-1].removeprefix(BOM).strip() if head else b""
     if first.startswith(b"[") or _has_list(first, purpose):
         yield from _parse_list(b"".join(head) + stream.read(), "stdin", purpose)
-    elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
+    elif first.startswith(b"{") and _read_object(first) is None:
+        # An object over several lines, or a broken row.
         content = b"".join(head) + stream.read()
-        whole = _read_object(content.removeprefix(BOM)) is not None
-        yield from _parse_list(content, "stdin", purpose) if whole else _parse_lines(BytesIO(content), purpose)
+        is_object = _read_object(content.removeprefix(BOM)) is not None
+        yield from _parse_list(content, "stdin", purpose) if is_object else _parse_lines(BytesIO(content), purpose)
     else:
         yield from _parse_lines(chain(head, lines), purpose)
 
@@ -195,17 +198,17 @@ def read_stdin(purpose: RowPurpose = CASE_ROWS) -> Iterator[RawRow]:
 def _has_list(content: bytes, purpose: RowPurpose) -> bool:
     """Return whether JSON text is an object that holds a list of rows and is not itself a row."""
     has_key = any(f'"{key}"'.encode() in content for key in purpose.list_keys)
-    whole = (_read_object(content) if has_key else None) or {}
-    return not whole.keys() & {*purpose.main_names} and any(True for _ in _iterate_lists(whole, purpose))
+    record = (_read_object(content) if has_key else None) or {}
+    return not record.keys() & {*purpose.main_names} and any(True for _ in _iterate_lists(record, purpose))
 
 
 def _read_object(content: bytes) -> dict[str, object] | None:
     """Return the object that a JSON text holds, or None if it is not valid JSON or not an object."""
     try:
-        found, _ = parse_json(content.decode())
+        value, _ = parse_json(content.decode())
     except (UnicodeDecodeError, InvalidJsonError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _iterate_lists(content: Mapping[str, object], purpose: RowPurpose) -> Iterator[list[object]]:
@@ -218,7 +221,7 @@ def _iterate_lists(content: Mapping[str, object], purpose: RowPurpose) -> Iterat
 
 
 def _parse_lines(lines: Iterable[bytes], purpose: RowPurpose) -> Iterator[RawRow]:
-    """Parse one row per line; lines end with a newline only, because texts may hold other line separators."""
+    """Parse one row per line."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
@@ -248,8 +251,8 @@ def describe_encoding_fault(byte: int, where: str) -> str:
 
 
 def _parse_list(content: bytes, name: str, purpose: RowPurpose) -> Iterator[RawRow]:
-    whole, doubtful = _parse_whole(content, name, purpose)
-    for number, row in enumerate(find_list(whole, name, purpose), 1):
+    document, doubtful = _parse_whole(content, name, purpose)
+    for number, row in enumerate(find_list(document, name, purpose), 1):
         yield build_row(row, number, LIST_UNIT, doubtful=doubtful, purpose=purpose)
 
 
@@ -268,9 +271,9 @@ def _parse_whole(content: bytes, name: str, purpose: RowPurpose) -> tuple[object
 
 
 def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose) -> str:
-    place = f"{name}:{error.line}:{error.column}" if error.line else name
+    location = f"{name}:{error.line}:{error.column}" if error.line else name
     return (
-        f"{place}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
+        f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
         "stops no other"
     )
 
@@ -294,13 +297,15 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         return rows
     if not content.keys().isdisjoint(purpose.main_names):
         return [content]
-    held = next((f"; {key!r} holds {describe_type(content[key])}" for key in purpose.list_keys if key in content), "")
-    near = held or next(
+    wrong_type = next(
+        (f"; {key!r} holds {describe_type(content[key])}" for key in purpose.list_keys if key in content), ""
+    )
+    hint = wrong_type or next(
         (f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, purpose.list_keys)), ""
     )
     raise DataError(
         f"{name}: must be a list of {purpose.noun}s, or an object with the list under "
-        f"{' or '.join(map(repr, purpose.list_keys))}{near}"
+        f"{' or '.join(map(repr, purpose.list_keys))}{hint}"
     )
 
 

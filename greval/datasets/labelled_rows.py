@@ -98,15 +98,15 @@ def read_labelled_rows(
     """
     opened = check_file(Path(source)) if isinstance(source, str | Path) and source != STDIN else source
     is_named = isinstance(source, str | Path)
-    shown = format_printable(str(source) if is_named else name, 4096)
-    with translate_errors(shown):
+    source_name = format_printable(str(source) if is_named else name, 4096)
+    with translate_errors(source_name):
         open_rows = hold_rows(opened, LABEL_ROWS)
         names = _list_column_names(open_rows(None), is_table=has_fixed_columns(opened))
         if not names and not required:
-            return LabelledRows(shown, tuple(open_rows(None)), {})
-        field_columns = _map_columns(fields, columns or {}, names, shown, LABEL_ROWS.content)
-        rows = tuple(open_rows(ColumnMap(field_columns, others=fields)))
-    return LabelledRows(shown, rows, field_columns)
+            return LabelledRows(source_name, tuple(open_rows(None)), {})
+        field_columns = _map_columns(fields, columns or {}, names, source_name, LABEL_ROWS.content)
+        rows = tuple(open_rows(ColumnMap(field_columns, extra_fields=fields)))
+    return LabelledRows(source_name, rows, field_columns)
 
 
 def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, str]) -> OpenRows:
@@ -120,23 +120,23 @@ def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, st
         names = _list_column_names(open_rows(None), is_table=find_format(path, purpose) not in JSON_READERS)
         field_columns = _map_columns(purpose.fields, columns, names, str(path), purpose.content)
         purpose.check(names, str(path))
-    return OpenRows(open_rows(ColumnMap(field_columns, others=purpose.fields)), field_columns)
+    return OpenRows(open_rows(ColumnMap(field_columns, extra_fields=purpose.fields)), field_columns)
 
 
 def _map_columns(
-    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Sequence[str], place: str, wanted: str
+    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Sequence[str], location: str, content: str
 ) -> dict[str, str]:
     """Return the column of each field; raise `DataError` without a row, or if a column that is named is not there."""
     if not names:
-        raise DataError(f"{place}: holds no rows; a row has {wanted}")
-    named = {_find_field(name, fields): column for name, column in columns.items()}
-    found = {**find_columns(fields, named, names, place), **named}
-    ColumnMap(found, others=fields).check_names(names, place)
-    return found
+        raise DataError(f"{location}: holds no rows; a row has {content}")
+    named_columns = {_find_field(name, fields): column for name, column in columns.items()}
+    field_columns = {**find_columns(fields, named_columns, names, location), **named_columns}
+    ColumnMap(field_columns, extra_fields=fields).check_names(names, location)
+    return field_columns
 
 
 def find_columns(
-    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Iterable[str], place: str
+    fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Iterable[str], location: str
 ) -> dict[str, str]:
     """Find the column of each field that is not named; raise `DataError` if several could be the value.
 
@@ -144,19 +144,20 @@ def find_columns(
         >>> find_columns({"value": ("value", "score"), "id": ("id",)}, {}, ["ID", "Score", "notes"], "v.csv")
         {'value': 'Score', 'id': 'ID'}
     """
-    taken = {fold_name(column) for column in columns.values()}
-    there = {fold_name(one): one for one in names if fold_name(one) not in taken}
-    found: dict[str, str] = {}
-    for field, known in fields.items():
+    used = {fold_name(column) for column in columns.values()}
+    available = {fold_name(name): name for name in names if fold_name(name) not in used}
+    field_columns: dict[str, str] = {}
+    for field, aliases in fields.items():
         if field in columns:
             continue
-        candidates = [*dict.fromkeys(there[fold_name(one)] for one in known if fold_name(one) in there)]
+        candidates = [*dict.fromkeys(available[fold_name(name)] for name in aliases if fold_name(name) in available)]
+        # A column called `value` is meant, while of `score` and `label` either may be.
         if field == VALUE and len(candidates) > 1 and fold_name(candidates[0]) != VALUE:
             listed = " or ".join(map(format_printable, candidates))
-            raise DataError(f"{place}: the value could be {listed}; say which with --column {VALUE}=NAME")
+            raise DataError(f"{location}: the value could be {listed}; say which with --column {VALUE}=NAME")
         if candidates:
-            found[field] = candidates[0]
-    return found
+            field_columns[field] = candidates[0]
+    return field_columns
 
 
 def _find_field(name: str, fields: Mapping[str, Sequence[str]]) -> str:
@@ -207,17 +208,21 @@ def spread_scores(values: Mapping[str, object]) -> Mapping[str, object]:
             continue
         content = _parse_scores(cell)
         if folded in SCORE_LISTS and isinstance(content, list):
-            named = [(str(one["name"]), one) for one in content if isinstance(one, Mapping) and "name" in one]
+            scores = [
+                (str(score["name"]), score) for score in content if isinstance(score, Mapping) and "name" in score
+            ]
         elif folded in SCORE_OBJECTS and isinstance(content, Mapping):
-            named = [(f"{folded}.{name}", one) for name, one in content.items()]
+            scores = [(f"{folded}.{name}", score) for name, score in content.items()]
         else:
             continue
-        for name, one in named:
-            spread |= _spread_score(name, one)
+        for name, score in scores:
+            spread |= _spread_score(name, score)
     if not spread:
         return values
-    kept = {name: value for name, value in values.items() if fold_name(name) not in SCORE_LISTS | SCORE_OBJECTS}
-    return {**kept, **spread}
+    other_columns = {
+        name: value for name, value in values.items() if fold_name(name) not in SCORE_LISTS | SCORE_OBJECTS
+    }
+    return {**other_columns, **spread}
 
 
 def _parse_scores(cell: object) -> object:
@@ -240,10 +245,12 @@ def _spread_score(name: str, content: object) -> dict[str, object]:
     return {name: value} | ({} if reason is None else {f"{name}_{REASON}": reason})
 
 
-def _check_several_columns(names: Sequence[str], place: str) -> None:
+def _check_several_columns(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has one column, which may be due to its delimiter."""
     if len(names) == 1:
-        raise DataError(f"{place}: expected at least two columns, {VALUE_ROW}; found one, {format_printable(names[0])}")
+        raise DataError(
+            f"{location}: expected at least two columns, {VALUE_ROW}; found one, {format_printable(names[0])}"
+        )
 
 
 LABEL_ROWS = RowPurpose("row", VALUE_ROW, check=_check_several_columns, spread=spread_scores)

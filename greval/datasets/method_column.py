@@ -76,39 +76,40 @@ class MethodColumnFinder:
                 settled.values.get("id") not in (None, "") and self._own_ids.setdefault(question, case.id) == case.id
             )
             self._own_ids = self._own_ids if has_id else None
-        for place, tag in _list_tags(settled):
-            if place not in self._dead and not self._add_value(question, place, tag, case.tags.get(tag, "")):
-                self._dead.add(place)
-                self._columns.pop(place, None)
-        for place, value in _list_ids(settled):
-            known = self._ids.setdefault(place, {})
-            if known.setdefault(question, value) != value:
-                known[question] = ""  # two ids of one question: no id of questions
+        for path, tag in _list_tags(settled):
+            if path not in self._dead and not self._add_value(question, path, tag, case.tags.get(tag, "")):
+                self._dead.add(path)
+                self._columns.pop(path, None)
+        for path, value in _list_ids(settled):
+            id_by_question = self._ids.setdefault(path, {})
+            if id_by_question.setdefault(question, value) != value:
+                # Two ids of one question: it is no id of questions.
+                id_by_question[question] = ""
 
-    def _add_value(self, question: int, place: str, tag: str, value: str) -> bool:
+    def _add_value(self, question: int, path: str, tag: str, value: str) -> bool:
         name = fold_name(tag)
         if name in OTHER_MEANINGS or name in ID_NAMES or (name not in METHOD_NAMES and _is_number(value)):
             return False
-        return self._columns.setdefault(place, _CandidateColumn()).add(question, value)
+        return self._columns.setdefault(path, _CandidateColumn()).add(question, value)
 
     def find_columns(self) -> dict[str, str]:
         """Return the columns of the method and of the question's id, as far as rows are likely to have them."""
-        methods = [place for place, column in self._columns.items() if self._is_method(column)]
-        ids = [place for place, known in self._ids.items() if self._is_id(known)]
-        found: dict[str, str] = {}
+        methods = [path for path, column in self._columns.items() if self._is_method(column)]
+        ids = [path for path, id_by_question in self._ids.items() if self._is_id(id_by_question)]
+        columns: dict[str, str] = {}
         if methods:
-            found["method"] = min(methods, key=_rank_name)
+            columns["method"] = min(methods, key=_rank_name)
         if ids and self._own_ids is None and (methods or len(self._questions) == self._rows):
-            found["id"] = ids[0]
-        return found
+            columns["id"] = ids[0]
+        return columns
 
     def describe(self) -> str | None:
         """Ask whether the columns that were found are the method and the id; None if no column was found."""
-        found = self.find_columns()
-        if "method" in found:
-            place, values = found["method"], len(self._columns[found["method"]].values)
-            return f"{place} has {values} values and each question occurs once per value: is it the method?"
-        return f"{found['id']} has a value of its own for each question: is it the id?" if found else None
+        columns = self.find_columns()
+        if "method" in columns:
+            path, values = columns["method"], len(self._columns[columns["method"]].values)
+            return f"{path} has {values} values and each question occurs once per value: is it the method?"
+        return f"{columns['id']} has a value of its own for each question: is it the id?" if columns else None
 
     def _is_method(self, column: _CandidateColumn) -> bool:
         values, questions = len(column.values), len(self._questions)
@@ -116,8 +117,8 @@ class MethodColumnFinder:
             return False
         return column.rows >= MIN_COVERAGE * values * questions
 
-    def _is_id(self, known: Mapping[int, str]) -> bool:
-        return len(known) == len(self._questions) == len({*known.values()} - {""})
+    def _is_id(self, id_by_question: Mapping[int, str]) -> bool:
+        return len(id_by_question) == len(self._questions) == len({*id_by_question.values()} - {""})
 
 
 def _list_tags(settled: MappedRow) -> Iterator[tuple[str, str]]:
@@ -132,10 +133,10 @@ def _list_tags(settled: MappedRow) -> Iterator[tuple[str, str]]:
 def _list_ids(settled: MappedRow) -> Iterator[tuple[str, str]]:
     """Yield the columns that may be the id of the question but were not read as such, with their values."""
     tags = settled.values.get("tags")
-    for place, tag in _list_tags(settled):
+    for path, tag in _list_tags(settled):
         is_id = fold_name(tag) in ID_NAMES or find_known_name(tag) in list_names("id")
         if is_id and isinstance(tags, Mapping) and tags.get(tag) is not None:
-            yield place, str(tags[tag])
+            yield path, str(tags[tag])
 
 
 def _is_number(value: str) -> bool:
@@ -146,6 +147,6 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _rank_name(place: str) -> tuple[int, str]:
-    name = fold_name(place.rpartition(".")[2])
-    return (METHOD_NAMES.index(name) if name in METHOD_NAMES else len(METHOD_NAMES)), place
+def _rank_name(path: str) -> tuple[int, str]:
+    name = fold_name(path.rpartition(".")[2])
+    return (METHOD_NAMES.index(name) if name in METHOD_NAMES else len(METHOD_NAMES)), path

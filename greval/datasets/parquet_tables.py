@@ -45,9 +45,9 @@ def read_parquet(path: Path, check: ColumnCheck, is_needed: Callable[[str], bool
             names = table.schema_arrow.names
             check_columns(names, str(path), check)
             nested = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
-            others = [name for name in names if is_needed and not is_needed(name)]
-            kinds = {name: table.schema_arrow.field(name).type for name in others}
-            unread: dict[str, object] = {name: UNREAD for name in others if any(test(kinds[name]) for test in nested)}
+            unneeded = [name for name in names if is_needed and not is_needed(name)]
+            kinds = {name: table.schema_arrow.field(name).type for name in unneeded}
+            unread: dict[str, object] = {name: UNREAD for name in unneeded if any(test(kinds[name]) for test in nested)}
             loaded = [name for name in names if name not in unread]
             maps = [name for name in loaded if pa.types.is_map(table.schema_arrow.field(name).type)]
             plain = parquet.read_schema(path)
@@ -61,7 +61,8 @@ def read_parquet(path: Path, check: ColumnCheck, is_needed: Callable[[str], bool
             )
             for number, values in enumerate(rows, 1):
                 yield _build_parquet_row(values, unread, number, moments)
-    except MemoryError:  # one of Arrow's errors is of both kinds
+    except MemoryError:
+        # One of Arrow's errors is of both kinds.
         raise
     except pa.ArrowException as error:
         raise DataError(
@@ -88,7 +89,7 @@ def _list_text_columns(path: Path) -> list[str]:
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
-def _choose_batch_size(metadata: Any, place: str) -> int:  # noqa: ANN401 - pyarrow is untyped
+def _choose_batch_size(metadata: Any, location: str) -> int:  # noqa: ANN401 - pyarrow is untyped
     """Return the number of rows to read at once, so that they take about as much as the largest row may.
 
     Raise `DataError` if a part of the file stands for much more than it is.
@@ -97,9 +98,9 @@ def _choose_batch_size(metadata: Any, place: str) -> int:  # noqa: ANN401 - pyar
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         columns = [group.column(position) for position in range(group.num_columns)]
         unpacked = sum(column.total_uncompressed_size for column in columns)
-        refuse_large_content(place, unpacked, sum(column.total_compressed_size for column in columns))
-        taken = unpacked + VALUE_BYTES * sum(column.num_values for column in columns)
-        size = min(size, MAX_ROW_BYTES * max(group.num_rows, 1) // max(taken, 1))
+        refuse_large_content(location, unpacked, sum(column.total_compressed_size for column in columns))
+        memory = unpacked + VALUE_BYTES * sum(column.num_values for column in columns)
+        size = min(size, MAX_ROW_BYTES * max(group.num_rows, 1) // max(memory, 1))
     return max(size, 1)
 
 
@@ -109,28 +110,30 @@ def _split_batch(batch: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
     In place of a row that is too large, yield its fault.
     """
     sizes = sum((_measure_rows(column) for column in batch.columns), np.zeros(batch.num_rows, dtype=np.int64))
-    start = taken = 0
+    start = part_bytes = 0
     for position, size in enumerate(sizes.tolist()):
-        if taken + size > MAX_ROW_BYTES:
+        if part_bytes + size > MAX_ROW_BYTES:
             if position > start:
                 yield batch.slice(start, position - start)
-            start, taken = position, 0
+            start, part_bytes = position, 0
             if size > MAX_ROW_BYTES:
                 yield explain_many_bytes()
                 start += 1
                 continue
-        taken += size
+        part_bytes += size
     if start < batch.num_rows:
         yield batch.slice(start)
 
 
 def _unpack_batch(batch: Any, schema: Any) -> Any:  # noqa: ANN401 - as above
-    """Return a batch with the columns' own types: values become Python objects much faster than from dictionaries."""
+    """Return a batch with the columns' own types."""
     import pyarrow as pa
 
     try:
+        # Values become Python objects much faster than from dictionaries.
         return batch.cast(pa.schema([schema.field(name) for name in batch.schema.names]))
     except pa.ArrowNotImplementedError:
+        # Arrow cannot cast all nested types.
         return batch
 
 
@@ -173,6 +176,7 @@ def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object
             yield from (row for n in range(batch.num_rows) for row in _convert_batch(batch.slice(n, 1), maps))
         return
     for row in rows:
+        # pyarrow returns a map as a list of pairs.
         pairs = {name: dict(row[name]) for name in maps if row[name] is not None}
         yield {**row, **pairs} if pairs else row
 
@@ -203,8 +207,8 @@ def read_table(path: Path, *columns: str) -> list[Row]:
         raise MissingExtraError("stats", "pyarrow") from error
     try:
         with parquet.ParquetFile(path) as table:
-            there = {*table.schema_arrow.names}
-            found = table.read(columns=[name for name in columns if name in there]).to_pylist()
+            present = {*table.schema_arrow.names}
+            rows = table.read(columns=[name for name in columns if name in present]).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}; write the index anew") from error
-    return [dict.fromkeys(columns) | row for row in found]
+    return [dict.fromkeys(columns) | row for row in rows]

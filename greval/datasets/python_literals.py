@@ -44,8 +44,7 @@ class InvalidLiteralError(ValueError):
 def parse_literal(text: str) -> object:
     """Parse a list, a tuple or a dict of literals, as `repr` and NumPy print them.
 
-    NumPy prints no commas between items: `['a' 'b']`. `nan` is None. An object such as `Document(page_content='a')` is
-    a mapping of its arguments.
+    `nan` is None. An object such as `Document(page_content='a')` is a mapping of its arguments.
 
     Raises:
         InvalidLiteralError: If it is anything else.
@@ -84,14 +83,14 @@ def _translate(text: str) -> str:
     translation = _Translation()
     position, tokens = 0, list[str]()
     while position < len(text):
-        found = _TOKEN.match(text, position)
+        match = _TOKEN.match(text, position)
         if len(tokens) == MAX_TOKENS:
             raise InvalidLiteralError(f"has more than {MAX_TOKENS:,} values and marks")
-        if not found or (position and not translation.opened):
+        if not match or (position and not translation.opened):
             raise InvalidLiteralError(f"cannot be parsed at character {position + 1:,}")
-        position = found.end()
-        kind = str(found.lastgroup)
-        tokens.append(translation.add(kind, found[kind]))
+        position = match.end()
+        kind = str(match.lastgroup)
+        tokens.append(translation.add(kind, match[kind]))
     return "".join(tokens)
 
 
@@ -104,10 +103,12 @@ class _Translation:
 
     def add(self, kind: str, token: str) -> str:
         """Return a token as `ast.literal_eval` takes it, with the comma before it that may be missing."""
+        # NumPy prints no commas between items: `['a' 'b']`.
         comma = "," if self._before in _ENDS and kind in _BEGINS else ""
         in_object = self.opened[-1:] == ["object"]
         if in_object and self._before in {"object", ","} and kind not in {"argument", "close"}:
             raise InvalidLiteralError("has an object with values that have no name")
+        # `array([1])` and `np.float64(0.5)` stand for what is in their brackets.
         if kind == "object" and (token.endswith("array") or _SCALAR.fullmatch(token)):
             kind, token = "open", "("
         self._before = token if kind == "mark" else kind

@@ -47,7 +47,7 @@ def _expand_questions(content: Mapping[str, object], numbers: Sequence[str]) -> 
         [{'question': 'q1', 'document': 'd1', 'score': 0.9}, {'question': 'q2', 'document': 'd2', 'score': 0.5}]
     """
     if isinstance(content.get("corpus"), dict):
-        content = next((held for name in JUDGED_NAMES if isinstance(held := content.get(name), dict)), {})
+        content = next((judged for name in JUDGED_NAMES if isinstance(judged := content.get(name), dict)), {})
     if not content or not all(map(_is_listed, content.values())):
         return None
     default = {GRADE: 1} if GRADE in numbers else {}
@@ -122,13 +122,18 @@ def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, 
     """
     if not purpose.ranked_as:
         return None
+    # BEIR calls the grade a score, so that its judgements look like a run.
     forms = (QRELS_ROWS, RUN_ROWS) if purpose.ranked_as == "qrels" else (RUN_ROWS, QRELS_ROWS)
     for form in forms:
         fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
         by_name = {name: field for field, listed in fields.items() for name in listed if name not in AMBIGUOUS_NAMES}
         columns = {name: by_name[fold_name(name)] for name in names if fold_name(name) in by_name}
-        held = {*columns.values()}
-        if len(columns) == len(names) and {*ID_FIELDS} < held and not held.isdisjoint(NUMBER_FIELDS):
+        present_fields = {*columns.values()}
+        if (
+            len(columns) == len(names)
+            and {*ID_FIELDS} < present_fields
+            and not present_fields.isdisjoint(NUMBER_FIELDS)
+        ):
             return columns
     return None
 
@@ -159,6 +164,7 @@ def _group_rankings(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
         ranked = [*group]
         number = SCORE if SCORE in ranked[0].values else RANK
         cells = [read_ranked_row(row, (DOCUMENT, number), name) for row in ranked]
+        # The sort is stable: documents with equal numbers keep their order.
         cells.sort(key=lambda pair: -float(pair[1]) if number == SCORE else float(pair[1]))
         chunks = [
             {"id": document, "doc_id": document, **({SCORE: value} if number == SCORE else {})}
@@ -184,6 +190,7 @@ def _group_judgements(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
                 f"{name}: question {question!r}: document {document!r} is graded {graded[str(document)]} and {grade}; "
                 "keep one"
             )
+    # With a single grade the gains have no effect.
     is_binary = all(grade <= 1 for graded in grades.values() for grade in graded.values())
     for question, graded in grades.items():
         essential = [document for document, grade in graded.items() if grade == 1]
@@ -197,13 +204,13 @@ def read_ranked_row(row: RawRow, fields: Sequence[str], name: str) -> list[str |
     Raises:
         DataError: If the row cannot be read, or lacks an id or a number.
     """
-    place = f"{name}{row.unit}{row.number}"
+    location = f"{name}{row.unit}{row.number}"
     for column, fault in row.faults.items():
-        raise DataError(f"{place}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
-    return [read_ranked_cell(row.values.get(field), field, place) for field in fields]
+        raise DataError(f"{location}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
+    return [read_ranked_cell(row.values.get(field), field, location) for field in fields]
 
 
-def read_ranked_cell(value: object, field: str, place: str) -> str | float:
+def read_ranked_cell(value: object, field: str, location: str) -> str | float:
     """Return an id as text, or a number: scores may have decimals, ranks and grades may not.
 
     Raises:
@@ -218,8 +225,8 @@ def read_ranked_cell(value: object, field: str, place: str) -> str | float:
         number = _parse_number(value)
         if not isnan(number) and (field not in WHOLE_NUMBERS or number.is_integer()):
             return number
-    shown = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
-    raise DataError(f"{place}: the {field} must be {kind}, {shown}; mend the row or remove it")
+    problem = "it is missing" if value is None or value == "" else f"got {format_printable(repr(value))}"
+    raise DataError(f"{location}: the {field} must be {kind}, {problem}; mend the row or remove it")
 
 
 def _parse_number(value: object) -> float:

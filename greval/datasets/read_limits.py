@@ -52,7 +52,8 @@ def explain_large_row(content: bytes) -> str | None:
     """
     if len(content) > MAX_ROW_BYTES:
         return explain_many_bytes()
-    is_doubtful = count_json_values(content) > MAX_ROW_VALUES  # separators in strings are counted too
+    # Separators in strings are counted, too.
+    is_doubtful = count_json_values(content) > MAX_ROW_VALUES
     if is_doubtful and count_json_values(remove_json_strings(content)) > MAX_ROW_VALUES:
         return f"holds more than {MAX_ROW_VALUES:,} values, {_MOST_OF_A_ROW}"
     return None
@@ -70,21 +71,22 @@ def explain_many_fields(count: int) -> str | None:
     return f"has {count:,} fields, more than {MAX_ROW_FIELDS:,}, {_MOST_OF_A_ROW}"
 
 
-def refuse_large_content(place: str, unpacked: int, packed: int = 0) -> None:
+def refuse_large_content(location: str, unpacked: int, packed: int = 0) -> None:
     """Raise `DataError` if a file holds more than it may, and more than usual for its bytes when packed."""
     if unpacked > max(MAX_UNPACKED_BYTES, USUAL_RATIO * packed):
         most = f"{MAX_UNPACKED_BYTES // 2**20:,} MB"
         message = f"holds {unpacked // 2**20:,} MB when unpacked, more than {most}; split it, or save it as JSON lines"
-        raise DataError(f"{place}: {message}")
+        raise DataError(f"{location}: {message}")
 
 
 def remove_json_strings(content: bytes) -> bytes:
-    r"""Remove the strings from JSON, part by part: to remove all at once takes 200 bytes of memory for each.
+    r"""Remove the strings from JSON.
 
     Example:
         >>> remove_json_strings(rb'{"a\"": [1, "b"], "c')
         b'{: [1, ], '
     """
+    # Part by part, because to remove all strings at once takes 200 bytes of memory for each.
     return b"".join(_JSON_STRING.sub(b"", part[0]) for part in _JSON_PART.finditer(content))
 
 

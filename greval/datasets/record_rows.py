@@ -37,20 +37,20 @@ SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """The attributes by which an object is known, and those that it may have besides."""
 
 
-def is_table(given: object) -> bool:
+def is_table(value: object) -> bool:
     """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
 
     Example:
         >>> is_table([{"question": "Who?"}])
         False
     """
-    return not isinstance(given, Mapping) and any(
-        _has_table_method(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
+    return not isinstance(value, Mapping) and any(
+        _has_table_method(value, name) for name in ("iter_rows", "to_pylist", "itertuples")
     )
 
 
-def _has_table_method(given: object, name: str) -> bool:
-    return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
+def _has_table_method(value: object, name: str) -> bool:
+    return hasattr(value, name) and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
 def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | Case | RowFault]:
@@ -62,7 +62,8 @@ def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | 
 def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
     """Return the rows of a table as mappings, or the items of anything else."""
     rows: Iterable[object] = records
-    if isinstance(records, csv.DictReader):  # an empty cell is not recorded, as in a file
+    if isinstance(records, csv.DictReader):
+        # An empty cell is not recorded, as in a file.
         return ({name: cell or None for name, cell in row.items()} for row in records)
     if not is_table(records):
         return rows
@@ -71,7 +72,8 @@ def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables
     elif hasattr(records, "to_pylist"):  # pyarrow
         rows = records.to_pylist()
     else:
-        if any(name is not None for name in records.index.names):  # pandas: an index with a name is a column
+        if any(name is not None for name in records.index.names):
+            # An index of pandas that has a name is a column.
             records = records.reset_index()
         rows = (dict(zip(records.columns, row, strict=True)) for row in records.itertuples(index=False, name=None))
     return rows
@@ -90,13 +92,12 @@ def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
     """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
 
-    NaN is None, because tables have it for what is not recorded.
-
     Example:
         >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
         {'gold': {'essential_docs': ['d1', 'd2']}}
     """
-    if isinstance(value, float):  # numpy floats are instances of float
+    if isinstance(value, float):
+        # Numpy's floats are instances of float. Tables have NaN for what is not recorded.
         return None if isnan(value) else float(value)
     if value is None or isinstance(value, str | int):
         return value
@@ -105,6 +106,7 @@ def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands o
     if isinstance(value, list | tuple):
         return [to_plain(part) for part in value]
     if isinstance(value, set | frozenset):
+        # The order of a set may differ between processes.
         return sorted((to_plain(part) for part in value), key=str)
     return _convert_object(value)
 
@@ -124,7 +126,7 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
 
 
-def read_attributes(given: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
+def read_attributes(instance: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
     """Return the content of a document, a node, a message or a reply; None for any other object.
 
     Example:
@@ -132,11 +134,11 @@ def read_attributes(given: Any) -> Mapping[str, object] | None:  # noqa: ANN401 
         >>> read_attributes(SimpleNamespace(page_content="Nine.", metadata={"source": "hours.md"}))
         {'page_content': 'Nine.', 'metadata': {'source': 'hours.md'}}
     """
-    if isinstance(given, type):
+    if isinstance(instance, type):
         return None
-    for needed, others in SHAPES:
-        values = {name: getattr(given, name, None) for name in needed}
-        if all(hasattr(given, name) and not callable(value) for name, value in values.items()):
-            more = {name: getattr(given, name, None) for name in others}
+    for needed, optional in SHAPES:
+        values = {name: getattr(instance, name, None) for name in needed}
+        if all(hasattr(instance, name) and not callable(value) for name, value in values.items()):
+            more = {name: getattr(instance, name, None) for name in optional}
             return {**values, **{name: value for name, value in more.items() if not (value is None or callable(value))}}
     return None

@@ -46,20 +46,20 @@ def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
 
     Example:
         >>> row = RawRow(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "flat": {"response": "Bob"}}})
-        >>> [(one.values["method"], one.values["answer"]) for one in split_methods(row, 1)]
+        >>> [(answered.values["method"], answered.values["answer"]) for answered in split_methods(row, 1)]
         [('walk', 'Ada'), ('flat', 'Bob')]
     """
     methods = row.values.get(METHODS) or _read_rankings(row.values.get(RETRIEVED))
-    if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
+    if not isinstance(methods, Mapping) or not all(isinstance(response, Mapping) for response in methods.values()):
         yield row
         return
     column = METHODS if METHODS in row.values else RETRIEVED
     shared = {_name_tag(name, value): value for name, value in row.values.items() if name != column}
     if not any(shared.get(name) for name in list_names("id")):
         shared["id"] = f"row-{position}"
-    for method, given in methods.items():
-        values = {RENAMED.get(name, name): value for name, value in given.items() if name != "failures"}
-        yield replace(row, values={**shared, **values, "method": method, **_read_error(given.get("failures"))})
+    for method, response in methods.items():
+        values = {RENAMED.get(name, name): value for name, value in response.items() if name != "failures"}
+        yield replace(row, values={**shared, **values, "method": method, **_read_error(response.get("failures"))})
 
 
 def has_methods(values: Mapping[str, object]) -> bool:
@@ -67,11 +67,15 @@ def has_methods(values: Mapping[str, object]) -> bool:
     return METHODS in values or _read_rankings(values.get(RETRIEVED)) is not None
 
 
-def _read_rankings(given: object) -> Mapping[str, Mapping[str, object]] | None:
+def _read_rankings(retrieved: object) -> Mapping[str, Mapping[str, object]] | None:
     """Return the responses of methods of which a list of documents is recorded for each; None if it is none."""
-    if not isinstance(given, Mapping) or not given or not all(isinstance(one, list) for one in given.values()):
+    if (
+        not isinstance(retrieved, Mapping)
+        or not retrieved
+        or not all(isinstance(listed, list) for listed in retrieved.values())
+    ):
         return None
-    return {str(name): {RETRIEVED: documents} for name, documents in given.items()}
+    return {str(name): {RETRIEVED: documents} for name, documents in retrieved.items()}
 
 
 def _name_tag(name: str, value: object) -> str:
@@ -90,14 +94,15 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
     """Return the case of a row, or all its faults; `made_id` and `method` are used if the row has none."""
     if "" in row.faults:
         return row.faults[""]
-    values = {own: convert_value(own, value) for own, value in settled.values.items()}
+    values = {field: convert_value(field, value) for field, value in settled.values.items()}
     values["id"] = get_id(settled, made_id)
     drop_unknown_parts(values, settled)
     values.setdefault("method", method or "")
     if "question" not in values and is_traversal_log(row.values):
+        # A traversal log names its question by the id alone.
         values["question"] = values["id"]
-    found = {**row.faults, **settled.faults}
-    faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in found.items()]
+    reported = {**row.faults, **settled.faults}
+    faults = [f"{format_printable(name, MAX_PATH)}: {why}" for name, why in reported.items()]
     refused = {FIELD_BY_NAME.get(name) for name in row.faults}
     try:
         case = Case.model_validate(values)
@@ -112,8 +117,8 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
 
 def get_id(settled: MappedRow, made_id: str) -> object:
     """Return the id of a row, a number as text, or `made_id` if it has none."""
-    given = as_text(settled.values.get("id"))
-    return made_id if given in (None, "") else given
+    row_id = as_text(settled.values.get("id"))
+    return made_id if row_id in (None, "") else row_id
 
 
 def _join_faults(faults: Sequence[str]) -> str:
@@ -128,12 +133,12 @@ def _is_reported(detail: ErrorDetails, refused: Collection[str | None]) -> bool:
 
 def _describe_fault(detail: ErrorDetails, settled: MappedRow) -> str:
     """Describe in one clause which field is wrong, and how."""
-    own, *rest = detail["loc"]
-    name = settled.names.get(str(own), str(own))
+    field_name, *parts = detail["loc"]
+    name = settled.names.get(str(field_name), str(field_name))
     path = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{format_printable(part)}" for part in rest if part != "[key]"
+        f"[{part}]" if isinstance(part, int) else f".{format_printable(part)}" for part in parts if part != "[key]"
     )
-    field = f"{name}{path}" if name == own else f"{name}{path} ({own})"
+    field = f"{name}{path}" if name == field_name else f"{name}{path} ({field_name})"
     return f"{field}: {_explain_fault(detail, settled)}"
 
 
@@ -142,15 +147,16 @@ def _explain_fault(detail: ErrorDetails, settled: MappedRow) -> str:
         case "missing":
             return _explain_missing(detail, settled)
         case "extra_forbidden":
-            known = SUBFIELDS[str(detail["loc"][0])]
-            near = find_typo(str(detail["loc"][-1]), known)
-            return f"is unknown{f', nearest: {near}' if near else ''}; known are {', '.join(known)}"
+            subfields = SUBFIELDS[str(detail["loc"][0])]
+            suggestion = find_typo(str(detail["loc"][-1]), subfields)
+            return f"is unknown{f', nearest: {suggestion}' if suggestion else ''}; known are {', '.join(subfields)}"
         case "model_type" | "dict_type":
             item = "an object or a list of three" if detail["loc"][0] == "triples" else "an object"
             return f"must be {item}, got {_format_value(detail['input'])}"
         case "tuple_type":
             return f"must be a list, got {_format_value(detail['input'])}"
         case "float_parsing" if _DECIMAL_COMMA.fullmatch(text := str(detail["input"])):
+            # Spreadsheets of many languages write a decimal comma.
             return f"must be a valid number, got {text!r}; write {text.replace(',', '.')}"
         case _:
             must = detail["msg"].replace("Input should be", "must be", 1).replace("a valid string", "a text", 1)
@@ -162,15 +168,17 @@ def _explain_missing(detail: ErrorDetails, settled: MappedRow) -> str:
     if detail["loc"] == ("question",):
         names = list_names("question")
         unknown = (name for name, why in settled.ignored.items() if not why or why.startswith(TYPO_PREFIX))
-        near = next((name for name in unknown if find_typo(name, names)), None)
+        suggestion = next((name for name in unknown if find_typo(name, names)), None)
         return (
-            f"is missing, nearest: {format_printable(near)}"
-            if near
+            f"is missing, nearest: {format_printable(suggestion)}"
+            if suggestion
             else f"is missing; it may be called {', '.join(names)}, or named with --column question=NAME"
         )
-    given, name = detail["input"], str(detail["loc"][-1])
-    near = next((key for key in given if find_typo(str(key), [name])), None) if isinstance(given, Mapping) else None
-    return f"is missing, nearest: {format_printable(str(near))}" if near else "is missing"
+    value, name = detail["input"], str(detail["loc"][-1])
+    suggestion = (
+        next((key for key in value if find_typo(str(key), [name])), None) if isinstance(value, Mapping) else None
+    )
+    return f"is missing, nearest: {format_printable(str(suggestion))}" if suggestion else "is missing"
 
 
 def _format_value(value: object) -> str:

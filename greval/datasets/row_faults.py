@@ -36,15 +36,15 @@ def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[s
         >>> describe_row_faults(["a.csv:2: question: is missing", "a.csv:3: question: is missing"])
         ['a.csv:2: question: is missing (and so in 1 more row, the last at a.csv:3)']
     """
-    given = [*rows]
+    all_rows = [*rows]
     places: dict[str, list[str]] = {}
-    for row in given:
-        found = _PLACE.fullmatch(row)
-        place, message = (found["place"], found["message"]) if found else ("", row)
-        places.setdefault(message, []).append(place)
+    for row in all_rows:
+        match = _PLACE.fullmatch(row)
+        location, message = (match["place"], match["message"]) if match else ("", row)
+        places.setdefault(message, []).append(location)
     lines = [_format_fault(message, at) for message, at in [*places.items()][:MAX_LISTED]]
     listed = sum(len(at) for at in [*places.values()][:MAX_LISTED])
-    more = max(len(given), count or 0) - listed
+    more = max(len(all_rows), count or 0) - listed
     return [*lines, f"and {format_count(more, 'more row')}"] if more else lines
 
 

@@ -55,14 +55,15 @@ def read_fields(row: Mapping[str, object]) -> MappedRow:
         [{'doc_id': 'd3', 'id': 'd3'}, {'doc_id': 'd1', 'id': 'd1'}]
     """
     if row.keys() <= OWN_FIELDS and not any(map(_may_be_reply, (row.get(CHUNKS), row.get("answer")))):
-        settled = map_fields(row)  # by far the most common
+        # By far the most common.
+        settled = map_fields(row)
         _settle_chunks(settled)
         return settled
-    fields, places, rest = _spread_replies(row)
-    settled = map_fields(rest)
-    for own, value in fields.items():
-        if own not in settled.values:
-            settled.values[own], settled.names[own] = value, places[own]
+    fields, places, columns = _spread_replies(row)
+    settled = map_fields(columns)
+    for field, value in fields.items():
+        if field not in settled.values:
+            settled.values[field], settled.names[field] = value, places[field]
     _settle_chunks(settled)
     return settled
 
@@ -79,43 +80,44 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
     """Return the fields of the replies in a row, the place of each, and the columns that are no replies."""
     fields: dict[str, object] = {}
     places: dict[str, str] = {}
-    rest = dict(row)
-    found = None if REPLY_NAMES.isdisjoint(row) else _read_form(row)
-    if found is not None and not (found.used == {MESSAGES} and split_conversation(read_turns(row[MESSAGES]) or ())):
-        rest = {name: value for name, value in row.items() if name not in found.used}
-        fields |= found.fields
-        places |= {name: found.places.get(name) or name for name in found.fields}
-    for name, value in [*rest.items()]:
+    columns = dict(row)
+    parsed = None if REPLY_NAMES.isdisjoint(row) else _read_form(row)
+    # Messages in which the user takes part are a conversation, and not the reply of an agent.
+    if parsed is not None and not (parsed.used == {MESSAGES} and split_conversation(read_turns(row[MESSAGES]) or ())):
+        columns = {name: value for name, value in row.items() if name not in parsed.used}
+        fields |= parsed.fields
+        places |= {name: parsed.places.get(name) or name for name in parsed.fields}
+    for name, value in [*columns.items()]:
         if not _may_be_reply(value):
             continue
-        own = FIELD_BY_NAME.get(find_known_name(name) or "")
-        if not _may_hold_reply(name, own) or (isinstance(value, str) and own != CHUNKS):
+        known_field = FIELD_BY_NAME.get(find_known_name(name) or "")
+        if not _may_hold_reply(name, known_field) or (isinstance(value, str) and known_field != CHUNKS):
             continue
-        found = _read_form(value)
-        if found is None or (own != "answer" and found.fields.keys() == {"answer"}):
+        parsed = _read_form(value)
+        if parsed is None or (known_field != "answer" and parsed.fields.keys() == {"answer"}):
             continue
-        del rest[name]
-        beside = _read_beside(value, found)
-        for field, part in {**beside.values, **found.fields}.items():
-            place = found.places.get(field, "") if field in found.fields else beside.names[field]
+        del columns[name]
+        beside = _read_beside(value, parsed)
+        for field, part in {**beside.values, **parsed.fields}.items():
+            path = parsed.places.get(field, "") if field in parsed.fields else beside.names[field]
             if field not in fields:
-                fields[field], places[field] = part, join_place(name, place)
-    return fields, places, rest
+                fields[field], places[field] = part, join_place(name, path)
+    return fields, places, columns
 
 
-def _read_beside(reply: object, found: SystemReply) -> MappedRow:
+def _read_beside(reply: object, parsed: SystemReply) -> MappedRow:
     """Return the fields of a response that a reply has under known names beside what its form reads."""
-    rest = (
-        {name: value for name, value in reply.items() if name not in found.used} if isinstance(reply, Mapping) else {}
+    unread = (
+        {name: value for name, value in reply.items() if name not in parsed.used} if isinstance(reply, Mapping) else {}
     )
-    settled = map_fields(rest)
-    settled.values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
+    settled = map_fields(unread)
+    settled.values = {field: value for field, value in settled.values.items() if field in Response.model_fields}
     return settled
 
 
-def _may_hold_reply(name: str, own: str | None) -> bool:
+def _may_hold_reply(name: str, field: str | None) -> bool:
     """Return whether a column may hold a reply: an answer, chunks, or one whose name is not known."""
-    return own in {None, "answer", CHUNKS} and split_dotted(name) is None and fold_name(name) != METADATA
+    return field in {None, "answer", CHUNKS} and split_dotted(name) is None and fold_name(name) != METADATA
 
 
 def _read_form(value: object) -> SystemReply | None:
@@ -149,25 +151,26 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
     if not isinstance(items, list | tuple):
         return chunks
     if len(items) != len(parts):
-        there = f"{settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}"
-        _refuse_part(settled, column, f"has {len(parts):,} where {there}; give one for each chunk")
+        chunk_count = f"{settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}"
+        _refuse_part(settled, column, f"has {len(parts):,} where {chunk_count}; give one for each chunk")
         return chunks
     if isinstance(value, str) and _SEPARATOR.search(value):
         _refuse_part(settled, column, 'must be a list, got a text; write ["d1", "d2"]')
         return chunks
-    names = [as_text(one) for one in parts]
+    names = [as_text(chunk_part) for chunk_part in parts]
+    # Ids of chunks are unique; those that repeat are ids of their documents.
     is_unique = len({*map(str, names)}) == len(names)
     joined: list[object] = []
-    for item, one in zip(items, names, strict=True):
+    for item, chunk_part in zip(items, names, strict=True):
         chunk = {"text": item} if isinstance(item, str) else item
-        if not isinstance(chunk, Mapping) or one is None:
+        if not isinstance(chunk, Mapping) or chunk_part is None:
             joined.append(chunk)
         elif part == "id" and is_unique:
-            joined.append({"doc_id": one, **chunk, "id": one})
+            joined.append({"doc_id": chunk_part, **chunk, "id": chunk_part})
         elif part == "id":
-            joined.append({"doc_id": one, **chunk})
+            joined.append({"doc_id": chunk_part, **chunk})
         else:
-            joined.append({**chunk, part: one})
+            joined.append({**chunk, part: chunk_part})
     return joined
 
 
@@ -183,15 +186,17 @@ def _refuse_part(settled: MappedRow, column: str, why: str) -> None:
 def _read_ranking(value: object, *, is_expected: bool, gold: object) -> list[dict[str, object]] | None:
     """Return the documents that are recorded by their ids as chunks; None if the value holds texts or chunks."""
     if isinstance(value, list) and value and isinstance(value[0], str) and " " in value[0] and not gold:
-        return None  # by far the most common
+        # By far the most common.
+        return None
     if (scored := _read_scores(value)) is not None:
         return scored
     if not isinstance(value, list | tuple) or not value or not all(map(_is_name, value)):
         return None
-    names = [str(as_text(one)) for one in value]
+    names = [str(as_text(document)) for document in value]
     expected = _list_gold_documents(gold)
-    if not (is_expected or expected or all(isinstance(one, str) for one in value)):
-        return None  # numbers may be anything
+    if not (is_expected or expected or all(isinstance(document, str) for document in value)):
+        # Numbers may be anything.
+        return None
     are_ids = all(len(name) <= MAX_ID and _ID.fullmatch(name) for name in names)
     are_marked = are_ids and all(map(_ID_MARK.search, names))
     if are_marked or (are_ids and is_expected and expected):
@@ -251,5 +256,5 @@ def _list_gold_documents(gold: object) -> frozenset[str]:
         if isinstance(listed, str | int):
             names.add(str(listed))
         elif isinstance(listed, list | tuple | Mapping):
-            names.update(str(as_text(one)) for one in listed if isinstance(one, str | int | float))
+            names.update(str(as_text(document)) for document in listed if isinstance(document, str | int | float))
     return frozenset(names)

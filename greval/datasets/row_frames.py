@@ -76,18 +76,18 @@ class FrameColumns:
     named: Mapping[str, str]
     is_required: bool
 
-    def find(self, names: Sequence[str], place: str) -> dict[str, str]:
+    def find(self, names: Sequence[str], location: str) -> dict[str, str]:
         """Find the column of each field; raise `DataError` if one that is needed is not there."""
-        columns = {**find_columns(self.purpose.fields, self.named, names, place), **self.named}
+        columns = {**find_columns(self.purpose.fields, self.named, names, location), **self.named}
         for field in (*ID_FIELDS, *(self.numbers if self.is_required else ())):
             if field not in columns:
-                others = [name for name in names if name not in columns.values()]
-                raise _build_missing_error(field, self.purpose.fields[field], others, place)
+                other_columns = [name for name in names if name not in columns.values()]
+                raise _build_missing_error(field, self.purpose.fields[field], other_columns, location)
         return {field: columns[field] for field in (*ID_FIELDS, *self.list_numbers(columns))}
 
-    def check(self, names: Sequence[str], place: str) -> None:
+    def check(self, names: Sequence[str], location: str) -> None:
         """Raise `DataError` if a table lacks a column that is needed."""
-        self.find(names, place)
+        self.find(names, location)
 
     def list_numbers(self, columns: Mapping[str, str]) -> list[str]:
         """List the field of the number that counts; none if the file has none."""
@@ -99,6 +99,7 @@ class FrameColumns:
             columns = self.find(names, "")
         except DataError:
             return None
+        # In reverse, so that the first of several names that are alike counts.
         by_folded = {fold_name(name): name for name in reversed(names)}
         sources = {field: by_folded.get(fold_name(column)) for field, column in columns.items()}
         matched = {field: source for field, source in sources.items() if source is not None}
@@ -146,13 +147,13 @@ def _unpack_file(path: Path) -> Iterator[Path]:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
 
 
-def _build_missing_error(field: str, names: Sequence[str], others: Sequence[str], place: str) -> DataError:
+def _build_missing_error(field: str, names: Sequence[str], columns: Sequence[str], location: str) -> DataError:
     """Build the error for a file without the column of a field, which may have some names."""
-    near = next((name for name in others if find_typo(name, names)), None)
-    hint = f"; is it {format_printable(near)!r}?" if near else f"; it may be called {', '.join(names)}"
-    shown = format_printable(", ".join(others), MAX_NAMES_SHOWN)
+    suggestion = next((name for name in columns if find_typo(name, names)), None)
+    hint = f"; is it {format_printable(suggestion)!r}?" if suggestion else f"; it may be called {', '.join(names)}"
+    listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
     return DataError(
-        f"{place}: no column for the {field}{hint} (other columns: {shown}); name it with --column {field}=NAME, "
+        f"{location}: no column for the {field}{hint} (other columns: {listing}); name it with --column {field}=NAME, "
         f"or columns={{{field!r}: NAME}} in Python"
     )
 
@@ -229,48 +230,49 @@ def _read_delimited(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     matched = columns.match(names)
     if matched is None:
         return None
-    places = {field: names.index(source) for field, source in matched.items()}
+    positions = {field: names.index(source) for field, source in matched.items()}
     if _has_even_lines(path, delimiter, len(names), blanks=False):
-        return _read_cells(path, delimiter, places, len(names), header=1)
-    fields = {place: field for field, place in places.items()}
+        return _read_cells(path, delimiter, positions, len(names), header=1)
+    fields = {position: field for field, position in positions.items()}
     text = rf'[^"\r{re.escape(delimiter)}]*'
     cells = []
-    for place in range(len(names)):
-        plain = NUMBER if fields.get(place) in NUMBER_FIELDS else text
-        quoted = NUMBER if fields.get(place) in NUMBER_FIELDS else '[^"]*'
-        groups = (f"?P<{fields[place]}>", f"?P<{fields[place]}{QUOTED}>") if place in fields else ("?:", "?:")
+    for position in range(len(names)):
+        plain = NUMBER if fields.get(position) in NUMBER_FIELDS else text
+        quoted = NUMBER if fields.get(position) in NUMBER_FIELDS else '[^"]*'
+        groups = (f"?P<{fields[position]}>", f"?P<{fields[position]}{QUOTED}>") if position in fields else ("?:", "?:")
         cells.append(f'(?:({groups[0]}{plain})|"({groups[1]}{quoted})")')
-    return _match_lines(path, rf"^{re.escape(delimiter).join(cells)}\r?$", [*places], blanks="\r", header=1)
+    return _match_lines(path, rf"^{re.escape(delimiter).join(cells)}\r?$", [*positions], blanks="\r", header=1)
 
 
 def _read_trec(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
     """Read lines of TREC; they are read fastest if one space or one tab separates all cells."""
     first = read_head(path).split("\n", 1)[0]
-    cells = [cell.decode() for cell in first.encode().split()]  # a text would be split at other white space, too
+    # Split as bytes: a text would be split at other white space, too.
+    cells = [cell.decode() for cell in first.encode().split()]
     names = columns.purpose.trec_columns
     header = int(cells == BEIR_HEADER and names == QRELS_COLUMNS)
     names = BEIR_COLUMNS if header else names
     matched = columns.match(names)
     if matched is None or not cells:
         return None
-    places = {field: names.index(source) for field, source in matched.items()}
+    positions = {field: names.index(source) for field, source in matched.items()}
     delimiter = first[len(cells[0]) :][:1]
     is_run = names == RUN_COLUMNS
     is_line = len(cells) == len(names) or (is_run and len(cells) > len(names))
     if is_line and delimiter in {" ", "\t"} and _has_even_lines(path, delimiter, len(cells), blanks=True):
-        frame = _read_cells(path, delimiter, places, len(cells), header=header)
+        frame = _read_cells(path, delimiter, positions, len(cells), header=header)
         if is_run or not frame[QUESTION].str.starts_with(COMMENT).any():
             return frame
-    fields = {place: field for field, place in places.items()}
+    fields = {position: field for field, position in positions.items()}
     parts = [
-        f"(?P<{fields[place]}>{NUMBER if fields[place] in NUMBER_FIELDS else f'{CELL}+'})"
-        if place in fields
+        f"(?P<{fields[position]}>{NUMBER if fields[position] in NUMBER_FIELDS else f'{CELL}+'})"
+        if position in fields
         else f"{CELL}+"
-        for place in range(len(names))
+        for position in range(len(names))
     ]
-    rest = f"(?:{BLANK}.*)?" if is_run else f"{BLANK}*"
-    pattern = f"^{BLANK}*{f'{BLANK}+'.join(parts)}{rest}$"
-    return _match_lines(path, pattern, [*places], header=header, comment="" if is_run else COMMENT)
+    line_end = f"(?:{BLANK}.*)?" if is_run else f"{BLANK}*"
+    pattern = f"^{BLANK}*{f'{BLANK}+'.join(parts)}{line_end}$"
+    return _match_lines(path, pattern, [*positions], header=header, comment="" if is_run else COMMENT)
 
 
 def _match_lines(
@@ -284,13 +286,14 @@ def _match_lines(
 ) -> pl.DataFrame | None:
     """Read the groups of a pattern, which are named by fields, from lines that are neither blank nor a comment.
 
-    What does not match is missing. None if the file holds a NUL, which would end a line for polars.
+    What does not match is missing. None if the file holds a NUL.
     """
     import polars as pl
 
     with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
         if content.find(b"\0") >= 0:
             return None
+    # With NUL as the delimiter, which no line has, polars reads each line as one cell.
     lines, line = _read_cells(path, "\0", {"line": 0}, 1, header=header), pl.col("line")
     lines = lines.filter(line.str.strip_chars(blanks).str.len_bytes() > 0)
     if comment:
@@ -317,6 +320,7 @@ def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> 
         if stream.peek(len(BOM)).startswith(BOM):
             return False
         while block := stream.read(BLOCK_BYTES):
+            # Raises if the file is not UTF-8.
             decoder.decode(block)
             codes = np.frombuffer(block, np.uint8)
             last = block[-1]
@@ -332,26 +336,31 @@ def _has_even_lines(path: Path, delimiter: str, width: int, *, blanks: bool) -> 
     if last != NEW_LINE:
         marks.append(np.array([NEW_LINE], np.uint8))
     lines = np.concatenate(marks)
+    # In a regular file each line has the same marks in the same order.
     pattern = np.array([*[ord(delimiter)] * (width - 1), NEW_LINE], np.uint8)
     return len(lines) % width == 0 and bool((lines.reshape(-1, width) == pattern).all())
 
 
-def _read_cells(path: Path, delimiter: str, places: Mapping[str, int], width: int, *, header: int = 0) -> pl.DataFrame:
+def _read_cells(
+    path: Path, delimiter: str, positions: Mapping[str, int], width: int, *, header: int = 0
+) -> pl.DataFrame:
     """Read some columns of a text by their places."""
     import polars as pl
 
-    numbers = {place for field, place in places.items() if field in NUMBER_FIELDS}
+    numbers = {position for field, position in positions.items() if field in NUMBER_FIELDS}
     frame = pl.read_csv(
         path,
         has_header=False,
         separator=delimiter,
+        # Quotes are characters here: a file in which they are not is read by a pattern.
         quote_char=None,
         skip_rows=header,
-        columns=[*places.values()],
-        schema={str(place): pl.Float64 if place in numbers else pl.String for place in range(width)},
+        columns=[*positions.values()],
+        schema={str(position): pl.Float64 if position in numbers else pl.String for position in range(width)},
+        # Brackets and stars in the path are no pattern.
         glob=False,
     )
-    return frame.select(**{field: str(place) for field, place in places.items()})
+    return frame.select(**{field: str(position) for field, position in positions.items()})
 
 
 def _read_json_lines(path: Path, columns: FrameColumns) -> pl.DataFrame | None:
@@ -378,8 +387,9 @@ def _build_line_pattern(content: Mapping[str, object], matched: Mapping[str, str
             part = f'"(?P<{fields[name]}>{JSON_TEXT})"'
         else:
             part = f"(?P<{fields[name]}>{INTEGER if fields[name] in ID_FIELDS else NUMBER})"
-        shown = "".join(rf"\x{{{ord(character):x}}}" for character in name)
-        parts.append(f' *"{shown}" *: *{part} *')
+        # By their numbers, as characters of a name may have a meaning in a pattern.
+        escaped = "".join(rf"\x{{{ord(character):x}}}" for character in name)
+        parts.append(f' *"{escaped}" *: *{part} *')
     return rf"^\{{{','.join(parts)}\}}[ \t\r]*$"
 
 
@@ -426,7 +436,8 @@ def read_column(values: Any, field: str) -> pl.Series:  # noqa: ANN401 - columns
             return converted.to_series()
         listed = column.to_list() if is_column else listed
     except (TypeError, pl.exceptions.PolarsError):
-        pass  # a list of texts and numbers, whose values are read one by one
+        # A list of texts and numbers, whose values are read one by one.
+        pass
     except UnicodeEncodeError as error:
         raise DataError(
             f"{field}s: an id holds half of a character (a lone surrogate), which is no text; mend it"

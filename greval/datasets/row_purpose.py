@@ -18,27 +18,29 @@ LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples"
 MAX_NAMES_SHOWN = 200
 
 
-def check_question(names: Sequence[str], place: str) -> None:
+def check_question(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has no column for the question."""
     prefixes = (wrapped[0] for name in names if (wrapped := split_wrapped(name)))
     if not set(list_names("question")) & {find_known_name(name) for name in (*names, *prefixes)}:
-        near = next((name for name in names if find_typo(name, list_names("question"))), None)
+        suggestion = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
-            f"; is it {format_printable(near)!r}?"
-            if near
+            f"; is it {format_printable(suggestion)!r}?"
+            if suggestion
             else f"; it may be called {', '.join(list_names('question'))}"
         )
         columns = format_printable(", ".join(names), MAX_NAMES_SHOWN)
         raise DataError(
-            f"{place}: no column for the question{hint} (columns: {columns}); name it with --column question=NAME"
+            f"{location}: no column for the question{hint} (columns: {columns}); name it with --column question=NAME"
         )
 
 
-def check_known(names: Sequence[str], place: str) -> None:
+def check_known(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has no column of a known name."""
     if not any(map(find_known_name, names)):
         columns = format_printable(", ".join(names), MAX_NAMES_SHOWN)
-        raise DataError(f"{place}: no column has a known name (columns: {columns}); name one with --column FIELD=NAME")
+        raise DataError(
+            f"{location}: no column has a known name (columns: {columns}); name one with --column FIELD=NAME"
+        )
 
 
 def accept_any_columns(_names: Sequence[str], _place: str) -> None:

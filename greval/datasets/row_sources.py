@@ -53,9 +53,9 @@ def check_file(path: Path) -> Path:
     """Return a path; raise `DataError` if there is no file to read, or if its ending is not known."""
     check_exists(path, ENDINGS)
     if path.suffix.lower() not in ENDINGS:
-        near = find_typo(path.suffix, ENDINGS)
+        suggestion = find_typo(path.suffix, ENDINGS)
         hinted = f"; {SAVE_AS[path.suffix.lower()]}" if path.suffix.lower() in SAVE_AS else ""
-        hinted = hinted or (f"; is it {near}?" if near else "")
+        hinted = hinted or (f"; is it {suggestion}?" if suggestion else "")
         raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(ENDINGS)})")
     return path
 
@@ -66,10 +66,11 @@ def check_exists(path: Path, endings: Iterable[str]) -> None:
         if path.is_dir():
             raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(endings)}")
         if not path.exists():
-            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
-            guess = f"; is it {format_printable(near)}?" if near else ""
+            suggestion = find_typo(path.name, (sibling.name for sibling in path.parent.glob("*")))
+            guess = f"; is it {format_printable(suggestion)}?" if suggestion else ""
             raise DataError(f"{format_printable(str(path), MAX_PATH)}: no such file{guess}")
     except OSError as error:
+        # Raised for a path that is too long, or a folder that may not be searched.
         raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
 
 
@@ -109,8 +110,8 @@ def hold_rows(source: object, purpose: RowPurpose) -> Callable[[ColumnMap | None
     """
     if isinstance(source, Path):
         return lambda columns: read_rows(source, purpose, columns)
-    held = [row for row in _open_rows(source, purpose, None) if isinstance(row, RawRow)]
-    return lambda columns: (finish_row(row, purpose, columns) for row in held)
+    rows = [row for row in _open_rows(source, purpose, None) if isinstance(row, RawRow)]
+    return lambda columns: (finish_row(row, purpose, columns) for row in rows)
 
 
 def has_fixed_columns(source: object) -> bool:
@@ -175,6 +176,7 @@ def read_head(path: Path) -> str:
     with path.open("rb") as stream:
         head = stream.read(HEADER_CHARACTERS)
     try:
+        # The end may be in the middle of a character, and a line that is cut has too few cells.
         return head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""
@@ -198,11 +200,11 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
 def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
     if columns is None:
-        return lambda names, place: None if find_ranked_columns(names, purpose) else purpose.check(names, place)
+        return lambda names, location: None if find_ranked_columns(names, purpose) else purpose.check(names, location)
 
-    def check_mapped(names: Sequence[str], place: str) -> None:
-        columns.check_names(names, place)
-        purpose.check([*names, *columns.list_fields(names)], place)
+    def check_mapped(names: Sequence[str], location: str) -> None:
+        columns.check_names(names, location)
+        purpose.check([*names, *columns.list_fields(names)], location)
 
     return check_mapped
 
@@ -215,12 +217,12 @@ def _build_need(columns: ColumnMap | None) -> Callable[[str], bool]:
 def _drop_failed_formulas(rows: Iterable[RawRow], columns: ColumnMap | None) -> Iterator[RawRow]:
     """Yield rows of a workbook; a formula that failed is a fault only in the column of a field."""
     for row in rows:
-        kept = {
+        faults = {
             name: why
             for name, why in row.faults.items()
             if not name or find_known_name(name) or (columns and columns.list_fields([name]))
         }
-        yield row if len(kept) == len(row.faults) else replace(row, faults=kept)
+        yield row if len(faults) == len(row.faults) else replace(row, faults=faults)
 
 
 def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
@@ -233,13 +235,13 @@ def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
         >>> find_named_fields(file, {"gold.essential_docs": "titles", "answer": "generated"})
         {'gold.essential_docs': 'titles'}
     """
-    named, fields = ColumnMap(columns), set[str]()
+    column_map, fields = ColumnMap(columns), set[str]()
 
-    def check_any(names: Sequence[str], place: str) -> None:
-        check_known([*names, *named.list_fields(names)], place)
+    def check_any(names: Sequence[str], location: str) -> None:
+        check_known([*names, *column_map.list_fields(names)], location)
 
     for row in read_rows(path, replace(CASE_ROWS, check=check_any, ranked_as="")):
-        fields.update(named.list_fields(row.values))
+        fields.update(column_map.list_fields(row.values))
         if len(fields) == len(columns) or has_fixed_columns(path):
             break
     return {name: source for name, source in columns.items() if name in fields}

@@ -67,17 +67,18 @@ def read_csv(path: Path, check: ColumnCheck, delimiter: str) -> Iterator[RawRow]
 
     The encoding is found by the content. The delimiter is another one than the given if the header shows it.
     """
+    # The limit counts for the whole process, in which others may have raised it.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     encoding = detect_encoding(path)
     note = f"read as {encoding.name}; if letters are wrong, save it as UTF-8" if encoding.name else ""
-    found, named = _find_delimiter(path, encoding, delimiter, check)
+    separator, has_delimiter_line = _find_delimiter(path, encoding, delimiter, check)
     try:
         with _open_text(path, encoding) as stream:
             lines = _RewindableLines(stream)
-            if named:
+            if has_delimiter_line:
                 next(lines)
                 lines.begin_row()
-            rows = _parse_records(lines, found)
+            rows = _parse_records(lines, separator)
             first = next((cells for cells in rows if cells), [])
             header = _parse_header(first, f"{path}:{lines.first}", check)
             for cells in rows:
@@ -101,14 +102,15 @@ def _find_delimiter(path: Path, encoding: TextEncoding, usual: str, check: Colum
     gives the most columns.
     """
     if not path.is_file():
+        # A pipe can be read only once.
         return usual, False
     try:
         with _open_text(path, encoding) as stream:
             head = stream.read(HEADER_CHARACTERS)
     except UnicodeError:
         return usual, False
-    if named := _DELIMITER_LINE.match(head):
-        return named[1], True
+    if match := _DELIMITER_LINE.match(head):
+        return match[1], True
     headers = _split_headers(head, usual)
     return find_header(head, usual, check)[0] or max(headers, key=lambda mark: len(headers[mark])), False
 
@@ -124,7 +126,7 @@ def find_header(head: str, usual: str, check: ColumnCheck) -> tuple[str, list[st
         (';', ['id', 'text'])
     """
     headers = _split_headers(head, usual)
-    return next((found for found in headers.items() if found[1] and _is_usable(found[1], check)), ("", []))
+    return next((header for header in headers.items() if header[1] and _is_usable(header[1], check)), ("", []))
 
 
 def _split_headers(head: str, usual: str) -> dict[str, list[str]]:
@@ -159,18 +161,19 @@ def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str
         except StopIteration:
             return
         except csv.Error as error:
+            # A quote that is never closed makes all following lines a part of the row.
             lines.rewind()
             yield f'is no row of a table: {error}; a cell with quotes in it is quoted, and each of them doubled ("")'
 
 
-def _parse_header(cells: list[str] | str, place: str, check_needed: ColumnCheck) -> list[str]:
+def _parse_header(cells: list[str] | str, location: str, check_needed: ColumnCheck) -> list[str]:
     if isinstance(cells, str):
-        raise DataError(f"{place}: {cells}")
+        raise DataError(f"{location}: {cells}")
     if byte := _find_stray_byte("".join(cells)):
-        raise DataError(f"{place}: {describe_encoding_fault(byte, 'in the header')}")
+        raise DataError(f"{location}: {describe_encoding_fault(byte, 'in the header')}")
     header = name_columns(cells)
     if header:
-        check_columns(header, place, check_needed)
+        check_columns(header, location, check_needed)
     return header
 
 
@@ -179,17 +182,17 @@ def name_columns(cells: Sequence[str]) -> list[str]:
     return [cell.strip() or f"{NO_NAME}{n}" for n, cell in enumerate(cells, 1)]
 
 
-def check_columns(names: Sequence[str], place: str, check_needed: ColumnCheck) -> None:
+def check_columns(names: Sequence[str], location: str, check_needed: ColumnCheck) -> None:
     """Raise `DataError` if a table lacks what it needs or has a column twice, as every row would be wrong.
 
     A table with too many columns is refused too.
     """
     if fault := explain_many_fields(len(names)):
-        raise DataError(f"{place}: {fault}")
-    twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise DataError(f"{place}: {', '.join(twice)} is there twice; rename or drop one")
-    check_needed(names, place)
+        raise DataError(f"{location}: {fault}")
+    duplicates = [format_printable(name) for name, times in Counter(names).items() if times > 1]
+    if duplicates:
+        raise DataError(f"{location}: {', '.join(duplicates)} is there twice; rename or drop one")
+    check_needed(names, location)
 
 
 def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> RawRow:

@@ -14,10 +14,14 @@ MIN_UTF_16 = 8
 """The number of bytes at the beginning of a file by which UTF-16 without a mark is found."""
 
 _NOT_WINDOWS_1252 = re.compile(
-    rb"[\x81\x8d\x8f\x90\x9d\xff]"  # no letter of it, or one that hardly occurs
-    rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}"  # a character of UTF-8
-    rb"|[\xc0-\xfe]{3}"  # a word of another script
-    rb"|[A-Za-z][\xb1\xb3\xb6\xb9\xba\xbc\xbe\xbf][A-Za-z\xc0-\xfe]"  # a letter of Central European code pages
+    # No letter of it, or one that hardly occurs.
+    rb"[\x81\x8d\x8f\x90\x9d\xff]"
+    # A character of UTF-8.
+    rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}"
+    # A word of another script.
+    rb"|[\xc0-\xfe]{3}"
+    # A letter of Central European code pages.
+    rb"|[A-Za-z][\xb1\xb3\xb6\xb9\xba\xbc\xbe\xbf][A-Za-z\xc0-\xfe]"
 )
 
 
@@ -41,7 +45,8 @@ def detect_encoding(path: Path) -> TextEncoding:
         >>> detect_encoding(file).name
         'Windows-1252'
     """
-    if not path.is_file():  # a pipe can be read only once
+    if not path.is_file():
+        # A pipe can be read only once.
         return TextEncoding(UTF_8)
     with path.open("rb") as stream:
         if name := _find_utf_16(stream.read(2 * MIN_UTF_16)):

@@ -43,6 +43,7 @@ def read_trec_lines(path: Path, columns: tuple[str, ...] = ()) -> Iterator[RawRo
     with path.open("rb") as stream:
         is_first = True
         for line in _split_lines(stream, path):
+            # As in trec_eval 10, only qrels have comments.
             if columns != RUN_COLUMNS and line.cells[0].startswith(COMMENT):
                 continue
             if is_first and columns != RUN_COLUMNS and line.cells == BEIR_HEADER:
@@ -59,6 +60,7 @@ def read_trec_lines(path: Path, columns: tuple[str, ...] = ()) -> Iterator[RawRo
 def _split_lines(stream: BinaryIO, path: Path) -> Iterator[_Line]:
     """Yield the cells of the lines that are not blank."""
     for number, content in enumerate(stream, 1):
+        # Bytes are split at the white space of ASCII only, which texts are not.
         cells = (content.removeprefix(BOM) if number == 1 else content).split()
         try:
             if cells:

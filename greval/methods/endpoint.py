@@ -147,18 +147,18 @@ def read_endpoint(path: Path) -> Endpoint:
         try:
             return Endpoint.model_validate(source.data)
         except ValidationError as error:
-            found = error.errors(include_url=False)
-            faults = [(find_line(detail["loc"], source.lines), _describe_fault(dict(detail))) for detail in found]
+            details = error.errors(include_url=False)
+            faults = [(find_line(detail["loc"], source.lines), _describe_fault(dict(detail))) for detail in details]
     raise MethodError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
 
 
 def _describe_fault(detail: dict[str, object]) -> str:
     """Describe what is wrong with a key."""
-    place = detail["loc"]
-    assert isinstance(place, tuple)  # noqa: S101 - guaranteed by pydantic
-    kind, name = detail["type"], ".".join(map(str, place))
+    location = detail["loc"]
+    assert isinstance(location, tuple)  # noqa: S101 - guaranteed by pydantic
+    kind, name = detail["type"], ".".join(map(str, location))
     if kind == "extra_forbidden":
-        return f"{name}: is not known{did_you_mean(str(place[-1]), Endpoint.model_fields)}"
+        return f"{name}: is not known{did_you_mean(str(location[-1]), Endpoint.model_fields)}"
     text = str(detail["msg"])
     ours = text.removeprefix("Value error, ")
     message = "is missing; add it" if kind == "missing" else ours if ours != text else f"{text[:1].lower()}{text[1:]}"
@@ -201,7 +201,8 @@ class HttpMethod:
         self._form = ReplyMapping(endpoint.response)
         self._variables = read_variables(endpoint.variables, endpoint.display_url)
         secrets = {self._variables[name] for name in endpoint.secrets}
-        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}  # also in JSON-escaped form
+        # Replies may hold them in JSON-escaped form, too.
+        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}
 
     def __repr__(self) -> str:
         return f"HttpMethod({self._endpoint.display_url!r})"
@@ -224,6 +225,7 @@ class HttpMethod:
     async def _fetch_json(self, sample: Sample) -> object:
         """Return the JSON of the reply, with the secrets that were sent redacted."""
         sent = await self._send_request(sample)
+        # First of all, as an endpoint may return the headers that were sent.
         text = self._redact(sent.text)
         excerpt = shorten_text(text, MAX_BODY_SHOWN) or "(empty)"
         if sent.status_code not in SUCCESS_STATUSES:
@@ -236,6 +238,7 @@ class HttpMethod:
     async def _send_request(self, sample: Sample) -> httpx.Response:
         with count_as_waiting():
             if not _create_tls_context.cache_info().currsize:
+                # A call without `prepare` loads the certificates here, and not on the event loop.
                 await self.prepare()
             import httpx
 
@@ -265,9 +268,10 @@ def _encode_json(body: JsonValue) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
+# Once, because loading the certificates takes longer than a request.
 @cache
 def _create_tls_context() -> ssl.SSLContext:
-    """Create the TLS context once, because loading the certificates takes longer than a request."""
+    """Create the TLS context."""
     import httpx
 
     return httpx.create_ssl_context()
@@ -309,13 +313,13 @@ class ReplyMapping:
             return _read_own_fields(reply)
         if "error" in self._paths and (error := _find_value(self._paths["error"], reply)) is not None:
             return {"error": str(error)}
-        found: dict[str, object] = {}
+        fields: dict[str, object] = {}
         for name, path in self._paths.items():
             if name in FIELDS and name != "error" and (value := _find_value(path, reply)) is not None:
                 _set_field(
-                    found, name, self._read_items(name, value) if name in ITEM_FIELDS else _read_plain(name, value)
+                    fields, name, self._read_items(name, value) if name in ITEM_FIELDS else _read_plain(name, value)
                 )
-        return found
+        return fields
 
     def _read_items(self, name: str, value: object) -> list[object]:
         if not isinstance(value, list):
@@ -342,13 +346,15 @@ def _find_value(path: JsonPath, content: object) -> object:
 
 def _read_own_fields(reply: object) -> dict[str, object]:
     """Read the fields that a reply has under names or in forms that are known; other names are ignored."""
-    if (found := read_response_fields(reply)) is None or not found.values:
-        held = f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
+    if (parsed := read_response_fields(reply)) is None or not parsed.values:
+        description = (
+            f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
+        )
         raise MethodError(
-            f"the reply is {held}; it should hold {', '.join(RESPONSE_FIELDS[:4])} or others of a response, "
+            f"the reply is {description}; it should hold {', '.join(RESPONSE_FIELDS[:4])} or others of a response, "
             "or the endpoint needs a file with `response:` that says where they are"
         )
-    return found.values
+    return parsed.values
 
 
 def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:
@@ -376,11 +382,11 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _set_field(found: dict[str, object], name: str, value: object) -> None:
+def _set_field(fields: dict[str, object], name: str, value: object) -> None:
     first, _, part = name.partition(".")
     if not part:
-        found[first] = value
+        fields[first] = value
         return
-    within = found.setdefault(first, {})
+    within = fields.setdefault(first, {})
     assert isinstance(within, dict)  # noqa: S101 - created here
     within[part] = value

@@ -52,7 +52,8 @@ def use_thread_per_call() -> Iterator[None]:
     With the few threads of the default executor, synchronous parts of LangChain would wait for one another.
     """
     loop = asyncio.get_running_loop()
-    previous = getattr(loop, "_default_executor", None)  # there is no public way to read it
+    # There is no public way to read it.
+    previous = getattr(loop, "_default_executor", None)
     loop.set_default_executor(EXECUTOR)
     try:
         yield
@@ -63,13 +64,14 @@ def use_thread_per_call() -> Iterator[None]:
 
 def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
     try:
-        given = call()
-    except StopIteration as error:  # asyncio rejects it, and the awaiting call would never return
+        result = call()
+    except StopIteration as error:
+        # asyncio rejects it, and the awaiting call would never return.
         future.set_exception(RuntimeError(f"StopIteration: {error}"))
     except BaseException as error:  # noqa: BLE001 - raised again to the awaiting call
         future.set_exception(error)
     else:
-        future.set_result(given)
+        future.set_result(result)
 
 
 MAX_ABANDONED = 64
@@ -101,10 +103,10 @@ class FunctionMethod:
         Raises:
             MethodError: If its result is not a response, or too many earlier calls of it hang.
         """
-        given = await self._run_in_thread(sample) if self._blocks else self._function(sample)
-        if inspect.isawaitable(given):
-            given = await given
-        return as_response(given)
+        result = await self._run_in_thread(sample) if self._blocks else self._function(sample)
+        if inspect.isawaitable(result):
+            result = await result
+        return as_response(result)
 
     async def prepare(self) -> None:
         """Let a callable object that has `prepare()` open what it needs."""
@@ -115,9 +117,11 @@ class FunctionMethod:
             raise MethodError(
                 f"{len(self._abandoned)} earlier calls were given up and still run; fix the method, which hangs"
             )
+        # The clock of the call is a context variable, which a new thread does not have.
         future = EXECUTOR.submit(copy_context().run, self._call_function, sample)
         try:
-            with count_as_waiting():  # for the thread to start, and at the end for the event loop
+            # For the thread to start, and at the end for the event loop.
+            with count_as_waiting():
                 return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             if not future.done():

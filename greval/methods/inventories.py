@@ -84,11 +84,11 @@ def read_inventory(path: str | Path) -> IndexInventory:
         {('Ada', 'wrote', 'Notes'): ('d1',)}
     """
     where, document = read_index_spec(path)
-    own = (
+    rows_file = (
         where if where.is_file() else next((where / name for name in INVENTORY_FILES if (where / name).is_file()), None)
     )
-    if own:
-        return _build_inventory(_read_rows(own), own)
+    if rows_file:
+        return _build_inventory(_read_rows(rows_file), rows_file)
     match find_system(where, document):
         case "reference":
             inventory: IndexInventory = import_by_name("greval.reference.inventory").read_reference(where)
@@ -120,8 +120,8 @@ def read_index_spec(path: str | Path) -> tuple[Path, str]:
     """
     if Path(path).exists():
         return Path(path), "id"
-    place, options = read_spec(str(path), document=("id", "title", "path"))
-    return Path(place), options.get("document", "id")
+    location, options = read_spec(str(path), document=("id", "title", "path"))
+    return Path(location), options.get("document", "id")
 
 
 def find_system(folder: Path, document: str = "id") -> IndexSystem | None:
@@ -137,24 +137,24 @@ def _read_rows(path: Path) -> Iterator[Record]:
     """Read the rows of a file; raise `DataError` for the first that is none."""
     try:
         for row in read_rows(path, INVENTORY_ROWS):
-            place = f"{path}{row.unit}{row.number}"
+            location = f"{path}{row.unit}{row.number}"
             for name, why in row.faults.items():
-                raise DataError(f"{place}: {f'{name}: ' if name else ''}{why}; mend the row or remove it")
-            yield _parse_row(place, {name: value for name, value in row.values.items() if value is not None})
+                raise DataError(f"{location}: {f'{name}: ' if name else ''}{why}; mend the row or remove it")
+            yield _parse_row(location, {name: value for name, value in row.values.items() if value is not None})
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _parse_row(place: str, row: Mapping[str, object]) -> Record:
+def _parse_row(location: str, row: Mapping[str, object]) -> Record:
     kind = next((kind for kind in _KINDS if kind in row), None)
     if kind is None:
-        raise DataError(f"{place}: is not a row of an index; it needs one of {', '.join(_KINDS)}")
+        raise DataError(f"{location}: is not a row of an index; it needs one of {', '.join(_KINDS)}")
     try:
         return _KINDS[kind].model_validate(row)
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        raise DataError(f"{place}: {kind} is wrong: {at}: {first['msg']}") from error
+        raise DataError(f"{location}: {kind} is wrong: {at}: {first['msg']}") from error
 
 
 def _build_inventory(rows: Iterator[Record], path: Path) -> IndexInventory:

@@ -51,9 +51,10 @@ class LangChainMethod:
             MethodError: If the result contains neither an answer nor documents.
         """
         counter = CallCounter()
-        given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
-        found = None if isinstance(given, Response) else read_response_fields(given)
-        response = as_response(given) if found is None else build_response(found.values)  # chains give much besides
+        result = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
+        parsed = None if isinstance(result, Response) else read_response_fields(result)
+        # Chains return much besides, which is no fault: only the values of what is known are taken.
+        response = as_response(result) if parsed is None else build_response(parsed.values)
         return response.model_copy(update={"usage": merge_usage(response.usage, counter.usage)})
 
 
@@ -110,11 +111,13 @@ class CallCounter(BaseCallbackHandler):
         True
     """
 
+    # Otherwise LangChain runs the callbacks of asynchronous calls in threads.
     run_inline = True
     raise_error = False
 
     def __init__(self) -> None:
         """Start with no calls."""
+        # Parts of a chain may run in threads.
         self._lock = threading.Lock()
         self._calls = 0
         self._token_counts: list[tuple[int, int] | None] = []
@@ -124,13 +127,13 @@ class CallCounter(BaseCallbackHandler):
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
-        known = [one for one in self._token_counts if one is not None]
-        if not known or len(known) < len(self._token_counts):
+        reported = [counts for counts in self._token_counts if counts is not None]
+        if not reported or len(reported) < len(self._token_counts):
             return ResponseUsage(llm_calls=self._calls)
         return ResponseUsage(
             llm_calls=self._calls,
-            prompt_tokens=sum(one[0] for one in known),
-            output_tokens=sum(one[1] for one in known),
+            prompt_tokens=sum(counts[0] for counts in reported),
+            output_tokens=sum(counts[1] for counts in reported),
         )
 
     def on_chat_model_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature

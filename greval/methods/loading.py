@@ -51,24 +51,24 @@ def name_specs(specs: Iterable[str]) -> dict[str, str]:
     Raises:
         MethodError: If two have the same name.
     """
-    named: dict[str, str] = {}
+    specs_by_name: dict[str, str] = {}
     for text in specs:
         name, spec = split_name(text)
-        if name in named:
+        if name in specs_by_name:
             raise MethodError(f"{text}: another method is called {name!r}; name it with NAME={spec}")
-        named[name] = spec
-    return named
+        specs_by_name[name] = spec
+    return specs_by_name
 
 
-def split_name(given: str) -> tuple[str, str]:
+def split_name(text: str) -> tuple[str, str]:
     """Split `NAME=SPEC` or `SPEC` into the name of the method and its spec.
 
     Example:
         >>> split_name("old=my_rag:ask"), split_name("http://127.0.0.1/ask?k=5")
         (('old', 'my_rag:ask'), ('127.0.0.1', 'http://127.0.0.1/ask?k=5'))
     """
-    named = _NAMED.fullmatch(given.strip())
-    return (named[1].strip(), named[2].strip()) if named else (default_name(given), given.strip())
+    match = _NAMED.fullmatch(text.strip())
+    return (match[1].strip(), match[2].strip()) if match else (default_name(text), text.strip())
 
 
 def default_name(spec: str) -> str:
@@ -81,14 +81,14 @@ def default_name(spec: str) -> str:
         'hybrid'
     """
     spec = spec.strip()
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if spec.startswith(ADDRESS):
         return urlsplit(spec).hostname or kind
     if kind in ADAPTERS:
-        options = parse_qs(rest.partition("?")[2])
+        options = parse_qs(target.partition("?")[2])
         return next((options[key][0] for key in ("method", "mode", "search") if key in options), kind)
-    found = parse_object_spec(spec)
-    return found.name.rpartition(".")[2] if found else Path(spec).stem
+    object_spec = parse_object_spec(spec)
+    return object_spec.name.rpartition(".")[2] if object_spec else Path(spec).stem
 
 
 def resolve_spec(spec: str, root: Path) -> str:
@@ -98,14 +98,14 @@ def resolve_spec(spec: str, root: Path) -> str:
         >>> resolve_spec("my_module:ask", Path("/data"))
         'my_module:ask'
     """
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if kind in ADAPTERS:
-        place, mark, options = rest.partition("?")
-        return f"{kind}:{root / place}{mark}{options}" if place and (root / place).exists() else spec
-    found = _FILE_SPEC.fullmatch(spec)
-    if not found or not (root / found["file"]).is_file():
+        path, mark, options = target.partition("?")
+        return f"{kind}:{root / path}{mark}{options}" if path and (root / path).exists() else spec
+    match = _FILE_SPEC.fullmatch(spec)
+    if not match or not (root / match["file"]).is_file():
         return spec
-    return f"{root / found['file']}{found['rest'] or ''}"
+    return f"{root / match['file']}{match['rest'] or ''}"
 
 
 def load_method(spec: str) -> Method:
@@ -128,13 +128,13 @@ def load_method(spec: str) -> Method:
         HttpMethod('http://127.0.0.1:8000/ask')
     """
     spec = spec.strip()
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if spec.startswith(ADDRESS) or Path(spec).suffix.lower() in ENDPOINT_FILES:
         from greval.methods.endpoint import load_endpoint
 
         return load_endpoint(spec)
     if kind in ADAPTERS:
-        return _load_adapter(kind, rest)
+        return _load_adapter(kind, target)
     return as_method(load_object(spec), spec)
 
 
@@ -162,7 +162,8 @@ def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any obj
         inspect.signature(target).bind(None)
     except TypeError as error:
         raise MethodError(f"{label}cannot be called with a sample alone: {error}") from None
-    except ValueError:  # a C function without an inspectable signature
+    except ValueError:
+        # A C function without an inspectable signature.
         pass
     return FunctionMethod(target)
 
@@ -183,16 +184,16 @@ def load_object(spec: str, *, from_here: bool = True) -> Any:  # noqa: ANN401 - 
     parsed = parse_object_spec(spec)
     if parsed is None:
         raise MethodError(f"{spec}: {HOW_TO_NAME}")
-    return load_python_object(spec, parsed, MethodError, from_here=from_here, near=ADAPTERS)
+    return load_python_object(spec, parsed, MethodError, from_here=from_here, alternatives=ADAPTERS)
 
 
-def _load_adapter(kind: str, rest: str) -> Method:
+def _load_adapter(kind: str, target: str) -> Method:
     """Load a method with an adapter, from the part of the spec after the name of the adapter."""
     try:
         load: Any = import_by_name(ADAPTERS[kind]).load
     except (ImportError, AttributeError) as error:
-        raise MethodError(f"{kind}:{rest}: the adapter for {kind} cannot be loaded: {error}") from error
-    method: Method = load(rest)
+        raise MethodError(f"{kind}:{target}: the adapter for {kind} cannot be loaded: {error}") from error
+    method: Method = load(target)
     return method
 
 
@@ -208,7 +209,7 @@ def read_spec(spec: str, **allowed: tuple[str, ...] | type[int] | None) -> tuple
         >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=int)
         ('ragtest', {'method': 'local', 'community_level': '2'})
     """
-    place, _, query = spec.partition("?")
+    location, _, query = spec.partition("?")
     options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in allowed:
@@ -221,7 +222,7 @@ def read_spec(spec: str, **allowed: tuple[str, ...] | type[int] | None) -> tuple
         if values is int and not value.isdecimal():
             raise DataError(f"{spec}: {name}: expected a whole number, got {value!r}")
         options[name] = value
-    return place, options
+    return location, options
 
 
 def read_adapter_spec(

@@ -99,20 +99,19 @@ def get_current_trace() -> QueryTrace:
 def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
     """Return `make(function)`, or the function itself if it was returned by an earlier call.
 
-    Systems share a model between their searches. This makes sure that its calls are counted only once.
-
     Example:
         >>> def ask():
         ...     return 1
-        >>> twice = wrap_once(wrap_once(ask, lambda found: lambda: found() + 1), lambda found: lambda: found() + 1)
+        >>> twice = wrap_once(wrap_once(ask, lambda call: lambda: call() + 1), lambda call: lambda: call() + 1)
         >>> twice()
         2
     """
     if function in _WRAPPED:
+        # Systems share a model between their searches, and its calls are counted once.
         return function
-    made = make(function)
-    _WRAPPED.add(made)
-    return made
+    wrapped = make(function)
+    _WRAPPED.add(wrapped)
+    return wrapped
 
 
 def trace_chat_model(ask: Ask, count: Count) -> Ask:
@@ -123,12 +122,12 @@ def trace_chat_model(ask: Ask, count: Count) -> Ask:
     counted from the texts that were sent and received.
     """
 
-    async def call_model(**given: Any) -> Any:  # noqa: ANN401 - the system's own
+    async def call_model(**kwargs: Any) -> Any:  # noqa: ANN401 - the system's own
         watch = get_current_trace()
         watch.calls += 1
-        sent = "\n".join(_iterate_texts(given.get("messages")))
+        sent = "\n".join(_iterate_texts(kwargs.get("messages")))
         try:
-            reply = await ask(**given)
+            reply = await ask(**kwargs)
         except Exception as error:
             watch.errors.append(error)
             raise
@@ -157,6 +156,7 @@ async def _trace_stream(reply: AsyncIterator[Any], trace: QueryTrace, sent: str,
 
 
 def _add_usage(trace: QueryTrace, usage: Any, sent: str, received: str, count: Count) -> None:  # noqa: ANN401 - the system's own
+    # Most endpoints report no tokens of a streamed answer.
     trace.prompt_tokens += getattr(usage, "prompt_tokens", None) or count(sent)
     trace.output_tokens += getattr(usage, "completion_tokens", None) or count(received)
 

@@ -34,7 +34,7 @@ class ResponseFields(NamedTuple):
     faults: tuple[str, ...] = ()
 
 
-def as_response(given: object) -> Response:
+def as_response(result: object) -> Response:
     """Convert the result of a method to a response.
 
     A result is a `Response`, a mapping of its fields, the answer as text, a list of passages, or what a system returns:
@@ -52,15 +52,16 @@ def as_response(given: object) -> Response:
         >>> as_response({"response": "At nine.", "completion_time": 0.5}).usage.latency
         0.5
     """
-    if isinstance(given, Response):
-        own = {name: getattr(given, name) for name in Response.model_fields}
-        return _require_content(given if type(given) is Response else Response.model_construct(**own))
-    if (found := read_response_fields(given)) is None:
-        got = "nothing (None)" if given is None else type(given).__name__
+    if isinstance(result, Response):
+        # A `Case` is a response, too, with fields that a response does not have.
+        fields = {name: getattr(result, name) for name in Response.model_fields}
+        return _require_content(result if type(result) is Response else Response.model_construct(**fields))
+    if (parsed := read_response_fields(result)) is None:
+        got = "nothing (None)" if result is None else type(result).__name__
         raise MethodError(
             f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
         )
-    return build_response(found.values, found.faults)
+    return build_response(parsed.values, parsed.faults)
 
 
 def build_response(values: Mapping[str, object], faults: Sequence[str] = ()) -> Response:
@@ -82,7 +83,7 @@ def _require_content(response: Response) -> Response:
     return response
 
 
-def read_response_fields(given: object) -> ResponseFields | None:
+def read_response_fields(result: object) -> ResponseFields | None:
     """Read the result of a method, or the reply of an endpoint, as the fields of a response, as far as they are known.
 
     Returns:
@@ -95,12 +96,13 @@ def read_response_fields(given: object) -> ResponseFields | None:
         >>> read_response_fields({"result": "At nine.", "source_documents": ["It opens at nine."]}).values
         {'chunks': [{'text': 'It opens at nine.'}], 'answer': 'At nine.'}
     """
-    plain = to_plain(given)
-    if (found := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - found.used):
-        return _convert_fields(MappedRow(values=found.fields, names={own: own for own in found.fields}))
+    plain = to_plain(result)
+    if (reply := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - reply.used):
+        return _convert_fields(MappedRow(values=reply.fields, names={field: field for field in reply.fields}))
     if isinstance(plain, str):
         return ResponseFields({"answer": plain})
-    if isinstance(given, tuple) and isinstance(plain, list) and _is_answer_with_text(plain):
+    # A pair of texts as a list would be two passages.
+    if isinstance(result, tuple) and isinstance(plain, list) and _is_answer_with_text(plain):
         plain = {"answer": plain[0], "chunks": plain[1:]}
     elif isinstance(plain, list) and all(map(_is_passage, plain)):
         plain = {"chunks": plain}
@@ -109,27 +111,27 @@ def read_response_fields(given: object) -> ResponseFields | None:
     return _read_mapping(plain) if isinstance(plain, Mapping) else None
 
 
-def _is_passage(given: object) -> bool:
+def _is_passage(item: object) -> bool:
     """Return whether an item is a text, a document, or a document with its score."""
-    if isinstance(given, list):
-        return len(given) == 2 and isinstance(given[0], Mapping) and isinstance(given[1], int | float)  # noqa: PLR2004
-    return isinstance(given, str | Mapping)
+    if isinstance(item, list):
+        return len(item) == 2 and isinstance(item[0], Mapping) and isinstance(item[1], int | float)  # noqa: PLR2004
+    return isinstance(item, str | Mapping)
 
 
-def _is_answer_with_text(given: Sequence[object]) -> bool:
+def _is_answer_with_text(items: Sequence[object]) -> bool:
     """Return whether the items of a tuple are an answer and its context as one text; a list would be of passages."""
-    return len(given) == 2 and all(isinstance(one, str) for one in given)  # noqa: PLR2004 - an answer and its context
+    return len(items) == 2 and all(isinstance(item, str) for item in items)  # noqa: PLR2004 - an answer and its context
 
 
-def _is_answer_with_passages(given: Sequence[object]) -> bool:
-    if len(given) != 2 or not isinstance(given[1], list):  # noqa: PLR2004 - an answer and its context
+def _is_answer_with_passages(items: Sequence[object]) -> bool:
+    if len(items) != 2 or not isinstance(items[1], list):  # noqa: PLR2004 - an answer and its context
         return False
-    return isinstance(read_message(given[0]), str) and all(map(_is_passage, given[1]))
+    return isinstance(read_message(items[0]), str) and all(map(_is_passage, items[1]))
 
 
-def _read_mapping(given: Mapping[str, object]) -> ResponseFields:
-    settled = read_fields({name: value for name, value in given.items() if value is not None})
-    answer = find_first(given, CHAIN_ANSWERS)
+def _read_mapping(mapping: Mapping[str, object]) -> ResponseFields:
+    settled = read_fields({name: value for name, value in mapping.items() if value is not None})
+    answer = find_first(mapping, CHAIN_ANSWERS)
     if "answer" not in settled.values and isinstance(answer, str):
         settled.values["answer"] = answer
         for name in CHAIN_ANSWERS:
@@ -140,8 +142,8 @@ def _read_mapping(given: Mapping[str, object]) -> ResponseFields:
 
 def _convert_fields(settled: MappedRow) -> ResponseFields:
     """Convert the values of a row to those of a response, and describe the names that no response has."""
-    own_values = {own: value for own, value in settled.values.items() if own in Response.model_fields}
-    values = {own: convert_value(own, value) for own, value in own_values.items()}
+    own_values = {field: value for field, value in settled.values.items() if field in Response.model_fields}
+    values = {field: convert_value(field, value) for field, value in own_values.items()}
     faults = [_describe_unknown(name) for name in (*settled.ignored, *settled.tagged)]
     faults += [f"{name}: {why}" for name, why in settled.faults.items()]
     parts = MappedRow(names=settled.names)
@@ -159,21 +161,21 @@ def _describe_unknown(name: str) -> str:
 
 def _number_repeated_ids(chunks: Sequence[object]) -> list[object]:
     """Return chunks with a number after an id that occurred before, as a document may be in several passages."""
-    seen: Counter[object] = Counter()
+    counts: Counter[object] = Counter()
     numbered: list[object] = []
     for chunk in chunks:
         name = chunk.get("id") if isinstance(chunk, dict) else None
-        seen[name] += name is not None
+        counts[name] += name is not None
         numbered.append(
-            {**chunk, "id": f"{name}#{seen[name]}"} if isinstance(chunk, dict) and seen[name] > 1 else chunk
+            {**chunk, "id": f"{name}#{counts[name]}"} if isinstance(chunk, dict) and counts[name] > 1 else chunk
         )
     return numbered
 
 
 def _describe_fault(detail: ErrorDetails) -> str:
     """Describe what is wrong with a field: its name, and what was found."""
-    place = ".".join(map(str, detail["loc"]))
+    path = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
-        near = did_you_mean(str(detail["loc"][-1]), Response.model_fields) if len(detail["loc"]) == 1 else ""
-        return f"{place}: is not known{near}"
-    return f"{place}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+        hint = did_you_mean(str(detail["loc"][-1]), Response.model_fields) if len(detail["loc"]) == 1 else ""
+        return f"{path}: is not known{hint}"
+    return f"{path}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"

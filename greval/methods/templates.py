@@ -25,22 +25,22 @@ def check_fields(text: str) -> Iterator[str]:
         >>> list(check_fields("{quesion} {gold.essential_docs} {tags.any}"))
         ["no field 'quesion' in a sample; did you mean question?"]
     """
-    for found in PLACEHOLDER.finditer(text):
-        field, _, part = (found["field"] or "").partition(".")
-        known: Mapping[str, object] = Sample.model_fields
+    for match in PLACEHOLDER.finditer(text):
+        field, _, part = (match["field"] or "").partition(".")
+        known_fields: Mapping[str, object] = Sample.model_fields
         if field == "gold" and part:
-            field, known = part, Gold.model_fields
-        if field and field not in known:
-            yield f"no field {field!r} in a sample{did_you_mean(field, known)}"
+            field, known_fields = part, Gold.model_fields
+        if field and field not in known_fields:
+            yield f"no field {field!r} in a sample{did_you_mean(field, known_fields)}"
 
 
 def find_variables(content: JsonValue) -> set[str]:
     """Return the names of the environment variables in JSON content, written as `${NAME}`."""
     return {
-        found["variable"]
+        match["variable"]
         for text in iterate_texts(content)
-        for found in PLACEHOLDER.finditer(text)
-        if found["variable"]
+        for match in PLACEHOLDER.finditer(text)
+        if match["variable"]
     }
 
 
@@ -50,15 +50,15 @@ def read_variables(names: set[str], label: str) -> dict[str, str]:
     Raises:
         MethodError: If a variable is not set, or has a value that a header cannot hold.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name in sorted(names):
         value = os.environ.get(name, "").strip()
         if not value:
             raise MethodError(f"{label}: ${{{name}}} is not set in the environment; export {name}=...")
         if not (value.isascii() and value.isprintable()):
             raise MethodError(f"{label}: ${{{name}}} holds line breaks or letters beyond ASCII; set it anew")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def fill_content(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> JsonValue:
@@ -80,9 +80,9 @@ def fill_content(content: JsonValue, sample: Sample, variables: Mapping[str, str
         return [fill_content(value, sample, variables) for value in content]
     if not isinstance(content, str):
         return content
-    whole = PLACEHOLDER.fullmatch(content)
-    if whole and whole["field"]:
-        return _read_field(whole["field"], sample)
+    placeholder = PLACEHOLDER.fullmatch(content)
+    if placeholder and placeholder["field"]:
+        return _read_field(placeholder["field"], sample)
     return _fill_text(content, sample, variables, str)
 
 
@@ -97,14 +97,14 @@ def fill_url(url: str, sample: Sample) -> str:
 
 
 def _fill_text(text: str, sample: Sample, variables: Mapping[str, str], encode: Callable[[str], str]) -> str:
-    def substitute(found: re.Match[str]) -> str:
-        if found["kept"]:
-            return f"{{{found['kept']}}}"
-        if found["variable"]:
-            return variables[found["variable"]]
-        value = _read_field(found["field"], sample)
+    def substitute(match: re.Match[str]) -> str:
+        if match["kept"]:
+            return f"{{{match['kept']}}}"
+        if match["variable"]:
+            return variables[match["variable"]]
+        value = _read_field(match["field"], sample)
         if value is None:
-            raise MethodError(f"the sample has no {found['field']}, which is used in {text[:60]!r}")
+            raise MethodError(f"the sample has no {match['field']}, which is used in {text[:60]!r}")
         return encode(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
     return PLACEHOLDER.sub(substitute, text)

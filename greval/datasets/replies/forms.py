@@ -70,7 +70,7 @@ class SystemReply(NamedTuple):
     used: frozenset[str]
 
 
-def read_reply(given: object) -> SystemReply | None:
+def read_reply(reply: object) -> SystemReply | None:
     """Read a reply, or the context of one, in a form that is known by its content; return None if it is none.
 
     Example:
@@ -80,53 +80,56 @@ def read_reply(given: object) -> SystemReply | None:
         >>> read_reply({"answer": "At nine."}) is None
         True
     """
-    if isinstance(given, str):
-        return _read_context_text(given)
-    if isinstance(given, Mapping):
-        given = unwrap_serialised(given)
-        return next((found for read in _FORMS if (found := read(given)) is not None), None)
-    if isinstance(given, list | tuple) and len(given) == PAIR:
-        return _read_pair(given)
+    if isinstance(reply, str):
+        return _read_context_text(reply)
+    if isinstance(reply, Mapping):
+        reply = unwrap_serialised(reply)
+        return next((parsed for read in _FORMS if (parsed := read(reply)) is not None), None)
+    if isinstance(reply, list | tuple) and len(reply) == PAIR:
+        return _read_pair(reply)
     return None
 
 
-def _read_pair(given: Sequence[object]) -> SystemReply | None:
+def _read_pair(pair: Sequence[object]) -> SystemReply | None:
     """Read an answer and its context, as GraphRAG's functions return them."""
-    answer, context = read_message(given[0]), given[1]
+    answer, context = read_message(pair[0]), pair[1]
     if not isinstance(answer, str) or isinstance(context, str):
         return None
     rows = context if isinstance(context, list | tuple) else ()
     if rows and all(isinstance(row, Mapping) and _is_search_context(row) for row in rows):
-        context = {str(number): row for number, row in enumerate(rows)}  # a context of each part of a search
-    if rows and all(isinstance(table, list | tuple) for table in rows):  # tables without names
+        # Such as a context of each part of a search.
+        context = {str(number): row for number, row in enumerate(rows)}
+    if rows and all(isinstance(table, list | tuple) for table in rows):
+        # Tables without names.
         listed = [row for table in rows for row in table]
         response = search_result.build_context_response(answer, listed)
         return _build(response, {"answer": "[0]"}, ()) if response.chunks or response.triples else None
-    found = read_reply(context)
-    if found is None or "answer" in found.fields:
+    parsed = read_reply(context)
+    if parsed is None or "answer" in parsed.fields:
         return None
-    return SystemReply({"answer": answer, **found.fields}, {"answer": "[0]"}, frozenset())
+    return SystemReply({"answer": answer, **parsed.fields}, {"answer": "[0]"}, frozenset())
 
 
 def _build(response: Response, places: Mapping[str, str], used: Iterator[str] | Sequence[str]) -> SystemReply:
     fields = {name: value for name, value in dict(response).items() if value not in (None, "")}
-    return SystemReply(fields, {name: place for name, place in places.items() if name in fields}, frozenset(used))
+    return SystemReply(fields, {name: path for name, path in places.items() if name in fields}, frozenset(used))
 
 
-def _read_lightrag_reply(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_lightrag_reply(reply: Mapping[str, Any]) -> SystemReply | None:
     """Read a reply of LightRAG, as `aquery_llm` and `/query/data` give it; a failure is an error, not an answer."""
-    status, data = given.get("status"), given.get("data")
-    metadata = given.get("metadata")
+    status, data = reply.get("status"), reply.get("data")
+    metadata = reply.get("metadata")
     marks = metadata if isinstance(metadata, Mapping) and not LIGHTRAG_MARKS.isdisjoint(metadata) else {}
     if not isinstance(status, str) or not (data is None or isinstance(data, Mapping)):
         return None
     used = ["status", "message", "data", "llm_response", *(["metadata"] if marks or not metadata else [])]
-    content = given.get("llm_response")
+    content = reply.get("llm_response")
     answer = content.get("content") if isinstance(content, Mapping) else None
+    # With no results LightRAG answers that it does not know, and reports a failure.
     if status.lower() in FAILURES and not (answer and marks.get("failure_reason") == "no_results"):
-        if not (marks or ("message" in given and not data)):
+        if not (marks or ("message" in reply and not data)):
             return None
-        why = given.get("message") or "the query failed, and no reason was reported"
+        why = reply.get("message") or "the query failed, and no reason was reported"
         return SystemReply({"error": str(why)}, {"error": "message"}, frozenset(used))
     if not (marks and not data) and not is_lightrag_context(data):
         return None
@@ -139,29 +142,29 @@ _LIGHTRAG_PLACES = {"chunks": "chunks", "triples": "relationships", "traversal":
 _LIGHTRAG_PLACES_IN_DATA = {name: f"data.{place}" for name, place in _LIGHTRAG_PLACES.items()}
 
 
-def is_lightrag_context(given: object) -> bool:
+def is_lightrag_context(context: object) -> bool:
     """Return whether a mapping holds the entities, relationships and chunks of a LightRAG query; all may be empty."""
-    if not isinstance(given, Mapping) or not any(name in given for name in LIGHTRAG_PARTS[:PAIR]):
+    if not isinstance(context, Mapping) or not any(name in context for name in LIGHTRAG_PARTS[:PAIR]):
         return False
-    tables = [given.get(name) for name in LIGHTRAG_PARTS]
+    tables = [context.get(name) for name in LIGHTRAG_PARTS]
     if not all(table is None or isinstance(table, list | tuple) for table in tables):
         return False
     rows = [table[0] for table in tables if table]
     if not rows:
-        return all(name in given for name in LIGHTRAG_PARTS)
+        return all(name in context for name in LIGHTRAG_PARTS)
     return any(isinstance(row, Mapping) and not LIGHTRAG_COLUMNS.isdisjoint(row) for row in rows)
 
 
-def _read_lightrag_context(given: Mapping[str, Any]) -> SystemReply | None:
-    if not is_lightrag_context(given):
+def _read_lightrag_context(context: Mapping[str, Any]) -> SystemReply | None:
+    if not is_lightrag_context(context):
         return None
-    response = lightrag.build_response(None, lightrag.clean_context(given))
+    response = lightrag.build_response(None, lightrag.clean_context(context))
     return _build(response, _LIGHTRAG_PLACES, (*LIGHTRAG_PARTS, "references"))
 
 
-def _read_lightrag_answer(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_lightrag_answer(reply: Mapping[str, Any]) -> SystemReply | None:
     """Read what `/query` of LightRAG gives: an answer with the files that it refers to, and perhaps their texts."""
-    answer, references = given.get("response"), given.get("references")
+    answer, references = reply.get("response"), reply.get("references")
     if not isinstance(answer, str) or not isinstance(references, list | tuple):
         return None
     if not all(isinstance(row, Mapping) and {"reference_id", "file_path"} <= row.keys() for row in references):
@@ -175,23 +178,23 @@ def _read_lightrag_answer(given: Mapping[str, Any]) -> SystemReply | None:
     return SystemReply(fields, {"answer": "response", "chunks": "references"}, frozenset({"response", "references"}))
 
 
-def _read_search_result(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_search_result(result: Mapping[str, Any]) -> SystemReply | None:
     """Read a `SearchResult` of GraphRAG; columns of a row that belong to no such result are left."""
     names = ("response", *search_result.OTHER_FIELDS, *search_result.IGNORED_FIELDS)
-    if "response" not in given or not any(name in given for name in search_result.OTHER_FIELDS):
+    if "response" not in result or not any(name in result for name in search_result.OTHER_FIELDS):
         return None
     response = search_result.build_response(
-        {name: given.get(name) for name in ("response", *search_result.OTHER_FIELDS)}
+        {name: result.get(name) for name in ("response", *search_result.OTHER_FIELDS)}
     )
     places = {"answer": "response", "chunks": "context_data", "triples": "context_data", "traversal": "context_data"}
     return _build(response, places, names)
 
 
-def _is_search_context(given: object) -> bool:
+def _is_search_context(context: object) -> bool:
     """Return whether a mapping holds tables of GraphRAG's contexts, or several such contexts by name."""
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(context, Mapping) or not context:
         return False
-    tables = {name: [*search_result.iterate_table(given[name])] for name in GRAPHRAG_COLUMNS if name in given}
+    tables = {name: [*search_result.iterate_table(context[name])] for name in GRAPHRAG_COLUMNS if name in context}
     if any(rows for rows in tables.values()):
         return any(
             isinstance(rows[0], Mapping) and any(columns <= rows[0].keys() for columns in GRAPHRAG_COLUMNS[name])
@@ -199,31 +202,36 @@ def _is_search_context(given: object) -> bool:
             if rows
         )
     if tables:
-        return len(tables) > 1 or given.keys() <= search_result.PARTS.keys()
-    return all(isinstance(part, Mapping) and _is_search_context(part) for part in given.values())
+        return len(tables) > 1 or context.keys() <= search_result.PARTS.keys()
+    return all(isinstance(part, Mapping) and _is_search_context(part) for part in context.values())
 
 
-def _read_search_context(given: Mapping[str, Any]) -> SystemReply | None:
-    if not _is_search_context(given):
+def _read_search_context(context: Mapping[str, Any]) -> SystemReply | None:
+    if not _is_search_context(context):
         return None
-    response = search_result.build_context_response(None, given)
-    places = {"chunks": "sources" if "sources" in given else "", "triples": "relationships", "traversal": "entities"}
-    return _build(response, places, [name for name in search_result.PARTS if name in given] or [*given])
+    response = search_result.build_context_response(None, context)
+    places = {"chunks": "sources" if "sources" in context else "", "triples": "relationships", "traversal": "entities"}
+    return _build(response, places, [name for name in search_result.PARTS if name in context] or [*context])
 
 
-def _read_retriever_result(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_retriever_result(result: Mapping[str, Any]) -> SystemReply | None:
     """Read a `RetrieverResult` or a `RagResultModel` of neo4j-graphrag, or the records of a raw search."""
-    inner = given.get("retriever_result")
+    inner = result.get("retriever_result")
     if isinstance(inner, Mapping):
-        found = _read_retriever_result(inner)
-        answer = given.get("answer")
-        fields = {**({} if answer is None else {"answer": answer}), **(found.fields if found else {"chunks": []})}
-        places = {name: f"retriever_result.{place}" for name, place in (found.places if found else {}).items()}
+        inner_reply = _read_retriever_result(inner)
+        answer = result.get("answer")
+        fields = {
+            **({} if answer is None else {"answer": answer}),
+            **(inner_reply.fields if inner_reply else {"chunks": []}),
+        }
+        places = {
+            name: f"retriever_result.{path}" for name, path in (inner_reply.places if inner_reply else {}).items()
+        }
         return SystemReply(fields, {**places, "answer": "answer"}, frozenset({"answer", "retriever_result"}))
     items, records, is_alone = (
-        given.get("items"),
-        given.get("records"),
-        given.keys() <= {"items", "records", "metadata"},
+        result.get("items"),
+        result.get("records"),
+        result.keys() <= {"items", "records", "metadata"},
     )
     if isinstance(items, list | tuple) and (items or is_alone) and all(map(_is_retrieved_item, items)):
         return SystemReply({"chunks": [*items]}, {"chunks": "items"}, frozenset({"items", "metadata"}))
@@ -232,17 +240,18 @@ def _read_retriever_result(given: Mapping[str, Any]) -> SystemReply | None:
     return None
 
 
-def _is_retrieved_item(given: object) -> bool:
-    return isinstance(given, Mapping) and "content" in given and given.keys() <= {"content", "metadata"}
+def _is_retrieved_item(item: object) -> bool:
+    return isinstance(item, Mapping) and "content" in item and item.keys() <= {"content", "metadata"}
 
 
-def _read_chain_result(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_chain_result(result: Mapping[str, Any]) -> SystemReply | None:
     """Read the result of a LangChain chain for questions, which names its answer `result`."""
-    answer, steps = given.get("result"), given.get(CHAIN_STEPS)
-    if not isinstance(answer, str) or not ("source_documents" in given or isinstance(steps, list | tuple)):
+    answer, steps = result.get("result"), result.get(CHAIN_STEPS)
+    if not isinstance(answer, str) or not ("source_documents" in result or isinstance(steps, list | tuple)):
         return None
     fields: dict[str, object] = {"answer": answer}
-    if isinstance(steps, list | tuple):  # of a graph chain: a query, then the records that it found
+    if isinstance(steps, list | tuple):
+        # Of a graph chain: a query, then the records that it found.
         contexts = [step["context"] for step in steps if isinstance(step, Mapping) and "context" in step]
         rows = [row for context in contexts for row in (context if isinstance(context, list | tuple) else [context])]
         fields |= {"chunks": [_format_record(row) for row in rows]} if contexts else {}
@@ -253,24 +262,26 @@ def _format_record(row: object) -> str:
     return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False, default=str)
 
 
-def _read_document(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_document(document: Mapping[str, Any]) -> SystemReply | None:
     """Read a document of LangChain or a node of LlamaIndex that is given alone."""
-    is_node = isinstance(given.get("node"), Mapping) and "score" in given
-    if not is_node and not ("page_content" in given and given.keys() <= {"page_content", "metadata", "id", "type"}):
+    is_node = isinstance(document.get("node"), Mapping) and "score" in document
+    if not is_node and not (
+        "page_content" in document and document.keys() <= {"page_content", "metadata", "id", "type"}
+    ):
         return None
-    return SystemReply({"chunks": [given]}, {"chunks": ""}, frozenset(given))
+    return SystemReply({"chunks": [document]}, {"chunks": ""}, frozenset(document))
 
 
-def _read_messages(given: Mapping[str, Any]) -> SystemReply | None:
+def _read_messages(reply: Mapping[str, Any]) -> SystemReply | None:
     """Read a message of an assistant, or the last one of the messages of an agent, as the answer."""
-    messages = given.get("messages")
-    if isinstance(messages, list | tuple) and messages and find_first(given, ("answer", "response", "output")) is None:
-        answer, place, used = _read_answer(messages[-1]), "messages", frozenset({"messages"})
-    elif given.keys() <= MESSAGE_NAMES:
-        answer, place, used = _read_answer(given), "", frozenset(given)
+    messages = reply.get("messages")
+    if isinstance(messages, list | tuple) and messages and find_first(reply, ("answer", "response", "output")) is None:
+        answer, path, used = _read_answer(messages[-1]), "messages", frozenset({"messages"})
+    elif reply.keys() <= MESSAGE_NAMES:
+        answer, path, used = _read_answer(reply), "", frozenset(reply)
     else:
         return None
-    return None if answer is None else SystemReply({"answer": answer}, {"answer": place}, used)
+    return None if answer is None else SystemReply({"answer": answer}, {"answer": path}, used)
 
 
 def _read_answer(message: object) -> str | None:
@@ -296,12 +307,12 @@ _FORMS: tuple[Callable[[Mapping[str, Any]], SystemReply | None], ...] = (
 )
 
 
-def _read_context_text(given: str) -> SystemReply | None:
+def _read_context_text(text: str) -> SystemReply | None:
     """Read the text of a context with its tables, as LightRAG and nano-graphrag give it with `only_need_context`."""
-    if not given.lstrip().startswith(CONTEXT_BEGINNINGS):
+    if not text.lstrip().startswith(CONTEXT_BEGINNINGS):
         return None
     tables: dict[str, list[Mapping[str, Any]]] = {}
-    for title, kind, body in _SECTION.findall(given):
+    for title, kind, body in _SECTION.findall(text):
         part = _SECTION_PARTS.get(title, title.lower())
         tables.setdefault(part, []).extend(_read_section(kind, body))
     if not tables:
@@ -312,12 +323,13 @@ def _read_context_text(given: str) -> SystemReply | None:
 def _read_section(kind: str, body: str) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a table in a text; lines that are no rows are left out."""
     if kind == "csv":
-        lines = body.replace(",\t", ",")  # nano-graphrag and early LightRAG separate cells by a comma and a tab
+        # nano-graphrag and early LightRAG separate cells by a comma and a tab.
+        lines = body.replace(",\t", ",")
         yield from csv.DictReader(StringIO(lines.strip()), skipinitialspace=True)
         return
     try:
-        whole = json.loads(body)
-        rows = whole if isinstance(whole, list) else [whole]
+        content = json.loads(body)
+        rows = content if isinstance(content, list) else [content]
     except ValueError:
         rows = []
         for line in body.splitlines():
@@ -336,11 +348,11 @@ def _rename_columns(tables: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, 
     }
 
 
-def join_place(column: str, place: str) -> str:
+def join_place(column: str, path: str) -> str:
     """Return the path of a part of a column, as `--column` takes it.
 
     Example:
         >>> join_place("reply", "data.chunks"), join_place("pair", "[0]"), join_place("context", "")
         ('reply.data.chunks', 'pair[0]', 'context')
     """
-    return f"{column}{place if not place or place.startswith('[') else f'.{place}'}"
+    return f"{column}{path if not path or path.startswith('[') else f'.{path}'}"

@@ -44,7 +44,9 @@ class IndexIds:
         rows = {name: list(iterate_rows(_select_id_columns(table))) for name, table in tables.items()}
         names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
         units = {str(row["id"]): list_document_ids(row) for row in rows.get("text_units", ())}
-        documents = {unit: names.get(found[0], found[0]) for unit, found in units.items() if found}
+        documents = {
+            unit: names.get(document_ids[0], document_ids[0]) for unit, document_ids in units.items() if document_ids
+        }
         by_number = {
             part: {str(row["human_readable_id"]): str(row["id"]) for row in rows.get(table, ())}
             for part, table in TABLE_OF_PART.items()
@@ -70,13 +72,13 @@ def _select_id_columns(table: Table) -> Table:
 
 
 def _find_report_documents(communities: Iterable[Row], documents: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    report_documents: dict[str, str] = {}
     for row in communities:
         units = row.get("text_unit_ids")
         names = {documents.get(str(unit)) for unit in (() if units is None else units)} - {None}
         if len(names) == 1:
-            found[str(row["community"])] = str(names.pop())
-    return found
+            report_documents[str(row["community"])] = str(names.pop())
+    return report_documents
 
 
 def iterate_rows(table: Table) -> Iterator[Row]:
@@ -128,12 +130,12 @@ def build_response(
 Item = TypeVar("Item", Chunk, Triple)
 
 
-def _drop_duplicates(found: Iterable[Item]) -> tuple[Item, ...]:
+def _drop_duplicates(items: Iterable[Item]) -> tuple[Item, ...]:
     """Drop items with an id that occurred before."""
-    kept: dict[str, Item] = {}
-    for item in found:
-        kept.setdefault(item.id, item)
-    return tuple(kept.values())
+    by_id: dict[str, Item] = {}
+    for item in items:
+        by_id.setdefault(item.id, item)
+    return tuple(by_id.values())
 
 
 def _build_unit_chunks(rows: Iterable[Row], ids: IndexIds, ranking: Mapping[str, float]) -> list[Chunk]:
@@ -142,8 +144,9 @@ def _build_unit_chunks(rows: Iterable[Row], ids: IndexIds, ranking: Mapping[str,
         for row in rows
         for unit in [ids.find_id("sources", row)]
     ]
-    place = {unit: n for n, unit in enumerate(ranking)}
-    return sorted(chunks, key=lambda chunk: place.get(chunk.id, len(place)))
+    # Basic search gives its context in the order of the index, not by similarity.
+    rank = {unit: n for n, unit in enumerate(ranking)}
+    return sorted(chunks, key=lambda chunk: rank.get(chunk.id, len(rank)))
 
 
 def _build_report_chunks(rows: Iterable[Row], ids: IndexIds) -> Iterator[Chunk]:

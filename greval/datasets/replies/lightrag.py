@@ -20,12 +20,11 @@ UNKNOWN_PATH = "unknown_source"
 def build_edge(source: str, target: str, description: object) -> Edge:
     """Return the edge of a relation, with its ends in alphabetical order.
 
-    LightRAG's relations have no direction.
-
     Example:
         >>> build_edge("Sam", "Alex", "Alex is the mentor of Sam.<SEP>They work together.")
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
+    # LightRAG's relations have no direction.
     first, last = sorted((source, target))
     text = " ".join(map(strip_quotes, description.split(SEPARATOR))) if isinstance(description, str) else description
     return first, format_edge_label(text), last
@@ -40,7 +39,7 @@ def find_file_path(row: Mapping[str, Any]) -> str | None:
 def clean_context(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the context of a reply with the names of today's LightRAG, without rows that lack what is needed."""
     return {
-        part: [row for given in data[part] if (row := _clean_row(part, given)) is not None]
+        part: [row for item in data[part] if (row := _clean_row(part, item)) is not None]
         for part in _NAMES
         if data.get(part) is not None
     }
@@ -54,13 +53,13 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The needed columns of each part, each with its names in the versions of LightRAG."""
 
 
-def _clean_row(part: str, given: object) -> dict[str, Any] | None:
-    if isinstance(given, str) and part == "chunks":
-        return {"content": given}
-    if not isinstance(given, Mapping):
+def _clean_row(part: str, item: object) -> dict[str, Any] | None:
+    if isinstance(item, str) and part == "chunks":
+        return {"content": item}
+    if not isinstance(item, Mapping):
         return None
-    needed = {name: find_first(given, names) for name, names in _NAMES[part].items()}
-    return {**given, **needed} if all(isinstance(value, str) for value in needed.values()) else None
+    needed = {name: find_first(item, names) for name, names in _NAMES[part].items()}
+    return {**item, **needed} if all(isinstance(value, str) for value in needed.values()) else None
 
 
 def build_response(

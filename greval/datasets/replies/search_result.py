@@ -97,13 +97,13 @@ def build_context_response(
     )
 
 
-def _list_contexts(given: object) -> list[object]:
+def _list_contexts(data: object) -> list[object]:
     """List the contexts of a search: one, or one for each of its parts, which DRIFT search gives by name."""
-    if isinstance(given, Mapping) and given and PARTS.keys().isdisjoint(given):
-        inner = [part for part in given.values() if isinstance(part, Mapping)]
-        if len(inner) == len(given) and all(not PARTS.keys().isdisjoint(part) for part in inner):
+    if isinstance(data, Mapping) and data and PARTS.keys().isdisjoint(data):
+        inner = [part for part in data.values() if isinstance(part, Mapping)]
+        if len(inner) == len(data) and all(not PARTS.keys().isdisjoint(part) for part in inner):
             return [*inner]
-    return [given]
+    return [data]
 
 
 def _merge_tables(tables: Iterable[Mapping[str, list[Row]]]) -> dict[str, list[Row]]:
@@ -114,63 +114,63 @@ def _merge_tables(tables: Iterable[Mapping[str, list[Row]]]) -> dict[str, list[R
     return merged
 
 
-def _read_answer(given: object) -> str:
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping | list | tuple):
+def _read_answer(response: object) -> str:
+    if isinstance(response, str):
+        return response
+    if isinstance(response, Mapping | list | tuple):
         try:
-            return json.dumps(given, ensure_ascii=False)
+            return json.dumps(response, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise MethodError(f"the search result is wrong: response: cannot be written as JSON: {error}") from error
     raise MethodError(
-        f"the search result is wrong: response: expected a text, a list or a mapping, got {_name_type(given)}"
+        f"the search result is wrong: response: expected a text, a list or a mapping, got {_name_type(response)}"
     )
 
 
 def _read_usage(fields: Mapping[str, Any]) -> ResponseUsage | None:
     """Read the figures; None if no figure is given."""
-    known = {name: fields[name] for name in USAGE_FIELDS if fields.get(name) is not None}
-    for name, number in known.items():
-        whole = name != "completion_time"
-        is_number = isinstance(number, int if whole else int | float) and not isinstance(number, bool)
+    figures = {name: fields[name] for name in USAGE_FIELDS if fields.get(name) is not None}
+    for name, number in figures.items():
+        is_count = name != "completion_time"
+        is_number = isinstance(number, int if is_count else int | float) and not isinstance(number, bool)
         if not is_number or not isfinite(number) or number < 0:
-            what = "a whole number" if whole else "a number of seconds"
+            what = "a whole number" if is_count else "a number of seconds"
             raise MethodError(f"the search result is wrong: {name}: expected {what}, 0 or more, got {number!r}")
-    return ResponseUsage(**{USAGE_FIELDS[name]: number for name, number in known.items()}) if known else None
+    return ResponseUsage(**{USAGE_FIELDS[name]: number for name, number in figures.items()}) if figures else None
 
 
-def _read_context_text(given: object) -> tuple[Chunk, ...] | None:
+def _read_context_text(context: object) -> tuple[Chunk, ...] | None:
     """Read the text of a context as chunks: one, or one for each text of a list or a mapping; None if it is None."""
-    if given is None:
+    if context is None:
         return None
-    parts: object = {"context": given} if isinstance(given, str) else given
+    parts: object = {"context": context} if isinstance(context, str) else context
     if isinstance(parts, list | tuple):
         parts = {f"context-{number}": text for number, text in enumerate(parts, 1)}
     if not isinstance(parts, Mapping) or not all(isinstance(text, str) for text in parts.values()):
         raise MethodError(
             "the search result is wrong: context_text: expected a text, or a list or mapping of texts, "
-            f"got {_name_type(given)}"
+            f"got {_name_type(context)}"
         )
     return tuple(Chunk(id=str(name), text=text) for name, text in parts.items() if text.strip())
 
 
-def _read_tables(given: object) -> dict[str, list[Row]]:
+def _read_tables(data: object) -> dict[str, list[Row]]:
     """Read the known tables of `context_data`, by GraphRAG's names. Rows that lack what is needed are left out."""
     tables: dict[str, list[Row]] = {}
-    if not (given is None or isinstance(given, str | Mapping | list | tuple) or hasattr(given, "to_dict")):
+    if not (data is None or isinstance(data, str | Mapping | list | tuple) or hasattr(data, "to_dict")):
         raise MethodError(
             "the search result is wrong: context_data: expected tables by name (sources, relationships, paths) or a "
-            f"text, got {_name_type(given)}"
+            f"text, got {_name_type(data)}"
         )
-    if isinstance(given, Mapping):
-        named = [(PARTS[name], table) for name, table in given.items() if name in PARTS]
+    if isinstance(data, Mapping):
+        named_tables = [(PARTS[name], table) for name, table in data.items() if name in PARTS]
     else:
-        listed = given if isinstance(given, list | tuple) else [given]
-        rows = [row for one in listed for row in ([one] if isinstance(one, Mapping) else iterate_table(one))]
-        named = [(part, rows) for part in ("sources", "relationships")]
-    for part, table in named:
-        read = [row for number, one in enumerate(iterate_table(table), 1) if (row := _read_row(part, one, number))]
-        if read or isinstance(given, Mapping):
+        listed = data if isinstance(data, list | tuple) else [data]
+        rows = [row for item in listed for row in ([item] if isinstance(item, Mapping) else iterate_table(item))]
+        named_tables = [(part, rows) for part in ("sources", "relationships")]
+    for part, table in named_tables:
+        read = [row for number, item in enumerate(iterate_table(table), 1) if (row := _read_row(part, item, number))]
+        if read or isinstance(data, Mapping):
             tables.setdefault(part, []).extend(read)
     return tables
 
@@ -185,31 +185,31 @@ def iterate_table(table: object) -> Iterator[object]:
     yield from rows if isinstance(rows, list | tuple) else ()
 
 
-def _read_row(part: str, given: object, number: int) -> Row | None:
+def _read_row(part: str, item: object, number: int) -> Row | None:
     """Read a row of a table as GraphRAG would have it; None if it lacks what is needed."""
-    own: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    read = _read_fields(part, given, own)
-    made = f"{MADE_IDS.get(part, '')}{number}"
-    in_context = own.get("in_context", True)
-    return None if read is None else {**read, "id": _read_id(own.get("id"), made), "in_context": in_context}
+    fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
+    read = _read_fields(part, item, fields)
+    made_id = f"{MADE_IDS.get(part, '')}{number}"
+    in_context = fields.get("in_context", True)
+    return None if read is None else {**read, "id": _read_id(fields.get("id"), made_id), "in_context": in_context}
 
 
-def _read_fields(part: str, given: object, own: Mapping[str, Any]) -> Row | None:
-    """Read the fields of a row; `own` is the row if it is a mapping."""
+def _read_fields(part: str, item: object, fields: Mapping[str, Any]) -> Row | None:
+    """Read the fields of a row; `fields` is the row if it is a mapping."""
     if part == "relationships":
-        edge = _read_edge(given)
+        edge = _read_edge(item)
         return None if edge is None else {"source": edge[0], "description": edge[1], "target": edge[2]}
     if part in {"sources", "reports"}:
-        text = given if isinstance(given, str) else _find_text(own, TEXT_COLUMNS)
-        return {"text": text, "content": text, "doc_id": _find_text(own, DOCUMENT_COLUMNS)} if text else None
-    name = _find_text(own, NAME_COLUMNS)
-    return {"entity": name, "description": _find_text(own, ("description",))} if name else None
+        text = item if isinstance(item, str) else _find_text(fields, TEXT_COLUMNS)
+        return {"text": text, "content": text, "doc_id": _find_text(fields, DOCUMENT_COLUMNS)} if text else None
+    name = _find_text(fields, NAME_COLUMNS)
+    return {"entity": name, "description": _find_text(fields, ("description",))} if name else None
 
 
-def _read_id(given: object, made: str) -> str:
+def _read_id(value: object, made_id: str) -> str:
     """Read an id, which tables may hold as a number; an id is made if it is missing."""
-    is_missing = given is None or given == "" or given != given  # noqa: PLR0124 - NaN, as pandas has for no value
-    return made if is_missing else str(given)
+    is_missing = value is None or value == "" or value != value  # noqa: PLR0124 - NaN, as pandas has for no value
+    return made_id if is_missing else str(value)
 
 
 def _find_text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -217,35 +217,35 @@ def _find_text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return next((row[name] for name in names if isinstance(row.get(name), str) and row[name].strip()), None)
 
 
-def _read_edge(given: object) -> Edge | None:
+def _read_edge(item: object) -> Edge | None:
     """Read an edge given as three texts or as a mapping with two ends."""
-    if isinstance(given, Mapping):
+    if isinstance(item, Mapping):
         for source, target in END_COLUMNS:
-            if isinstance(given.get(source), str) and isinstance(given.get(target), str):
-                return given[source], format_edge_label(_find_text(given, LABEL_COLUMNS)), given[target]
+            if isinstance(item.get(source), str) and isinstance(item.get(target), str):
+                return item[source], format_edge_label(_find_text(item, LABEL_COLUMNS)), item[target]
         return None
-    if isinstance(given, list | tuple) and len(given) == EDGE_SIZE and all(isinstance(part, str) for part in given):
-        return given[0], given[1], given[2]
+    if isinstance(item, list | tuple) and len(item) == EDGE_SIZE and all(isinstance(part, str) for part in item):
+        return item[0], item[1], item[2]
     return None
 
 
-def _read_paths(given: object) -> list[list[Edge]]:
+def _read_paths(context: object) -> list[list[Edge]]:
     """Read the paths of `context_data`, each as its edges. Those in other forms are left out."""
-    listed = given.get("paths") if isinstance(given, Mapping) else None
-    return [path for one in iterate_table(listed) if (path := _read_path(one))]
+    listed = context.get("paths") if isinstance(context, Mapping) else None
+    return [path for item in iterate_table(listed) if (path := _read_path(item))]
 
 
-def _read_path(given: object) -> list[Edge]:
+def _read_path(item: object) -> list[Edge]:
     """Read a path: an edge, a list of edges, names and labels in turn, or a mapping with such a list."""
-    if (edge := _read_edge(given)) is not None:
+    if (edge := _read_edge(item)) is not None:
         return [edge]
-    if isinstance(given, Mapping):
-        return next((path for name in PATH_FIELDS if (path := _read_path(given.get(name)))), [])
-    if not isinstance(given, list | tuple):
+    if isinstance(item, Mapping):
+        return next((path for name in PATH_FIELDS if (path := _read_path(item.get(name)))), [])
+    if not isinstance(item, list | tuple):
         return []
-    if all(isinstance(part, str) for part in given):
-        return [(given[n], given[n + 1], given[n + 2]) for n in range(0, len(given) - 2, 2)] if len(given) % 2 else []
-    edges = [_read_edge(part) for part in given]
+    if all(isinstance(part, str) for part in item):
+        return [(item[n], item[n + 1], item[n + 2]) for n in range(0, len(item) - 2, 2)] if len(item) % 2 else []
+    edges = [_read_edge(part) for part in item]
     return [edge for edge in edges if edge is not None]
 
 
@@ -265,5 +265,5 @@ def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> graphrag.IndexIds:
     return graphrag.IndexIds(by_number=by_number, documents=documents)
 
 
-def _name_type(given: object) -> str:
-    return "nothing (None)" if given is None else type(given).__name__
+def _name_type(value: object) -> str:
+    return "nothing (None)" if value is None else type(value).__name__

@@ -77,10 +77,10 @@ class CollectProgress(Record):
         update = {"usage": self.usage + usage, "cost": cost, "seconds": seconds, "in_flight": in_flight}
         return self.counted(failed=response.error is not None).model_copy(update=update)
 
-    def counted(self, *, failed: bool, kept: bool = False) -> CollectProgress:
+    def counted(self, *, failed: bool, is_reused: bool = False) -> CollectProgress:
         """Return the snapshot with one more response counted, without adding usage or cost."""
         field = "failed" if failed else "answered"
-        return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + kept})
+        return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + is_reused})
 
 
 OnProgress = Callable[[CollectProgress], None]
@@ -265,9 +265,9 @@ class ResponseCollector:
 
     def iterate_pairs(self, samples: Iterable[Case | RowFault]) -> Iterator[tuple[Sample, str]]:
         """Iterate over each sample with each method name; rows that are not samples are counted and skipped."""
-        for given in samples:
+        for row in samples:
             try:
-                sample = self._read_sample(given)
+                sample = self._read_sample(row)
             except DataError as error:
                 self._count_unread(f"{error}")
                 continue
@@ -276,10 +276,11 @@ class ResponseCollector:
                     self.order.append((sample.id, name))
                     yield sample, name
 
-    def _read_sample(self, given: Case | RowFault) -> Sample | None:
+    def _read_sample(self, row: Case | RowFault) -> Sample | None:
         """Return the sample in a row, or None if it was read before; raise if its id belongs to a different sample."""
-        case = read_case(given)
+        case = read_case(row)
         sample = Sample.model_validate(get_sample_fields(case))
+        # Raises for what no file can store, before a method is called with it.
         dump_case(case)
         digest = hash_sample(sample.model_copy(update={"tags": {}}))
         if sample.id not in self._seen:
@@ -287,7 +288,8 @@ class ResponseCollector:
             return sample
         if self._seen[sample.id].asked != digest:
             raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
-        return None  # a row of another method, whose tags may describe its response
+        # A row of another method, whose tags may describe its response.
+        return None
 
     def _count_unread(self, message: str) -> None:
         if len(self.unread) < MAX_LISTED_ROWS:
@@ -299,16 +301,18 @@ class ResponseCollector:
         entry = self.file.find(sample.id, name)
         if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
             return False
-        self._report_progress(self.progress.counted(failed=entry.failed, kept=True))
+        self._report_progress(self.progress.counted(failed=entry.failed, is_reused=True))
         return True
 
     async def _prepare_methods(self) -> None:
         """Let all methods open what they need before the first question, one after the other.
 
-        None is opened if all responses are there. What cannot be opened is reported by the questions.
+        None is opened if all responses are there.
         """
         async with self._preparing:
+            # Another worker may have prepared them while this one waited for the lock.
             for method in () if self._prepared else self.methods.values():
+                # What cannot be opened is reported by the questions.
                 with suppress(Exception):
                     async with asyncio.timeout(self.timeout):
                         await prepare_method(method)
@@ -343,6 +347,7 @@ async def call_method(method: Method, name: str, sample: Sample, *, timeout: flo
         returned, spent = await _await_response(method, sample, timeout)
         response = _add_latency(as_response(returned), spent)
         case = _build_case(sample, response, name)
+        # A response that no file can store has failed.
         dump_case(case)
     except Exception as error:  # noqa: BLE001 - any exception of a method is one failed row
         return _build_case(sample, Response(error=_format_error(error, debug=debug)), name)
@@ -353,6 +358,7 @@ async def _await_response(method: Method, sample: Sample, limit_seconds: float |
     """Await a method's response in its own task, so that a cancellation in the method does not reach the caller."""
     task = asyncio.create_task(_call_contained(method, sample))
     try:
+        # Not `wait_for`, which waits on for a method that ignores its cancellation.
         await asyncio.wait({task}, timeout=limit_seconds)
         if not task.done():
             task.cancel()

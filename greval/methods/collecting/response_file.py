@@ -91,7 +91,8 @@ class ResponseFile(CloseOnExit):
         try:
             _write_all(self._descriptor, line)
         except OSError as error:
-            os.ftruncate(self._descriptor, self._end)  # a partial line in the middle of the file could not be repaired
+            # A partial line in the middle of the file could not be repaired.
+            os.ftruncate(self._descriptor, self._end)
             raise StoreError(
                 f"{self.path}: {error.strerror or error}; fix the cause and run the same command again "
                 "(what was written before stays)"
@@ -142,9 +143,10 @@ class ResponseFile(CloseOnExit):
         """Index the responses in the file, and drop a truncated last line."""
         for number, line in enumerate(_iterate_lines(self._descriptor), 1):
             if case := _parse_case(line):
-                whole = line.endswith(b"\n")
-                self._index_row(case, len(line) + (not whole))
-                if not whole:
+                is_complete = line.endswith(b"\n")
+                self._index_row(case, len(line) + (not is_complete))
+                if not is_complete:
+                    # Only the newline is missing, so that the response counts.
                     _write_all(self._descriptor, b"\n")
             elif not line.endswith(b"\n") and (line.startswith(ROW_START) or ROW_START.startswith(line)):
                 os.ftruncate(self._descriptor, self._end)
@@ -157,10 +159,12 @@ class ResponseFile(CloseOnExit):
         self._end += size
 
     def _rewrite(self, entries: dict[Key, ResponseEntry]) -> None:
-        real = self.path.resolve()  # a symbolic link is kept
+        # A symbolic link is kept.
+        real = self.path.resolve()
         beside = real.with_name(f"{real.name}.new")
         new = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         try:
+            # Locked before it has the name of the old file, so that no other process writes to it first.
             try_lock(new)
             for entry in entries.values():
                 _write_all(new, os.pread(self._descriptor, entry.size, entry.at))
@@ -177,6 +181,7 @@ class ResponseFile(CloseOnExit):
         for key, entry in entries.items():
             self._entries[key] = entry._replace(at=self._end)
             self._end += entry.size
+        # The rename itself must reach the disk.
         sync_folder(real.parent)
 
 
@@ -200,9 +205,9 @@ def read_responses(path: Path) -> Iterator[Case]:
         with path.open("rb") as stream:
             newest = {(case.id, case.method): n for n, line in enumerate(stream) if (case := _parse_case(line))}
             stream.seek(0)
-            wanted = set(newest.values())
+            newest_numbers = set(newest.values())
             for number, line in enumerate(stream):
-                if number in wanted and (case := _parse_case(line)):
+                if number in newest_numbers and (case := _parse_case(line)):
                     yield case
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -217,13 +222,13 @@ def select_responses(path: Path, samples: Iterable[Sample], methods: Collection[
         StoreError: If the file cannot be read.
     """
     contents = {sample.id: hash_sample(sample) for sample in samples}
-    found = {
+    cases = {
         (case.id, case.method): case
         for case in (read_responses(path) if path.is_file() else ())
         if case.method in methods and case.id in contents and hash_sample(case) == contents[case.id]
     }
     keys = ((sample_id, method) for sample_id in contents for method in methods)
-    return {key: found[key] for key in keys if key in found}
+    return {key: cases[key] for key in keys if key in cases}
 
 
 def _parse_case(line: bytes) -> Case | None:
@@ -242,22 +247,20 @@ def _iterate_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def _open_locked(path: Path) -> int:
-    """Open a file and lock it against other writers.
-
-    The file may be replaced between opening and locking. Then the new file is opened and locked.
-    """
+    """Open a file and lock it against other writers."""
     while True:
-        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        if not try_lock(held):
-            os.close(held)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        if not try_lock(descriptor):
+            os.close(descriptor)
             raise StoreError(f"{path}: another process writes to it; wait for it or choose another file with -o")
-        if path.exists() and os.path.samestat(path.stat(), os.fstat(held)):
-            return held
-        os.close(held)
+        # The file may have been replaced between opening and locking; then the new one is locked.
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            return descriptor
+        os.close(descriptor)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
     """Write all of the content, since `os.write` may write only a part of it."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    remaining = memoryview(content)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]

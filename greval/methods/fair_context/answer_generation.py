@@ -94,19 +94,20 @@ class _AnsweringMethod:
     async def prepare(self) -> None:
         """Prepare the method and start the model."""
         await prepare_method(self.retrieve)
-        with suppress(GrevalError):  # the questions report it
+        # The questions report it.
+        with suppress(GrevalError):
             await self.client.ready()
 
     async def __call__(self, sample: Sample, /) -> Response:
         """Retrieve, and answer from what was found."""
         with measure_work() as retrieving:
-            found = await self.retrieve(sample)
-            if found.error is not None:
-                return found
-            given = _restrict_context(found, sample, self.context, self.aggregate)
+            retrieved = await self.retrieve(sample)
+            if retrieved.error is not None:
+                return retrieved
+            allowed = _restrict_context(retrieved, sample, self.context, self.aggregate)
         with measure_work() as answering:
-            text, usage = await generate_answer(self.client, sample.question, given, history=sample.history)
-        spent = found.usage or ResponseUsage()
+            text, usage = await generate_answer(self.client, sample.question, allowed, history=sample.history)
+        spent = retrieved.usage or ResponseUsage()
         if spent.latency is None:
             spent = spent.model_copy(update={"latency": retrieving.worked, "waited": retrieving.waited})
         after = ResponseUsage(
@@ -117,30 +118,32 @@ class _AnsweringMethod:
             output_tokens=_add_known(spent.output_tokens, usage.output_tokens),
             cost=_add_known(spent.cost, Prices.load().cost(self.client.label, usage)),
         )
-        return given.model_copy(update={"answer": text, "usage": after})
+        return allowed.model_copy(update={"answer": text, "usage": after})
 
 
-def _restrict_context(found: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None) -> Response:
+def _restrict_context(
+    response: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None
+) -> Response:
     """Return a method's response reduced to the context that the mode allows."""
-    if found.chunks is None and (found.triples is None or context == "none"):
+    if response.chunks is None and (response.triples is None or context == "none"):
         raise MethodError("the method recorded no chunks to answer from; give them in its response")
-    if any(chunk.text is None for chunk in found.chunks or ()):
+    if any(chunk.text is None for chunk in response.chunks or ()):
         raise MethodError(
             "the method recorded chunks without their texts to answer from; give the texts in its response"
         )
     match context:
         case "default":
-            return found
+            return response
         case "fair":
-            computed = aggregate(sample, found.chunks or ()) if aggregate else ()
-            return found.model_copy(update={"aggregates": tuple(computed)})
+            computed = aggregate(sample, response.chunks or ()) if aggregate else ()
+            return response.model_copy(update={"aggregates": tuple(computed)})
         case "none":
-            triples = None if found.triples is None else ()
-            return found.model_copy(update={"aggregates": (), "triples": triples})
+            triples = None if response.triples is None else ()
+            return response.model_copy(update={"aggregates": (), "triples": triples})
 
 
 async def generate_answer(
-    client: JudgeClient, question: str, given: Response, *, history: Sequence[Turn] | None = None
+    client: JudgeClient, question: str, response: Response, *, history: Sequence[Turn] | None = None
 ) -> tuple[str, Usage]:
     """Ask a model for the answer to a question from the chunks, triples and aggregates of a response.
 
@@ -162,23 +165,24 @@ async def generate_answer(
     input_case = Case(
         question=question,
         history=history,
-        chunks=given.chunks,
-        triples=given.triples,
-        aggregates=given.aggregates,
+        chunks=response.chunks,
+        triples=response.triples,
+        aggregates=response.aggregates,
     )
     case = "\n".join((format_need("question", input_case), format_need("context", input_case), "Answer the question."))
     reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)])
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")
+    # Reasoning models write drafts of the answer into `<think>`.
     answer = remove_thoughts(reply.text).strip()
     if not answer:
         raise MethodError(f"the answering model {client.label} gave an empty answer")
     return answer, reply.usage
 
 
-def _add_known(left: Number | None, right: Number | None) -> Number | None:
+def _add_known(first: Number | None, second: Number | None) -> Number | None:
     """Add two figures; return None if either is unknown."""
-    return None if left is None or right is None else left + right
+    return None if first is None or second is None else first + second
 
 
 def with_generator(
@@ -198,7 +202,7 @@ def with_generator(
         DataError: If the facts cannot be read.
     """
     if model is None:
-        return {name: as_method(one, name) for name, one in methods.items()}
+        return {name: as_method(method, name) for name, method in methods.items()}
     if context == "fair" and facts is None:
         raise MethodError(
             "context 'fair' needs facts of the documents, to compute every method's aggregates from; "
@@ -206,4 +210,6 @@ def with_generator(
         )
     aggregate = None if facts is None else create_fact_counter(facts, by)
     client = JudgeClient(model)
-    return {name: generate_answers(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}
+    return {
+        name: generate_answers(method, client, context=context, aggregate=aggregate) for name, method in methods.items()
+    }

@@ -99,9 +99,9 @@ def audit_contexts(cases: Iterable[Case], *, tokens: TokenCounter | None = None)
     """
     require_iterable(cases, "cases", "read_cases('cases.jsonl')")
     count: Callable[[str], int] = tokens or estimate_tokens
-    seen: dict[str, _MethodTally] = defaultdict(_MethodTally)
+    tallies: dict[str, _MethodTally] = defaultdict(_MethodTally)
     for case in cases:
-        of = seen[case.method]
+        of = tallies[case.method]
         if case.error is not None:
             of.failed += 1
             continue
@@ -111,14 +111,14 @@ def audit_contexts(cases: Iterable[Case], *, tokens: TokenCounter | None = None)
             of.having[kind] += bool(getattr(case, kind))
         for name, size in _measure_sizes(case, count):
             of.sizes[name].append(size)
-    ordered = {method: seen[method] for method in sort_methods(seen)}
-    given = tuple(_summarise_method(method, found) for method, found in ordered.items())
+    ordered = {method: tallies[method] for method in sort_methods(tallies)}
+    contexts = tuple(_summarise_method(method, tally) for method, tally in ordered.items())
     return ContextAudit(
-        methods=given,
+        methods=contexts,
         differences=(
             *_report_case_differences(ordered),
-            *_report_kind_differences(given),
-            *_report_size_differences(given),
+            *_report_kind_differences(contexts),
+            *_report_size_differences(contexts),
         ),
         tokens_how=tokens.how if tokens else ESTIMATE_METHOD,
     )
@@ -135,7 +135,8 @@ def _measure_sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[st
         yield "aggregates", len(case.aggregates)
         yield "aggregate_tokens", sum(map(count, case.aggregates))
     texts = [chunk.text for chunk in case.chunks or () if chunk.text is not None]
-    is_whole = len(texts) == len(case.chunks or ())  # a chunk without a text has an unknown size, which is not 0
+    # A chunk without a text has an unknown size, which is not 0.
+    is_whole = len(texts) == len(case.chunks or ())
     if is_whole and (case.chunks, case.triples, case.aggregates) != (None, None, None):
         texts += [f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ()]
         texts += case.aggregates or ()
@@ -143,10 +144,10 @@ def _measure_sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[st
         yield "tokens", sum(map(count, texts))
 
 
-def _summarise_method(method: str, seen: _MethodTally) -> MethodContext:
-    spreads = {name: _summarise_sizes(sizes) for name, sizes in seen.sizes.items()}
-    having = {f"with_{kind}": count for kind, count in seen.having.items()}
-    return MethodContext(method=method, cases=seen.cases, failed=seen.failed, **having, **spreads)
+def _summarise_method(method: str, tally: _MethodTally) -> MethodContext:
+    spreads = {name: _summarise_sizes(sizes) for name, sizes in tally.sizes.items()}
+    having = {f"with_{kind}": count for kind, count in tally.having.items()}
+    return MethodContext(method=method, cases=tally.cases, failed=tally.failed, **having, **spreads)
 
 
 def _summarise_sizes(sizes: Sequence[float]) -> SizeDistribution | None:
@@ -158,41 +159,43 @@ def _summarise_sizes(sizes: Sequence[float]) -> SizeDistribution | None:
     return SizeDistribution(cases=len(sizes), mean=float(np.mean(sizes)), p50=float(p50), p95=float(p95))
 
 
-def _report_case_differences(seen: dict[str, _MethodTally]) -> Iterator[str]:
+def _report_case_differences(tallies: dict[str, _MethodTally]) -> Iterator[str]:
     """Report that the methods did not answer the same cases, because then their means are not comparable."""
-    common = set.intersection(*(of.ids for of in seen.values())) if seen else set()
-    if any(of.ids != common for of in seen.values()):
-        counts = ", ".join(f"{_format_method_name(method)} {len(of.ids)}" for method, of in seen.items())
+    common = set.intersection(*(of.ids for of in tallies.values())) if tallies else set()
+    if any(of.ids != common for of in tallies.values()):
+        counts = ", ".join(f"{_format_method_name(method)} {len(of.ids)}" for method, of in tallies.items())
         yield f"the methods did not answer the same questions ({counts}, all of them {len(common)}): compare these only"
 
 
-def _report_kind_differences(given: Sequence[MethodContext]) -> Iterator[str]:
+def _report_kind_differences(contexts: Sequence[MethodContext]) -> Iterator[str]:
     """Report each kind of context that one method was given more often than another."""
     for kind in KINDS:
-        shares = [(one, getattr(one, f"with_{kind}")) for one in given if one.cases]
-        portions = [count / one.cases for one, count in shares]
+        shares = [(context, getattr(context, f"with_{kind}")) for context in contexts if context.cases]
+        portions = [count / context.cases for context, count in shares]
         if portions and max(portions) - min(portions) > MAX_SHARE_DIFFERENCE:
             shares.sort(key=lambda share: -share[1] / share[0].cases)
             counts = [
-                f"{_format_method_name(one.method)} in {f'{count} of {one.cases}' if count else 'none'}"
-                for one, count in shares
+                f"{_format_method_name(context.method)} in {f'{count} of {context.cases}' if count else 'none'}"
+                for context, count in shares
             ]
             first, count = shares[0]
-            rest = ", ".join(counts[1:])
+            other_counts = ", ".join(counts[1:])
             yield (
-                f"{_format_method_name(first.method)} got {kind} in {count} of {first.cases} cases, {rest}: "
+                f"{_format_method_name(first.method)} got {kind} in {count} of {first.cases} cases, {other_counts}: "
                 "differences of answers may come from these"
             )
 
 
-def _report_size_differences(given: Sequence[MethodContext]) -> Iterator[str]:
+def _report_size_differences(contexts: Sequence[MethodContext]) -> Iterator[str]:
     """Report the sizes whose means differ by more than `MAX_RATIO`."""
     for name in ("documents", "chunks", "triples", "aggregates", "tokens"):
-        found = [(one.method, spread.mean) for one in given if (spread := getattr(one, name)) and spread.mean]
-        if len(found) < 2:  # noqa: PLR2004 - a difference needs two methods
+        means = [
+            (context.method, spread.mean) for context in contexts if (spread := getattr(context, name)) and spread.mean
+        ]
+        if len(means) < 2:  # noqa: PLR2004 - a difference needs two methods
             continue
-        found.sort(key=lambda one: -one[1])
-        (most, high), (least, low) = found[0], found[-1]
+        means.sort(key=lambda pair: -pair[1])
+        (most, high), (least, low) = means[0], means[-1]
         if high / low > MAX_RATIO:
             yield (
                 f"{_format_method_name(most)} got {high:,.1f} {name} a case, {_format_method_name(least)} {low:,.1f} "

@@ -51,15 +51,18 @@ def create_fact_counter(
         >>> count(Sample(question="What fails?"), [Chunk(id="c1", text="", doc_id=d) for d in ("d1", "d2", "d3")])
         ('feature, told by 2 of 3 documents: battery: 2, price: 1',)
     """
-    known = read_facts(facts) if isinstance(facts, str | Path) else _normalise_facts(facts.items())
-    groups = None if by is None else [(one,) if isinstance(one, str) else tuple(one) for one in by]
-    _check_fields(groups or (), known)
+    facts_by_document = read_facts(facts) if isinstance(facts, str | Path) else _normalise_facts(facts.items())
+    groups = None if by is None else [(grouping,) if isinstance(grouping, str) else tuple(grouping) for grouping in by]
+    _check_fields(groups or (), facts_by_document)
 
     def aggregate(_: Sample, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+        # A document counts once, however many of its chunks were retrieved.
         documents = {chunk.doc_id or chunk.id: None for chunk in chunks}
-        found = [known[document] for document in documents if document in known]
-        wanted = groups if groups is not None else _list_groupings(fact for facts_of in found for fact in facts_of)
-        lines = (_format_counts(group, found, len(documents), most) for group in wanted)
+        document_facts = [facts_by_document[document] for document in documents if document in facts_by_document]
+        groupings = (
+            groups if groups is not None else _list_groupings(fact for facts_of in document_facts for fact in facts_of)
+        )
+        lines = (_format_counts(group, document_facts, len(documents), most) for group in groupings)
         return tuple(text for text in lines if text)
 
     return aggregate
@@ -81,14 +84,15 @@ def read_facts(path: str | Path) -> Facts:
         raise DataError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if file.suffix.lower() != ".json":
         return _normalise_facts(_parse_lines(text, file), f"{file}:")
-    whole = _parse_json(text, f"{file}")
-    if not isinstance(whole, dict):
+    content = _parse_json(text, f"{file}")
+    if not isinstance(content, dict):
         raise DataError(f"{file}: must be one object from document ids to facts, or name JSON lines .jsonl")
-    return _normalise_facts(whole.items(), f"{file}: ")
+    return _normalise_facts(content.items(), f"{file}: ")
 
 
 def _parse_lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
     """Parse JSON lines into documents and their facts; each document comes with its line number."""
+    # Not `splitlines`: texts may hold other line separators.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -99,26 +103,26 @@ def _parse_lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], objec
         yield (number, str(row["doc_id"])), fields["facts"] if [*fields] == ["facts"] else fields
 
 
-def _parse_json(text: str, place: str) -> object:
+def _parse_json(text: str, location: str) -> object:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"{place}: is not JSON: {error}") from error
+        raise DataError(f"{location}: is not JSON: {error}") from error
 
 
-def _normalise_facts(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
+def _normalise_facts(entries: Iterable[tuple[str | tuple[int, str], object]], prefix: str = "facts: ") -> Facts:
     """Convert facts to their normal form; raise if the facts of a document have an unknown form."""
-    found: dict[str, tuple[Fact, ...]] = {}
-    for key, content in given:
-        where, document = (f"{place}{key[0]}: ", key[1]) if isinstance(key, tuple) else (place, str(key))
+    facts: dict[str, tuple[Fact, ...]] = {}
+    for key, content in entries:
+        where, document = (f"{prefix}{key[0]}: ", key[1]) if isinstance(key, tuple) else (prefix, str(key))
         parts = [content] if isinstance(content, Mapping) else content
         if not isinstance(parts, list | tuple):
             raise DataError(f"{where}document {document!r}: must be {FACT_FORMS}")
-        found[document] = (
-            *found.get(document, ()),
+        facts[document] = (
+            *facts.get(document, ()),
             *(_parse_fact(part, f"{where}document {document!r}") for part in parts),
         )
-    return found
+    return facts
 
 
 def _parse_fact(part: object, where: str) -> Fact:
@@ -136,15 +140,15 @@ def _parse_values(value: object, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, list | tuple):
-        return tuple(text for one in value for text in _parse_values(one, where))
+        return tuple(text for item in value for text in _parse_values(item, where))
     if isinstance(value, str | int | float):
         return (" ".join((str(value).lower() if isinstance(value, bool) else str(value)).split()),)
     raise DataError(f"{where}: must be a text, a number or a list of these")
 
 
-def _check_fields(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
+def _check_fields(groups: Iterable[tuple[str, ...]], facts_by_document: Facts) -> None:
     """Raise if no fact has one of the fields to count."""
-    fields = {name: None for facts in known.values() for fact in facts for name in fact}
+    fields = {name: None for facts in facts_by_document.values() for fact in facts for name in fact}
     for name in (name for group in groups for name in group if name not in fields):
         raise DataError(f"facts: no document has the field {name!r} to count{did_you_mean(name, fields)}")
 
@@ -159,15 +163,21 @@ def _list_groupings(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
     return [*alone, *pairs]
 
 
-def _format_counts(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: int, max_values: int) -> str:
+def _format_counts(
+    group: tuple[str, ...], document_facts: Sequence[Sequence[Fact]], documents: int, max_values: int
+) -> str:
     """Format the number of documents per value of a grouping; empty if no document has a value."""
     counts: Counter[str] = Counter()
     telling = 0
-    for facts in found:
-        values = {" / ".join(one) for fact in facts for one in product(*(fact.get(name, ()) for name in group))}
+    for facts in document_facts:
+        values = {
+            " / ".join(combination)
+            for fact in facts
+            for combination in product(*(fact.get(name, ()) for name in group))
+        }
         telling += bool(values)
         counts.update(values)
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     listed = ", ".join(f"{value}: {count}" for value, count in ranked[:max_values])
     more = f", and {len(ranked) - max_values} more values" if len(ranked) > max_values else ""
     return f"{' / '.join(group)}, told by {telling} of {documents} documents: {listed}{more}" if ranked else ""

@@ -45,15 +45,15 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Index
         DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.
         MissingExtraError: If pyarrow is not installed.
     """
-    place = _require_tables(folder)
-    notes = [place.note] if place.note else []
+    tables = _require_tables(folder)
+    notes = [tables.note] if tables.note else []
     notes += [
-        f"{place.table_path(name).name} is missing: its part of the index is unknown" for name in place.missing_tables
+        f"{tables.table_path(name).name} is missing: its part of the index is unknown" for name in tables.missing_tables
     ]
-    names = _read_document_names(place, document, notes)
-    chunks = _read_chunks(place, names, notes)
-    nodes = _read_nodes(place, chunks, notes)
-    edges = _read_edges(place, chunks, notes)
+    names = _read_document_names(tables, document, notes)
+    chunks = _read_chunks(tables, names, notes)
+    nodes = _read_nodes(tables, chunks, notes)
+    edges = _read_edges(tables, chunks, notes)
     notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return IndexInventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
@@ -68,23 +68,23 @@ def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
         DataError: If there is no index, or one of the three tables is missing, cannot be read or lacks a column.
         MissingExtraError: If pyarrow is not installed.
     """
-    place = _require_tables(folder)
-    if lost := [place.table_path(name).name for name in place.missing_tables if name in GRAPH_TABLES]:
-        wanted = ", ".join(place.table_path(name).name for name in GRAPH_TABLES)
+    tables = _require_tables(folder)
+    if lost := [tables.table_path(name).name for name in tables.missing_tables if name in GRAPH_TABLES]:
+        expected = ", ".join(tables.table_path(name).name for name in GRAPH_TABLES)
         raise DataError(
-            f"{place.folder}: expected {wanted}, found no {', '.join(lost)}; index again with GraphRAG, or give the "
+            f"{tables.folder}: expected {expected}, found no {', '.join(lost)}; index again with GraphRAG, or give the "
             "folder of its documents"
         )
-    notes = [place.note] if place.note else []
-    documents = _read_chunks(place, _read_document_names(place, document, notes), notes)
-    texts = place.read_rows("text_units", "id", "text", needed=[("id",), ("text",)], notes=notes)
+    notes = [tables.note] if tables.note else []
+    documents = _read_chunks(tables, _read_document_names(tables, document, notes), notes)
+    texts = tables.read_rows("text_units", "id", "text", needed=[("id",), ("text",)], notes=notes)
     chunks = [IndexedChunk(id=row["id"], doc_id=documents.get(row["id"], ""), text=row["text"]) for row in texts]
     entities = [
-        Entity(name=name, type=kind, chunks=tuple(units)) for name, kind, units in _iterate_entities(place, notes)
+        Entity(name=name, type=kind, chunks=tuple(units)) for name, kind, units in _iterate_entities(tables, notes)
     ]
     relations = [
         Relation(source=source, label=label, target=target, chunks=tuple(units))
-        for (source, label, target), units in _iterate_relationships(place, notes)
+        for (source, label, target), units in _iterate_relationships(tables, notes)
     ]
     return IndexGraph(chunks, entities, relations, tuple(notes))
 
@@ -116,22 +116,24 @@ class TableFolder(NamedTuple):
         """
         path = self.table_path(table)
         every = read_table(path, *columns) if path.is_file() else []
-        found = [row for row in every if all(any(row[name] for name in names) for names in needed)]
-        wanted = " and ".join(" or ".join(names) for names in needed)
-        if every and not found:
-            raise DataError(f"{path}: no row has {wanted}, which GraphRAG 0 to 3 write; is it a table of GraphRAG?")
-        if left := len(every) - len(found):
-            notes.append(f"{path.name}: left out {format_count(left, 'row')} without {wanted}")
-        return found
+        complete = [row for row in every if all(any(row[name] for name in names) for names in needed)]
+        required = " and ".join(" or ".join(names) for names in needed)
+        if every and not complete:
+            raise DataError(f"{path}: no row has {required}, which GraphRAG 0 to 3 write; is it a table of GraphRAG?")
+        if dropped := len(every) - len(complete):
+            notes.append(f"{path.name}: left out {format_count(dropped, 'row')} without {required}")
+        return complete
 
 
 def _require_tables(folder: str | Path) -> TableFolder:
     """Return the tables of a folder; raise `DataError` if it has none."""
-    place = find_tables(Path(folder))
-    if place is None:
-        wanted = ", ".join(FILE_NAMES[0].format(name) for name in TABLES)
-        raise DataError(f"{folder}: no index of Microsoft GraphRAG: none of {wanted} is there; name its output folder")
-    return place
+    tables = find_tables(Path(folder))
+    if tables is None:
+        expected = ", ".join(FILE_NAMES[0].format(name) for name in TABLES)
+        raise DataError(
+            f"{folder}: no index of Microsoft GraphRAG: none of {expected} is there; name its output folder"
+        )
+    return tables
 
 
 def find_tables(folder: Path) -> TableFolder | None:
@@ -142,19 +144,21 @@ def find_tables(folder: Path) -> TableFolder | None:
     """
     if tables := _find_in(folder):
         return tables
-    updates = [tables for place in sorted(folder.glob(UPDATE_FOLDERS), reverse=True) if (tables := _find_in(place))]
+    # The names are timestamps, so that the last is the latest.
+    updates = [tables for path in sorted(folder.glob(UPDATE_FOLDERS), reverse=True) if (tables := _find_in(path))]
     if merged := next((tables for tables in updates if not tables.missing_tables), None):
         return merged._replace(note=f"read {_format_inner(merged.folder, folder)}, the latest update")
     runs = sorted((run for pattern in RUN_FOLDERS for run in folder.glob(pattern)), reverse=True)
-    places = [folder / "output", *_list_configured(folder), *runs]
-    found = [tables for place in places if (tables := _find_in(place))]
-    if not found:
+    paths = [folder / "output", *_list_configured(folder), *runs]
+    candidates = [tables for path in paths if (tables := _find_in(path))]
+    if not candidates:
         return None
-    fullest = min(found, key=lambda tables: len(tables.missing_tables))
-    if fullest is found[0]:
+    # `min` returns the first of those that lack equally many.
+    fullest = min(candidates, key=lambda tables: len(tables.missing_tables))
+    if fullest is candidates[0]:
         return fullest
-    passed_over = _format_inner(found[0].folder, folder)
-    lacking = ", ".join(found[0].table_path(name).name for name in found[0].missing_tables)
+    passed_over = _format_inner(candidates[0].folder, folder)
+    lacking = ", ".join(candidates[0].table_path(name).name for name in candidates[0].missing_tables)
     return fullest._replace(
         note=f"read {_format_inner(fullest.folder, folder)}, because {passed_over} has no {lacking}"
     )
@@ -162,8 +166,8 @@ def find_tables(folder: Path) -> TableFolder | None:
 
 def _find_in(folder: Path) -> TableFolder | None:
     """Return the tables that a folder itself holds, or None."""
-    found = (TableFolder(folder, name) for name in FILE_NAMES)
-    return next((tables for tables in found if len(tables.missing_tables) < len(TABLES)), None)
+    candidates = (TableFolder(folder, name) for name in FILE_NAMES)
+    return next((tables for tables in candidates if len(tables.missing_tables) < len(TABLES)), None)
 
 
 def _format_inner(inner: Path, folder: Path) -> str:
@@ -183,8 +187,8 @@ def _list_configured(folder: Path) -> list[Path]:
         except (OSError, ValueError, YAMLError):
             continue
         sections = [settings.get(name) for name in OUTPUT_SECTIONS] if isinstance(settings, Mapping) else []
-        named = [section.get("base_dir") for section in sections if isinstance(section, Mapping)]
-        return [folder / name for name in named if isinstance(name, str)]
+        base_dirs = [section.get("base_dir") for section in sections if isinstance(section, Mapping)]
+        return [folder / name for name in base_dirs if isinstance(name, str)]
     return []
 
 
@@ -194,45 +198,48 @@ def find_table_folders(folder: Path) -> list[str]:
     return [*dict.fromkeys(str(path.parent) for path in inner)][:3]
 
 
-def _read_document_names(place: TableFolder, document: DocumentName, notes: list[str]) -> dict[str, str]:
+def _read_document_names(tables: TableFolder, document: DocumentName, notes: list[str]) -> dict[str, str]:
     """Return the name of each document by its id; an empty title is replaced by the id."""
-    rows = place.read_rows("documents", "id", "title", needed=[("id",)], notes=notes)
+    rows = tables.read_rows("documents", "id", "title", needed=[("id",)], notes=notes)
     return {row["id"]: row[document] or row["id"] for row in rows}
 
 
-def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+def _read_chunks(tables: TableFolder, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     """Return the first document of each text unit, or an empty string if the unit has none."""
-    rows = place.read_rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
+    rows = tables.read_rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
     documents = {row["id"]: list_document_ids(row) for row in rows}
-    if several := [unit for unit, found in documents.items() if len(found) > 1]:
+    if several := [unit for unit, document_ids in documents.items() if len(document_ids) > 1]:
         notes.append(f"{len(several)} text units come from several documents; the first of them is counted")
-    named = {name for found in documents.values() for name in found}
-    if unknown := sorted(named - {*names}) if names else []:
-        table = place.table_path("documents").name
+    referenced = {name for document_ids in documents.values() for name in document_ids}
+    if unknown := sorted(referenced - {*names}) if names else []:
+        table = tables.table_path("documents").name
         notes.append(
             f"text units name documents that {table} does not have: {format_names(map(repr, unknown), MAX_LISTED)}"
         )
-    return {unit: names.get(found[0], found[0]) if found else "" for unit, found in documents.items()}
+    return {
+        unit: names.get(document_ids[0], document_ids[0]) if document_ids else ""
+        for unit, document_ids in documents.items()
+    }
 
 
-def _read_nodes(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
+def _read_nodes(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
     nodes: dict[str, dict[str, None]] = {}
     lost: set[str] = set()
-    for name, _, units in _iterate_entities(place, notes):
+    for name, _, units in _iterate_entities(tables, notes):
         lost.update(unit for unit in units if unit not in chunks)
         nodes.setdefault(name, {}).update(_find_documents(units, chunks))
     if lost and chunks:
-        table = place.table_path("text_units").name
+        table = tables.table_path("text_units").name
         notes.append(
             f"entities name text units that {table} does not have: {format_names(map(repr, sorted(lost)), MAX_LISTED)}"
         )
-    return {name: tuple(found) for name, found in nodes.items()}
+    return {name: tuple(documents) for name, documents in nodes.items()}
 
 
-def _iterate_entities(place: TableFolder, notes: list[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _iterate_entities(tables: TableFolder, notes: list[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Iterate over the entities: name, type, and the ids of their text units."""
     columns = ("title", "name", "type", "text_unit_ids")
-    for row in place.read_rows("entities", *columns, needed=[("title", "name")], notes=notes):
+    for row in tables.read_rows("entities", *columns, needed=[("title", "name")], notes=notes):
         name, kind = strip_quotes(row["title"] or row["name"]), strip_quotes(row["type"] or "")
         yield name, kind, _split_unit_ids(row["text_unit_ids"])
 
@@ -244,17 +251,17 @@ def _split_unit_ids(value: object) -> Sequence[str]:
     return value if isinstance(value, list) else ()
 
 
-def _read_edges(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
+def _read_edges(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
     edges: dict[Edge, dict[str, None]] = {}
-    for edge, units in _iterate_relationships(place, notes):
+    for edge, units in _iterate_relationships(tables, notes):
         edges.setdefault(edge, {}).update(_find_documents(units, chunks))
-    return {edge: tuple(found) for edge, found in edges.items()}
+    return {edge: tuple(documents) for edge, documents in edges.items()}
 
 
-def _iterate_relationships(place: TableFolder, notes: list[str]) -> Iterator[tuple[Edge, Sequence[str]]]:
+def _iterate_relationships(tables: TableFolder, notes: list[str]) -> Iterator[tuple[Edge, Sequence[str]]]:
     """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
-    for row in place.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
+    for row in tables.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
         edge = (strip_quotes(row["source"]), format_edge_label(row["description"]), strip_quotes(row["target"]))
         yield edge, _split_unit_ids(row["text_unit_ids"])
 

@@ -82,7 +82,7 @@ def load(spec: str) -> Method:
     Raises:
         MethodError: If graphrag is not installed, or the project cannot be opened.
     """
-    place, given = read_adapter_spec(
+    folder, spec_options = read_adapter_spec(
         "graphrag",
         spec,
         method=("local", "global", "drift", "basic"),
@@ -92,20 +92,20 @@ def load(spec: str) -> Method:
         document=("id", "title"),
         reports=("chunks", "aggregates"),
     )
-    root = Path(place)
+    root = Path(folder)
     if not any((root / f"settings.{ending}").is_file() for ending in ("yaml", "yml", "json")):
         raise MethodError(f"graphrag:{spec}: {root}/settings.yaml is not there; name the root of a GraphRAG project")
     require_package("graphrag", SUPPORTED_VERSIONS)
-    return _build_method(root, given, spec)
+    return _build_method(root, spec_options, spec)
 
 
-def _build_method(root: Path, given: dict[str, str], spec: str) -> Method:
+def _build_method(root: Path, spec_options: dict[str, str], spec: str) -> Method:
     default = GraphRagOptions()
     options = GraphRagOptions(
-        method=given.get("method", default.method),
-        community_level=int(given.get("community_level", default.community_level)),
-        response_type=given.get("response_type", default.response_type),
-        dynamic_community_selection=given.get("dynamic_community_selection") == "true",
+        method=spec_options.get("method", default.method),
+        community_level=int(spec_options.get("community_level", default.community_level)),
+        response_type=spec_options.get("response_type", default.response_type),
+        dynamic_community_selection=spec_options.get("dynamic_community_selection") == "true",
     )
     try:
         search, tables = open_project(root, options)
@@ -116,8 +116,8 @@ def _build_method(root: Path, given: dict[str, str], spec: str) -> Method:
             f"graphrag:{spec}: the project cannot be opened: {type(error).__name__}: {error}; "
             f"does `graphrag query` work in it, with a graphrag of {SUPPORTED_VERSIONS}?"
         ) from error
-    ids = IndexIds.from_tables(tables, "title" if given.get("document") == "title" else "id")
-    return GraphRagMethod(search, ids, "aggregates" if given.get("reports") == "aggregates" else "chunks")
+    ids = IndexIds.from_tables(tables, "title" if spec_options.get("document") == "title" else "id")
+    return GraphRagMethod(search, ids, "aggregates" if spec_options.get("reports") == "aggregates" else "chunks")
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,10 @@ class GraphRagOptions:
 
 
 def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
-    """Build the search of a project, and read the tables that the search and the ids need.
-
-    Paths in GraphRAG's configuration are relative to the root of the project. The root is therefore the working
-    directory while the project is read. The old working directory is restored afterwards.
-    """
+    """Build the search of a project, and read the tables that the search and the ids need."""
     from graphrag.config.load_config import load_config  # type: ignore[import-not-found]
 
+    # Paths in GraphRAG's configuration are relative to the working directory.
     with contextlib.chdir(root):
         config = load_config(root_dir=Path())
         # The reader is asynchronous, and an event loop may already be running in this thread.
@@ -154,8 +151,8 @@ async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa:
 
     provider = create_table_provider(config.table_provider, storage=create_storage(config.output_storage))
     reader = DataReader(provider)
-    wanted = [name for name in dict.fromkeys((*needed, *ID_TABLES)) if name in needed or await provider.has(name)]
-    return {name: await getattr(reader, name)() for name in wanted}
+    names = [name for name in dict.fromkeys((*needed, *ID_TABLES)) if name in needed or await provider.has(name)]
+    return {name: await getattr(reader, name)() for name in names}
 
 
 def _build_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
@@ -257,16 +254,13 @@ def build_search(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG
 
 
 def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
-    """Return the search function of DRIFT search, with a separate state for each question.
-
-    The engine itself would carry the state of one question on to the next.
-    """
+    """Return the search function of DRIFT search, with a separate state for each question."""
     from graphrag.query.structured_search.drift_search.state import QueryState  # type: ignore  # noqa: PGH003
 
     primed = engine.context_builder.build_context
 
-    async def build_context(query: str, **given: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
-        reports, tokens = await primed(query, **given)
+    async def build_context(query: str, **options: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
+        reports, tokens = await primed(query, **options)
         get_current_trace().contexts.append(
             {"reports": reports.rename(columns={"short_id": "id", "full_content": "content"})}
         )
@@ -275,20 +269,22 @@ def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
     engine.context_builder.build_context = build_context
 
     async def search(question: str) -> str:
-        own = copy(engine)
-        own.query_state = QueryState()
-        return str((await own.search(query=question)).response)
+        # The engine itself would carry the state of one question on to the next.
+        engine_copy = copy(engine)
+        engine_copy.query_state = QueryState()
+        return str((await engine_copy.search(query=question)).response)
 
     return search
 
 
 def _trace_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
-    """Record the ranking by similarity, because basic search returns its results in the order of the index."""
+    """Record the ranking by similarity."""
     find = store.similarity_search_by_text
 
-    def search_by_text(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
-        results = find(*given, **named)
+    def search_by_text(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
+        results = find(*args, **kwargs)
         get_current_trace().ranking.update({str(result.document.id): float(result.score) for result in results})
         return results
 
+    # Basic search itself returns its results in the order of the index.
     store.similarity_search_by_text = search_by_text

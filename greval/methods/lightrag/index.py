@@ -46,15 +46,15 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     Raises:
         DataError: If the folder has none of the files, or a file cannot be read.
     """
-    place = _require_folder(folder)
-    stores = {name: _read_store(place / STORE_FILE.format(name)) for name in STORE_NAMES}
+    path = _require_folder(folder)
+    stores = {name: _read_store(path / STORE_FILE.format(name)) for name in STORE_NAMES}
     names = _read_document_names(stores, document)
     chunks = _read_chunks(stores, names)
     nodes: dict[str, dict[str, None]] = {}
     edges: dict[Edge, dict[str, None]] = {}
-    _add_graph(place / GRAPH_FILE, chunks, nodes, edges)
+    _add_graph(path / GRAPH_FILE, chunks, nodes, edges)
     _add_names(stores, names, nodes, edges)
-    notes = _describe_missing(place) + (describe_dangling(edges, nodes) if nodes else [])
+    notes = _describe_missing(path) + (describe_dangling(edges, nodes) if nodes else [])
     documents = frozenset({*names.values(), *chunks.values()} - {""})
     return IndexInventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
 
@@ -68,24 +68,24 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
     Raises:
         DataError: If there is no index, the graph or the texts are not in files, or a file cannot be read.
     """
-    place = _require_folder(folder)
-    wanted = (STORE_FILE.format("text_chunks"), GRAPH_FILE)
-    if lost := [name for name in wanted if not (place / name).is_file()]:
+    path = _require_folder(folder)
+    required = (STORE_FILE.format("text_chunks"), GRAPH_FILE)
+    if lost := [name for name in required if not (path / name).is_file()]:
         raise DataError(
-            f"{folder}: expected {' and '.join(wanted)}, found no {' and no '.join(lost)}; give the folder in which "
+            f"{folder}: expected {' and '.join(required)}, found no {' and no '.join(lost)}; give the folder in which "
             "LightRAG keeps its chunks and its graph as files, or the folder of its documents"
         )
-    stores = {name: _read_store(place / STORE_FILE.format(name)) for name in STORE_NAMES}
+    stores = {name: _read_store(path / STORE_FILE.format(name)) for name in STORE_NAMES}
     documents = _read_chunks(stores, _read_document_names(stores, document))
     entities: list[Entity] = []
     relations: list[Relation] = []
-    for names, fields in _iterate_elements(place / GRAPH_FILE):
-        places = tuple(one for one in fields.get("source_id", "").split(SEPARATOR) if one)
+    for names, fields in _iterate_elements(path / GRAPH_FILE):
+        chunk_ids = tuple(chunk_id for chunk_id in fields.get("source_id", "").split(SEPARATOR) if chunk_id)
         if len(names) == 1:
-            entities.append(Entity(name=names[0], type=strip_quotes(fields.get("entity_type", "")), chunks=places))
+            entities.append(Entity(name=names[0], type=strip_quotes(fields.get("entity_type", "")), chunks=chunk_ids))
         else:
             source, label, target = build_edge(names[0], names[1], fields.get("description"))
-            relations.append(Relation(source=source, label=label, target=target, chunks=places))
+            relations.append(Relation(source=source, label=label, target=target, chunks=chunk_ids))
     chunks = [
         IndexedChunk(id=chunk, doc_id=documents.get(chunk, ""), text=str(row.get("content") or ""))
         for chunk, row in stores["text_chunks"].items()
@@ -95,12 +95,12 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
 
 def _require_folder(folder: str | Path) -> Path:
     """Return the path of a folder; raise `DataError` if it has no file of an index."""
-    place = Path(folder)
-    if not has_lightrag_files(place):
+    path = Path(folder)
+    if not has_lightrag_files(path):
         raise DataError(
             f"{folder}: no index of LightRAG: neither {GRAPH_FILE} nor a {STORE_FILE.format('*')} file is there"
         )
-    return place
+    return path
 
 
 def has_lightrag_files(folder: Path) -> bool:
@@ -108,8 +108,8 @@ def has_lightrag_files(folder: Path) -> bool:
     return len(_describe_missing(folder)) < len(PART_FILES)
 
 
-def _describe_missing(place: Path) -> list[str]:
-    lost = {part: names for part, names in PART_FILES.items() if not any((place / name).is_file() for name in names)}
+def _describe_missing(folder: Path) -> list[str]:
+    lost = {part: names for part, names in PART_FILES.items() if not any((folder / name).is_file() for name in names)}
     return [f"its {part} are unknown: none of {', '.join(names)} is there" for part, names in lost.items()]
 
 
@@ -118,12 +118,12 @@ def _read_store(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as JSON: {error}; build the index anew") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise DataError(f"{path}: holds no object; is it a file of LightRAG's?")
-    return found
+    return content
 
 
 def _read_document_names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
@@ -141,19 +141,16 @@ def _read_chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, st
 def _add_graph(
     path: Path, chunks: Mapping[str, str], nodes: dict[str, dict[str, None]], edges: dict[Edge, dict[str, None]]
 ) -> None:
-    for place, fields in _iterate_elements(path):
+    for names, fields in _iterate_elements(path):
         documents = _find_documents(fields.get("source_id", ""), chunks)
-        if len(place) == 1:
-            nodes.setdefault(place[0], {}).update(documents)
+        if len(names) == 1:
+            nodes.setdefault(names[0], {}).update(documents)
         else:
-            edges.setdefault(build_edge(place[0], place[1], fields.get("description")), {}).update(documents)
+            edges.setdefault(build_edge(names[0], names[1], fields.get("description")), {}).update(documents)
 
 
 def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data.
-
-    LightRAG before 2025 and nano-graphrag keep quotes in names, which no gold and no question has.
-    """
+    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data."""
     if not path.is_file():
         return
     keys: dict[str, str] = {}
@@ -165,7 +162,9 @@ def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, s
             if kind in {"node", "edge"}:
                 ends = ("id",) if kind == "node" else ("source", "target")
                 fields = {keys[data.attrib["key"]]: data.text or "" for data in element}
+                # LightRAG before 2025 and nano-graphrag keep quotes in names, which no gold and no question has.
                 yield tuple(strip_quotes(element.attrib[end]) for end in ends), fields
+                # The elements of a large graph would stay in memory.
                 element.clear()
     except (ET.ParseError, KeyError, OSError) as error:
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
@@ -181,16 +180,17 @@ def _add_names(
     nodes: dict[str, dict[str, None]],
     edges: dict[Edge, dict[str, None]],
 ) -> None:
-    """Add the entity names and pairs recorded for each document, because the graph file may lack some of them."""
+    """Add the entity names and pairs that are recorded for each document, and that the graph file may lack."""
     for document, row in stores["full_entities"].items():
         for name in row.get("entity_names") or ():
             nodes.setdefault(strip_quotes(name), {})[names.get(document, document)] = None
-    known = {(source, target): (source, label, target) for source, label, target in edges}
+    # A pair that the graph has keeps the label that it has there.
+    edges_by_ends = {(source, target): (source, label, target) for source, label, target in edges}
     for document, row in stores["full_relations"].items():
         for source, target in row.get("relation_pairs") or ():
             edge = build_edge(strip_quotes(source), strip_quotes(target), None)
-            edges.setdefault(known.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
+            edges.setdefault(edges_by_ends.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
 
 
-def _freeze_documents(found: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
-    return {key: tuple(documents) for key, documents in found.items()}
+def _freeze_documents(documents_by_key: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
+    return {key: tuple(documents) for key, documents in documents_by_key.items()}

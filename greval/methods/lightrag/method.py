@@ -59,7 +59,8 @@ class LightRagMethod:
         with trace_query("lightrag") as trace:
             result = await rag.aquery_llm(sample.question, param)
         found_nothing = (result.get("metadata") or {}).get("failure_reason") == "no_results"
-        if result.get("status") != "success" and not found_nothing:  # with no results it answers that it does not know
+        # With no results LightRAG answers that it does not know.
+        if result.get("status") != "success" and not found_nothing:
             raise MethodError(f"lightrag: {result.get('message') or 'the query failed, and no reason was reported'}")
         answer = trace.require_answer((result.get("llm_response") or {}).get("content"))
         data = result.get("data") or {}
@@ -87,9 +88,10 @@ class LightRagMethod:
 
 async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
     """Create the object if needed, initialise its storages, turn its cache off, and trace its model calls."""
-    made = source if hasattr(source, "aquery_llm") else source()
-    rag = await made if inspect.isawaitable(made) else made
+    created = source if hasattr(source, "aquery_llm") else source()
+    rag = await created if inspect.isawaitable(created) else created
     await rag.initialize_storages()
+    # A repeated question would cost nothing, and its figures would be wrong.
     rag.enable_llm_cache = False
     rag.llm_response_cache.global_config["enable_llm_cache"] = False
     _trace_model_calls(rag)
@@ -97,16 +99,14 @@ async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
 
 
 def _trace_model_calls(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
-    """Trace the model functions in the configuration that each query builds.
-
-    These functions put their calls into a queue with its own workers, which do not know the query of a call.
-    """
+    """Trace the model functions in the configuration that each query builds."""
 
     def wrap_builder(build: ConfigBuilder) -> ConfigBuilder:
         def build_config() -> dict[str, Any]:
             config = build()
             asks = config["role_llm_funcs"]
             return config | {
+                # Wrapped before they put their calls into a queue, whose workers do not know the query of a call.
                 "role_llm_funcs": {
                     role: ask and trace_llm_function(ask, _build_token_counter(rag)) for role, ask in asks.items()
                 }
@@ -125,13 +125,13 @@ def _build_token_counter(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - Li
 def trace_llm_function(ask: ModelFunction, count: Callable[[str], int]) -> ModelFunction:
     """Wrap a model function of LightRAG so that it records its calls and tokens in the trace of the query."""
 
-    async def call_model(prompt: str, *given: Any, **named: Any) -> str:  # noqa: ANN401 - LightRAG's own
+    async def call_model(prompt: str, *args: Any, **kwargs: Any) -> str:  # noqa: ANN401 - LightRAG's own
         watch = get_current_trace()
         watch.calls += 1
-        history = [str(turn.get("content", "")) for turn in named.get("history_messages") or ()]
-        watch.prompt_tokens += count("\n".join([named.get("system_prompt") or "", *history, prompt]))
+        history = [str(turn.get("content", "")) for turn in kwargs.get("history_messages") or ()]
+        watch.prompt_tokens += count("\n".join([kwargs.get("system_prompt") or "", *history, prompt]))
         try:
-            reply = await ask(prompt, *given, **named)
+            reply = await ask(prompt, *args, **kwargs)
         except Exception as error:
             watch.errors.append(error)
             raise
@@ -156,7 +156,7 @@ def load(spec: str) -> Method:
     Raises:
         MethodError: If lightrag is not installed, or the object does not exist.
     """
-    place, given = read_adapter_spec(
+    target, options = read_adapter_spec(
         "lightrag",
         spec,
         mode=MODES,
@@ -169,9 +169,9 @@ def load(spec: str) -> Method:
     require_package("lightrag", SUPPORTED_VERSIONS)
     from lightrag import QueryParam  # type: ignore[import-not-found]
 
-    document = given.pop("document", "id")
-    settings: dict[str, object] = {"mode": MODES[0], "stream": False, **given}
-    settings |= {name: int(given[name]) for name in INTEGER_OPTIONS if name in given}
-    if "enable_rerank" in given:
-        settings["enable_rerank"] = given["enable_rerank"] == "true"
-    return LightRagMethod(load_object(place), partial(QueryParam, **settings), "path" if document == "path" else "id")
+    document = options.pop("document", "id")
+    settings: dict[str, object] = {"mode": MODES[0], "stream": False, **options}
+    settings |= {name: int(options[name]) for name in INTEGER_OPTIONS if name in options}
+    if "enable_rerank" in options:
+        settings["enable_rerank"] = options["enable_rerank"] == "true"
+    return LightRagMethod(load_object(target), partial(QueryParam, **settings), "path" if document == "path" else "id")
