@@ -25,6 +25,7 @@ def import_by_name(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         for package, extra in EXTRAS.items():
+            # Only if the app itself is missing, and not a package that it imports.
             if f"{error.name}.".startswith(f"{package}."):
                 raise MissingExtraError(extra, package) from error
         raise

@@ -100,7 +100,7 @@ def records(
         definitions = _find_metrics(metrics, store)
         items = read_record_items(store, definitions, written=suggestions)
     names = {metric.name: name_questions(metric.name).judgement for metric in definitions}
-    # a record of the SDK is in no dataset yet, so that its suggestions name their questions instead of their ids
+    # A record of the SDK is in no dataset yet, so its suggestions name their questions instead of their ids.
     questions = {
         metric.name: MetricQuestion(names[metric.name], names[metric.name], metric.scale) for metric in definitions
     }
@@ -169,6 +169,7 @@ def pull(
     with connect_dataset(dataset) as server:
         source = find_dataset(server, dataset.name, dataset.workspace.name)
         ledger = Ledger() if run is None else read_ledger(resolve_run_folder(run), source.id)
+        # As a list, because the connection is closed with this block.
         return [*ResponseReader(server, source, definitions, ledger, questions=questions).iter_annotations()]
 
 
@@ -230,6 +231,7 @@ def classification_report(
     rows = pull(dataset, metric, run=run, questions=questions)
     scale, pairs = pair_categories(run, metric, rows, **options)
     people, judge = [str(pair.people) for pair in pairs], [str(pair.judge) for pair in pairs]
+    # By default scikit-learn sorts labels by the alphabet, and warns about those that the judge never gave.
     report: str | dict[str, Any] = sklearn_metrics.classification_report(
         people, judge, labels=[*scale.names], output_dict=output_dict, zero_division=0
     )
@@ -240,12 +242,12 @@ def _find_metrics(metrics: Metrics, run: str | Path | Run | Store | None) -> lis
     """Find judged metrics by name in a run, or among predefined metrics and files if there is no run."""
     listed = [*_list_metrics(metrics)]
     if isinstance(run, Store):
-        definitions = [read_judged_metric(run, one if isinstance(one, str) else one.name) for one in listed]
+        definitions = [read_judged_metric(run, metric if isinstance(metric, str) else metric.name) for metric in listed]
     elif run is not None:
         with Store.open(resolve_run_folder(run)) as store:
             return _find_metrics(listed, store)
     else:
-        definitions = [_require_judged(load_metric(one) if isinstance(one, str) else one) for one in listed]
+        definitions = [_require_judged(load_metric(metric) if isinstance(metric, str) else metric) for metric in listed]
     if not definitions:
         raise DataError("metrics: expected one or several, got none; name a judged metric")
     return definitions

@@ -55,6 +55,7 @@ class GrevalError(Exception):
 
 def _restore(kind: type[GrevalError], args: tuple[object, ...], fields: dict[str, object]) -> GrevalError:
     """Restore an error without its constructor."""
+    # BaseException.__new__ keeps the arguments, of which str() makes the message.
     error = kind.__new__(kind, *args)
     vars(error).update(fields)
     return error
@@ -158,8 +159,9 @@ class ArgillaArgumentError(ArgillaError):
         known: Iterable[str] | None = None,
     ) -> None:
         """Keep the parts with the message."""
-        there = "" if known is None else f"; there: {', '.join(sorted(known)) or 'none'}"
-        super().__init__(f"{argument}: {reason}{there}")
+        # None: nobody looked what there is. Empty: there is nothing.
+        choices = "" if known is None else f"; there: {', '.join(sorted(known)) or 'none'}"
+        super().__init__(f"{argument}: {reason}{choices}")
         self.argument = argument
         self.reason = reason
         self.kind = kind

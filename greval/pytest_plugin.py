@@ -77,8 +77,9 @@ class PluginState:
         """Return the session of a judge, created at first use."""
         from greval.judging.model.judge import Judge
 
-        for known, session in self.sessions:
-            if known is judge or (isinstance(judge, Judge | str) and known == judge):
+        for session_judge, session in self.sessions:
+            # Only names and settings are compared by value: two equal chat models may answer differently.
+            if session_judge is judge or (isinstance(judge, Judge | str) and session_judge == judge):
                 return session
         session = self._create_session(judge)
         self.sessions.append((judge, session))
@@ -116,7 +117,8 @@ class PluginState:
         from greval.judging.model.reply_cache import CACHE_FILE, ReplyCache
         from greval.runs.judge_session import CallCap, JudgeSession
 
-        store = getattr(self.config, "cache", None)  # it is missing with -p no:cacheprovider
+        # There is no cache with -p no:cacheprovider.
+        store = getattr(self.config, "cache", None)
         if self.config.getoption("greval_no_cache"):
             store = None
         if store is not None and self._cache is None and judge is not None:
@@ -186,6 +188,7 @@ class CaseAssertions:
                 repeats,
             )
         except GrevalError as error:
+            # The trace would show greval's own code, which says nothing about the test.
             raise error.with_traceback(None) from None
         if message:
             raise AssertionError(message)
@@ -193,7 +196,7 @@ class CaseAssertions:
 
     def _check(
         self,
-        given: Case | Mapping[str, object],
+        raw_case: Case | Mapping[str, object],
         metric: Metric | str | Path,
         expected: Mapping[str, object],
         repeats: int,
@@ -204,7 +207,7 @@ class CaseAssertions:
         from greval.errors import JudgeError
         from greval.report.assertions import format_missed_bounds
 
-        case = as_case(given)
+        case = as_case(raw_case)
         definition, built_on = self._load_metric(metric)
         bounds = Bounds.model_validate(expected)
         bounds.check(definition)
@@ -304,7 +307,9 @@ def pytest_runtest_makereport(
     report = yield
     if call.when == "call" and call.excinfo is not None and _is_greval_error(call.excinfo.value):
         report.outcome = "failed"
-        vars(report)["greval_error"] = True  # reports carry further attributes between processes
+        # An attribute of the report, because workers send these to the controller.
+        vars(report)["greval_error"] = True
+        # A test that is expected to fail would pass, although nothing was judged.
         if hasattr(report, "wasxfail"):
             del report.wasxfail
     return report
@@ -345,8 +350,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:  # noqa: ANN401 - not public in pytest
     """Print what was judged, by which judge, at which cost, with the means."""
     state = config.stash[STATE]
-    own = state.export()
-    reports = [*state.reports, *([json.loads(json.dumps(own))] if own else [])]
+    exported = state.export()
+    # Through JSON as for workers, so that all reports have the same types.
+    reports = [*state.reports, *([json.loads(json.dumps(exported))] if exported else [])]
     if not reports:
         return
     terminalreporter.section("greval")
@@ -402,15 +408,15 @@ def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[t
 
 def _find_file(file: str | Path, folders: tuple[Path, ...]) -> Path:
     """Return a file by its path relative to the first folder that has it; raise `DataError` if none has."""
-    found = next((path for folder in folders if (path := folder / file).is_file()), None)
-    if found is None:
+    match = next((path for folder in folders if (path := folder / file).is_file()), None)
+    if match is None:
         from greval.errors import DataError
 
         looked = " nor in ".join(map(str, dict.fromkeys(folders)))
         raise DataError(
             f"{file}: no such file in {looked}; name it relative to the test file or to pytest's root folder"
         )
-    return found
+    return match
 
 
 def _is_greval_error(error: BaseException) -> bool:

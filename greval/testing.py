@@ -95,6 +95,7 @@ class ScriptedJudge(BaseChatModel):
         return self._generate(messages, stop, None, **kwargs)
 
     def _take_answer(self, messages: list[BaseMessage]) -> Answer:
+        # LangChain runs a batch in several threads.
         with self._lock:
             number = len(self._calls)
             self._calls.append(messages)
@@ -110,6 +111,7 @@ def _build_message(answer: Mapping[str, Any] | str | AIMessage, tools: Sequence[
     if isinstance(answer, str):
         return AIMessage(answer, usage_metadata=USAGE)
     if tools:
+        # A bound schema is a JSON schema, or wrapped as a function of OpenAI.
         name = tools[0].get("title") or tools[0].get("function", {}).get("name", "answer")
         call = {"name": name, "args": dict(answer), "id": "call-1"}
         return AIMessage("", tool_calls=[call], usage_metadata=USAGE)

@@ -24,7 +24,8 @@ COMPLETION_VARIABLE = "_GREVAL_COMPLETE"
 
 def main() -> None:
     """Run the command line. Errors are printed in one or two lines; tracebacks only with --debug."""
-    if COMPLETION_VARIABLE in os.environ:  # a shell asks for completions
+    # A shell asks for completions, in the environment and not by an argument.
+    if COMPLETION_VARIABLE in os.environ:
         from greval.cli.completion import print_completions
 
         print_completions()
@@ -33,7 +34,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         code = STOPPED
-    except SystemExit:  # typer and rich exit like this if the reader of the output, such as `head`, is gone
+    # Typer and rich exit like this if the reader of the output, such as `head`, is gone.
+    except SystemExit:
         code = 0
     sys.exit(_flush_output(code if isinstance(code, int) else 0))
 
@@ -43,9 +45,10 @@ def _flush_output(code: int) -> int:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # otherwise Python flushes again at exit and reports the error
+        # Otherwise Python flushes again at exit and reports the error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if code or isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, is gone
+        # The reader of the output, such as `head`, is gone.
+        if code or isinstance(error, BrokenPipeError):
             return code
         sys.stderr.write(f"{_format_unexpected_error(error)}\n")
         return USAGE_ERROR
@@ -59,12 +62,15 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
         from greval.cli.app import app
         from greval.cli.console import escape_control_characters
 
-    wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
+    # The UsageError of click, or that of the copy of click in newer versions of typer.
+    wrong_use: Any = typer.BadParameter.__base__
     try:
         return app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
     except wrong_use as error:
-        error.message = error.message.removeprefix("Value error, ")  # typer's prefix for an invalid choice
+        # Typer's prefix for an invalid choice.
+        error.message = error.message.removeprefix("Value error, ")
         error.show()
+    # What typer makes of Ctrl-C.
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except Exception as error:
@@ -78,15 +84,16 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
 @contextmanager
 def exit_on_interrupt() -> Iterator[None]:
     """Exit silently on Ctrl-C during imports, instead of printing a long import traceback."""
-    held = signal.getsignal(signal.SIGINT)
-    if held is not signal.default_int_handler or current_thread() is not main_thread():
+    previous_handler = signal.getsignal(signal.SIGINT)
+    # Only the main thread may set a handler, and one that somebody else set stays.
+    if previous_handler is not signal.default_int_handler or current_thread() is not main_thread():
         yield
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, held)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 def _format_unexpected_error(error: Exception) -> str:

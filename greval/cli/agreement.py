@@ -61,7 +61,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
     from greval.report.agreement import render
     from greval.trust.agreement.api import agreement as agreed
 
-    found = agreed(
+    figures = agreed(
         run,
         metric or _find_only_metric(run),
         list_label_files(run, labels, annotations),
@@ -71,8 +71,8 @@ def agreement(  # noqa: PLR0913 - the options of a command
         by=by or (),
         level=level,
     )
-    print_report(found, form, render)
-    exit_if_off_scale(found.warnings)
+    print_report(figures, form, render)
+    exit_if_off_scale(figures.warnings)
 
 
 def _find_only_metric(run: Path) -> str:

@@ -147,8 +147,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
-    if wanted:
+def _print_version(is_requested: bool) -> None:  # noqa: FBT001 - typer's callback
+    if is_requested:
         typer.echo(f"greval {greval.__version__}")
         raise typer.Exit
 

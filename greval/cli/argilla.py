@@ -109,13 +109,18 @@ def describe_push(done: PushResult) -> Iterator[str]:
 
 def describe_pull(done: PullResult) -> Iterator[str]:
     """Yield the lines that describe a pull."""
-    submitted = sum(one.submitted for one in done.annotators)
+    submitted = sum(counts.submitted for counts in done.annotators)
     answered = done.records - done.unanswered
     answers, records = format_count(submitted, "submitted answer"), format_count(done.records, "record")
     yield f"{done.path}: {answers} on {answered:,} of {records}"
-    for one in done.annotators:
-        parts = {"submitted": one.submitted, "draft": one.draft, "discarded": one.discarded, "pending": one.pending}
-        yield f"  {one.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
+    for counts in done.annotators:
+        parts = {
+            "submitted": counts.submitted,
+            "draft": counts.draft,
+            "discarded": counts.discarded,
+            "pending": counts.pending,
+        }
+        yield f"  {counts.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
     if done.edited:
         yield (
             f"{format_count(done.edited, 'record')} edited in Argilla, so that people saw another text than the judge; "

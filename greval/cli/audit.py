@@ -25,12 +25,12 @@ def audit(
     """Compare what the methods were given. It shows documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
     reading = read_cases(cases, columns=parse_columns(column))
-    found = audit_contexts(_filter_cases(reading, unread))
+    contexts = audit_contexts(_filter_cases(reading, unread))
     if notice := reading.notice():
         typer.echo(notice, err=True)
     for line in describe_row_faults(f"{row.place}: {row.message}" for row in unread):
         typer.echo(f"not a case: {line}", err=True)
-    print_report(found, form, render)
+    print_report(contexts, form, render)
     if unread:
         raise typer.Exit(FAILED)
 

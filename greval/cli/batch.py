@@ -75,7 +75,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     """Submit the requests of a run as a batch. After `collect`, the same command submits those that are still open."""
     from greval.runs.batch import submit as send
 
-    metrics, named = load_named_metrics(metric, library)
+    metrics, metric_names = load_named_metrics(metric, library)
     model, judges = settings.build_config(judge).create_judges(metrics)
     reading = read_cases(cases, method=method, columns=parse_columns(column))
     rows = islice(reading, limit)
@@ -88,7 +88,7 @@ def submit(  # noqa: PLR0913 - the options of a command
             judges=judges,
             repeats=repeats,
             reason_depth=settings.reason_depth,
-            asked=named,
+            asked=metric_names,
         )
     )
     if notice := reading.notice():
@@ -115,13 +115,13 @@ def status(run: RunFolder) -> None:
     """Show the state of the batches of a run."""
     from greval.runs.batch import read_status as ask
 
-    found = asyncio.run(ask(run))
-    for name, state in found.items():
+    batches = asyncio.run(ask(run))
+    for name, state in batches.items():
         note = f"; {state.message}" if state.message else ""
         typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{note}")
-    if not found:
+    if not batches:
         typer.echo("no batch is pending")
-    elif all(state.is_done for state in found.values()):
+    elif all(state.is_done for state in batches.values()):
         typer.echo(f"greval batch collect {run} fetches the answers")
 
 

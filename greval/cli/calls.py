@@ -41,13 +41,13 @@ def calls(  # noqa: PLR0913 - the options of a command
     """Print what the judge was sent and what it replied. Each attempt is a call of its own."""
     if form == "text" and out is not None:
         raise typer.BadParameter("text is for the terminal: leave -o out, or name another --format")
-    wanted = ResultFilter(sample_id=case, method=method, metrics=tuple(metric or ()), status=status)
+    result_filter = ResultFilter(sample_id=case, method=method, metrics=tuple(metric or ()), status=status)
     with Store.open(run, all_rows=all_rows) as store, translate_write_errors(out), ExitStack() as opened:
-        check_metric_names(store, wanted.metrics)
+        check_metric_names(store, result_filter.metrics)
         file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout
         console = create_console()
         count = 0
-        for call in store.calls(wanted):
+        for call in store.calls(result_filter):
             count += 1
             if form == "text":
                 print_call(call, console)

@@ -58,7 +58,7 @@ def collect(  # noqa: PLR0913 - the options of a command
     generator: Annotated[
         str | None, typer.Option(metavar="MODEL", help="this model answers for all methods (docs/fair_context.md)")
     ] = None,
-    given: Annotated[
+    context_mode: Annotated[
         ContextMode | None, typer.Option("--context", help="what the generator is given; fair by default")
     ] = None,
     facts: Annotated[
@@ -76,17 +76,20 @@ def collect(  # noqa: PLR0913 - the options of a command
     """Run methods on samples. The same command again runs only what is missing, failed or changed."""
     from greval.methods.loading import load_methods
 
+    # The responses would replace the samples.
     if out.exists() and Path(samples).exists() and out.samefile(samples):
         raise typer.BadParameter(f"-o {out}: holds the samples; name another file for the responses")
-    wanted = parse_tag_filters(where or ())
-    methods = _add_generator(load_methods(method), generator, given, facts)
+    tag_filters = parse_tag_filters(where or ())
+    methods = _add_generator(load_methods(method), generator, context_mode, facts)
     reading = read_cases(samples, columns=parse_columns(column))
-    rows = islice(filter_by_tags(reading, wanted), limit)
+    rows = islice(filter_by_tags(reading, tag_filters), limit)
     options: CollectOptions = {
         "concurrency": concurrency,
+        # 0 is no timeout.
         "timeout": timeout or None,
         "retry_failed": retry_failed,
-        "total": None if wanted else reading.count(limit),
+        # How many samples have a tag is only known when all are read.
+        "total": None if tag_filters else reading.count(limit),
         "debug": bool(context.obj),
     }
     done = asyncio.run(collect_responses(rows, methods, out, ProgressBar(quiet=quiet), options))

@@ -62,7 +62,7 @@ def compare(  # noqa: PLR0913 - the options of a command
 
     if earlier and against:
         raise typer.BadParameter(f"{earlier} and --against {against} are two earlier runs; name one")
-    found = compared(
+    comparison = compared(
         run,
         baseline=baseline,
         against=earlier or against,
@@ -73,14 +73,14 @@ def compare(  # noqa: PLR0913 - the options of a command
         cluster_by=cluster_by,
         level=level,
     )
-    found = found.model_copy(update={"gate": check_gate(found, fail_if or ())})
+    comparison = comparison.model_copy(update={"gate": check_gate(comparison, fail_if or ())})
     if html:
         from greval.report.html.comparison_page import write_comparison_page
 
         with translate_write_error(html):
-            write_comparison_page(found, html, made_at=datetime.now(UTC), command=format_command())
+            write_comparison_page(comparison, html, made_at=datetime.now(UTC), command=format_command())
     if md:
-        write_markdown_file(md, list_comparison_checks(found))
-    print_checked_report(found, form, render, list_comparison_checks)
-    if code := get_gate_code(found.gate):
+        write_markdown_file(md, list_comparison_checks(comparison))
+    print_checked_report(comparison, form, render, list_comparison_checks)
+    if code := get_gate_code(comparison.gate):
         raise typer.Exit(code)

@@ -68,8 +68,8 @@ def complete_metric(incomplete: str) -> Iterator[str]:
 
     yield from (name for name in predefined() if name.startswith(incomplete))
     folder = incomplete[: incomplete.rfind("/") + 1]
-    place = Path(folder or ".")
-    for path in sorted(place.iterdir()) if place.is_dir() else ():
+    directory = Path(folder or ".")
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         name = f"{folder}{path.name}{'/' if path.is_dir() else ''}"
         is_metric = path.suffix in METRIC_SUFFIXES or path.is_dir()
         if name.startswith(incomplete) and is_metric and _SAFE_NAME.fullmatch(path.name):
@@ -81,5 +81,5 @@ def complete_judge(incomplete: str) -> Iterator[str]:
     from greval.judging.local.models import MODELS
     from greval.judging.model.prices import Prices
 
-    known = ["local", *(f"local:{name}" for name in MODELS), *Prices.load().models]
-    yield from (name for name in known if name.startswith(incomplete))
+    names = ["local", *(f"local:{name}" for name in MODELS), *Prices.load().models]
+    yield from (name for name in names if name.startswith(incomplete))

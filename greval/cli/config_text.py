@@ -61,7 +61,7 @@ class RunDraft(NamedTuple):
     @property
     def needs_judge(self) -> bool:
         """Return whether a chosen metric asks a model."""
-        return any(one.kind == "judged" for one in self.fitting if one.metric in self.metrics)
+        return any(fit.kind == "judged" for fit in self.fitting if fit.metric in self.metrics)
 
     @property
     def command(self) -> str:
@@ -71,7 +71,7 @@ class RunDraft(NamedTuple):
 
 def choose_metrics(fitting: Sequence[MetricFit]) -> tuple[str, ...]:
     """Choose the metrics to begin with: those suggested that fit, or else the first that fits; empty if none does."""
-    names = [one.metric for one in fitting]
+    names = [fit.metric for fit in fitting]
     return tuple(name for name in SUGGESTED if name in names) or tuple(names[:1])
 
 
@@ -98,6 +98,7 @@ def quote_scalar(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.casefold() not in _CONSTANTS and text.isascii():
         return text
+    # The escapes of JSON are valid in a YAML text in double quotes.
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
@@ -109,11 +110,11 @@ def _write_head(draft: RunDraft) -> Iterator[str]:
 
 
 def _write_data(draft: RunDraft) -> Iterator[str]:
-    found = draft.summary
-    faulty = f", {format_count(found.fault_count, 'row')} not a case" if found.fault_count else ""
-    yield f"# {format_printable(found.source)}: {format_count(found.cases, 'case')}{faulty}"
-    yield from _comment_table(_describe_field(one, found.cases) for one in found.fields if _is_listed(one))
-    if tags := _list_tags(found):
+    summary = draft.summary
+    faulty = f", {format_count(summary.fault_count, 'row')} not a case" if summary.fault_count else ""
+    yield f"# {format_printable(summary.source)}: {format_count(summary.cases, 'case')}{faulty}"
+    yield from _comment_table(_describe_field(field, summary.cases) for field in summary.fields if _is_listed(field))
+    if tags := _list_tags(summary):
         yield f"#   tags: {format_names(map(format_printable, tags))}"
     yield f"data: {quote_scalar(draft.data)}"
     if draft.columns:
@@ -125,21 +126,21 @@ def _write_data(draft: RunDraft) -> Iterator[str]:
 
 def _is_listed(field: FieldCount) -> bool:
     """Return whether a field is listed; parts of chunks and tags are not."""
-    own, _, part = field.field.partition(".")
-    return bool(field.columns) and not (part and own in {"chunks", "tags"})
+    parent, _, part = field.field.partition(".")
+    return bool(field.columns) and not (part and parent in {"chunks", "tags"})
 
 
 def _describe_field(field: FieldCount, cases: int) -> tuple[str, ...]:
     """Return a field with the number of cases that have it, and the columns that it was read from under other names."""
     count = format_count(field.cases, "case") if field.cases == cases else f"{field.cases:,} of {cases:,}"
-    others = [
+    column_names = [
         format_printable(name) for name in field.columns if name not in {field.field, field.field.partition(".")[0]}
     ]
-    return field.field, count, f"read from {format_names(others)}" if others else ""
+    return field.field, count, f"read from {format_names(column_names)}" if column_names else ""
 
 
-def _list_tags(found: DataSummary) -> list[str]:
-    return [one.field.removeprefix(TAG) for one in found.fields if one.field.startswith(TAG)]
+def _list_tags(summary: DataSummary) -> list[str]:
+    return [field.field.removeprefix(TAG) for field in summary.fields if field.field.startswith(TAG)]
 
 
 def _write_metrics(draft: RunDraft) -> Iterator[str]:
@@ -147,19 +148,19 @@ def _write_metrics(draft: RunDraft) -> Iterator[str]:
     yield "# definition. One of your own is named by its file, such as my_metrics/tone.yaml."
     yield "metrics:"
     chosen = {name: position for position, name in enumerate(draft.metrics)}
-    fitting = sorted(draft.fitting, key=lambda one: chosen.get(one.metric, len(chosen)))
-    longest = max(len(one.metric) for one in fitting)
+    fitting = sorted(draft.fitting, key=lambda fit: chosen.get(fit.metric, len(chosen)))
+    longest = max(len(fit.metric) for fit in fitting)
     for kind, title in TITLES.items():
-        found = [one for one in fitting if one.kind == kind]
-        yield from [f"  # {title}"] if found else []
-        for one in found:
-            start = f"  {'-' if one.metric in chosen else '# -'} {one.metric}"
-            some = (
+        fits = [fit for fit in fitting if fit.kind == kind]
+        yield from [f"  # {title}"] if fits else []
+        for fit in fits:
+            start = f"  {'-' if fit.metric in chosen else '# -'} {fit.metric}"
+            coverage = (
                 ""
-                if one.cases == draft.summary.cases
-                else f"{one.cases:,} of {format_count(draft.summary.cases, 'case')}: "
+                if fit.cases == draft.summary.cases
+                else f"{fit.cases:,} of {format_count(draft.summary.cases, 'case')}: "
             )
-            text = f"{some}{load_metric(one.metric).description.partition('. ')[0].rstrip('.')}"
+            text = f"{coverage}{load_metric(fit.metric).description.partition('. ')[0].rstrip('.')}"
             yield _shorten_line(f"{start.ljust(longest + 6)}  # {text}")
 
 
@@ -214,7 +215,7 @@ def _write_methods(draft: RunDraft) -> Iterator[str]:
 
 def _comment_table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     """Yield the lines of a table as comments."""
-    found = [*rows]
-    widths = [max(map(len, cells)) for cells in zip(*found, strict=True)]
-    for row in found:
+    table = [*rows]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    for row in table:
         yield f"#   {'  '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()}"

@@ -24,7 +24,7 @@ def escape_control_characters(text: str) -> str:
         >>> escape_control_characters("\x1b[31mq1\x00")
         '␛[31mq1␀'
     """
-    return _CONTROL.sub(lambda found: _escape_character(ord(found[0])), text)
+    return _CONTROL.sub(lambda match: _escape_character(ord(match[0])), text)
 
 
 def _escape_character(code: int) -> str:
@@ -41,13 +41,14 @@ class ReportConsole(Console):
 
     def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in rich
         """Accept the arguments of `rich.console.Console`."""
-        super().__init__(**how, emoji=False)  # `openai:x:` is not an emoji
+        # The name of a judge such as `openai:x:` is no emoji.
+        super().__init__(**how, emoji=False)
 
     def print(self, *objects: Any, **how: Any) -> None:  # noqa: ANN401 - as in rich
         """Print with a width that fits every table."""
         width = self.width
         try:
-            self.width = max(width, *(self._measure_width(one) for one in objects), 1)
+            self.width = max(width, *(self._measure_width(renderable) for renderable in objects), 1)
             super().print(*map(self._separate_title, objects), **how)
         finally:
             self.width = width
@@ -56,20 +57,22 @@ class ReportConsole(Console):
         """Render a text as rich does, after escaping its control characters."""
         return super().render_str(escape_control_characters(text), **how)
 
-    def _separate_title(self, one: Any) -> RenderableType:  # noqa: ANN401 - as in rich
+    def _separate_title(self, renderable: Any) -> RenderableType:  # noqa: ANN401 - as in rich
         """Return a table with its title above it. The title of a narrow table would be folded to the table's width."""
-        if isinstance(one, Group):
-            return Group(*map(self._separate_title, one.renderables))
-        if not isinstance(one, Table) or one.title is None:
-            return one  # type: ignore[no-any-return]
-        untitled = copy(one)
+        if isinstance(renderable, Group):
+            return Group(*map(self._separate_title, renderable.renderables))
+        if not isinstance(renderable, Table) or renderable.title is None:
+            return renderable  # type: ignore[no-any-return]
+        # A copy, because the table belongs to the caller.
+        untitled = copy(renderable)
         untitled.title = None
-        return Group(self.render_str(str(one.title), style="table.title"), untitled)
+        return Group(self.render_str(str(renderable.title), style="table.title"), untitled)
 
-    def _measure_width(self, one: object) -> int:
+    def _measure_width(self, renderable: object) -> int:
         """Return the minimum width of a table; 0 for other objects, which fit any width."""
-        from greval.report.tables import measure_width  # when needed, because errors are printed without it
+        # Imported when it is needed, because errors are printed without it.
+        from greval.report.tables import measure_width
 
-        if isinstance(one, Group):
-            return max(map(self._measure_width, one.renderables), default=0)
-        return measure_width(self, one) if isinstance(one, Table) else 0
+        if isinstance(renderable, Group):
+            return max(map(self._measure_width, renderable.renderables), default=0)
+        return measure_width(self, renderable) if isinstance(renderable, Table) else 0

@@ -23,17 +23,17 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
     The columns with their fields, the rows that are no cases, and three cases are shown too. Exit code 2 if no row is a
     case.
     """
-    found = summarise_data(read_cases(cases, columns=parse_columns(column)))
-    print_report(found, form, render)
-    if form == "table" and found.fitting:
-        named = "".join(f" --column {quote(one)}" for one in column or ())
-        chosen = choose_metrics(found.fitting)[0]
-        asks = any(one.metric == chosen and one.kind == "judged" for one in found.fitting)
+    summary = summarise_data(read_cases(cases, columns=parse_columns(column)))
+    print_report(summary, form, render)
+    if form == "table" and summary.fitting:
+        column_options = "".join(f" --column {quote(name)}" for name in column or ())
+        chosen = choose_metrics(summary.fitting)[0]
+        asks = any(fit.metric == chosen and fit.kind == "judged" for fit in summary.fitting)
         judge = f" --judge {suggest_judge()}" if asks and JUDGE_VARIABLE not in os.environ else ""
-        lines = [f"next: greval evaluate {quote(cases)} -m {chosen}{judge}{named}"]
+        lines = [f"next: greval evaluate {quote(cases)} -m {chosen}{judge}{column_options}"]
         if cases != STDIN:
-            lines.append(f"      greval init {quote(cases)}{named}   (greval.yaml with the metrics that fit)")
+            lines.append(f"      greval init {quote(cases)}{column_options}   (greval.yaml with the metrics that fit)")
         for line in ("", *lines):
             typer.echo(escape_control_characters(line))
-    if not found.cases:
+    if not summary.cases:
         raise typer.Exit(USAGE_ERROR)

@@ -69,7 +69,9 @@ def demo(
     fault: Exception | None = None
     try:
         _judge_shipped_cases(out, judge, limit)
-    except Exception as error:  # raised below: the other part needs no judge
+    # Raised again below, because the other part needs no judge.
+    except Exception as error:
+        # Ctrl-C ends both parts.
         if isinstance(error, typer.Exit) and error.exit_code == STOPPED:
             raise
         fault = error
@@ -133,10 +135,9 @@ def _compare_searches(folder: Path) -> Run | None:
     typer.echo(f"{format_count(len(samples), 'question')} by {' and '.join(SEARCHES)}, against gold:")
     with Store.open(run.folder) as store:
         render(build_report(store, by=("method",)), create_console())
-    place = quote(str(run.folder))
-    typer.echo(
-        f"searches: {place}   (greval compare {place}; greval index ask {quote(str(folder / 'index'))} QUESTION)"
-    )
+    run_folder = quote(str(run.folder))
+    commands = f"greval compare {run_folder}; greval index ask {quote(str(folder / 'index'))} QUESTION"
+    typer.echo(f"searches: {run_folder}   ({commands})")
     return run
 
 

@@ -68,13 +68,13 @@ def diagnose(  # noqa: PLR0913 - the options of a command
         drawn = _draw_walks(store, rows, causes or WRONG, svg) if svg else 0
     if svg:
         typer.echo(f"{svg}: {format_count(drawn, 'walk')} drawn", err=True)
-    found = tabulate_run(rows, by or (), run)
+    table = tabulate_run(rows, by or (), run)
     if form == "json":
-        typer.echo(found.select_causes(causes).model_dump_json(indent=2))
+        typer.echo(table.select_causes(causes).model_dump_json(indent=2))
         return
     out = create_console()
     metrics = ", ".join(sorted({row.metric for row in rows if row.metric}))
-    render(found, out, title=f"{run}: why answers are wrong{f', by {metrics}' if metrics else ''}", show=causes)
+    render(table, out, title=f"{run}: why answers are wrong{f', by {metrics}' if metrics else ''}", show=causes)
     print_notes(inventory.notes if inventory else (), out)
     if not causes:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")
@@ -89,10 +89,10 @@ def _draw_walks(store: Store, rows: Iterable[Diagnosis], causes: Sequence[Cause]
     from greval.analysis.diagnosis.api import read_newest_cases
     from greval.report.walk import draw_walk_svg
 
-    wanted = {(row.sample_id, row.method): row for row in rows if row.cause in causes}
+    rows_by_case = {(row.sample_id, row.method): row for row in rows if row.cause in causes}
     drawn = 0
     for case in read_newest_cases(store):
-        row = wanted.get((case.id, case.method))
+        row = rows_by_case.get((case.id, case.method))
         if row is None or case.traversal is None:
             continue
         drawn += 1
@@ -100,6 +100,7 @@ def _draw_walks(store: Store, rows: Iterable[Diagnosis], causes: Sequence[Cause]
         title = f"{row.cause}: {case.question}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            # Numbered, because two cases may have one name when characters are replaced.
             write_atomically(folder / f"{drawn:03d}-{name}.svg", draw_walk_svg(case.traversal, case.gold, title=title))
         except OSError as error:
             raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
@@ -117,8 +118,8 @@ def _parse_cause(name: str) -> Cause:
     for cause in CAUSES:
         if cause == name.strip().lower():
             return cause
-    near = find_typo(name, CAUSES)
-    hinted = f"; did you mean {near!r}?" if near else ""
+    suggestion = find_typo(name, CAUSES)
+    hinted = f"; did you mean {suggestion!r}?" if suggestion else ""
     raise typer.BadParameter(f"--show: {name!r} is not a cause{hinted}; causes: {', '.join(CAUSES)})")
 
 

@@ -158,6 +158,7 @@ def duel(  # noqa: PLR0913 - the options of a command
             "max_calls": caps.max_calls,
             "max_cost": caps.max_cost,
             "prices": caps.read_prices(),
+            # How many pairs are judged until the intervals are narrow enough is not known.
             "total": None if schedule else len(faults) + len(pairs),
         }
         if batch and not dry_run:
@@ -179,16 +180,18 @@ def duel(  # noqa: PLR0913 - the options of a command
             for line in schedule.describe():
                 typer.echo(line, err=True)
     if not quiet:
-        found = summarise_duel(folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level)
-        print_report(found, form, render)
+        summary = summarise_duel(
+            folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level
+        )
+        print_report(summary, form, render)
     if finished:
         report_and_exit(finished.run, by=(), show=0, quiet=True)
 
 
 def _refuse_unbatched_options(context: typer.Context) -> None:
     """Raise `typer.BadParameter` if an option was given that a batch cannot keep."""
-    if given := list_given_options(context, UNBATCHED):
-        raise typer.BadParameter(f"{', '.join(given)}: a batch sends all requests at once; leave it out with --batch")
+    if options := list_given_options(context, UNBATCHED):
+        raise typer.BadParameter(f"{', '.join(options)}: a batch sends all requests at once; leave it out with --batch")
 
 
 def _submit_pairs(

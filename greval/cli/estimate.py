@@ -46,7 +46,7 @@ def estimate(  # noqa: PLR0913 - the options of a command
     from greval.report.estimates import render
     from greval.trust.estimates.api import estimate as estimated
 
-    found = estimated(
+    estimates = estimated(
         run,
         metric,
         list_label_files(run, labels, annotations),
@@ -57,5 +57,5 @@ def estimate(  # noqa: PLR0913 - the options of a command
         new_questions=new_questions,
         level=level,
     )
-    print_report(found, form, render)
-    exit_if_off_scale(found.warnings)
+    print_report(estimates, form, render)
+    exit_if_off_scale(estimates.warnings)

@@ -31,8 +31,10 @@ class PublishedFormatCommand(ConfigurableCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
         """Parse the command line. Errors of usage name `greval evaluate`, because the two are easily mistaken."""
-        words = [*args]  # the parser empties the list
-        wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
+        # The parser empties the list.
+        words = [*args]
+        # The UsageError of click, or that of the copy of click in newer versions of typer.
+        wrong_use: Any = typer.BadParameter.__base__
         try:
             return super().parse_args(ctx, args)
         except wrong_use as error:

@@ -62,7 +62,8 @@ def run_command(context: typer.Context) -> None:
     config = command.config
     silent = config.quiet or config.json_events
     plan = prepare_run(config, command.file.path if command.file else None, report=print_note)
-    check_conditions(config.fail_if or (), [metric.name for metric in plan.metrics])  # before any call is paid for
+    # Before any call is paid for.
+    check_conditions(config.fail_if or (), [metric.name for metric in plan.metrics])
     unused = list_given_options(context, JUDGING_OPTIONS)
     if unused and not plan.judge and not plan.judges and not config.quiet:
         print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
@@ -101,6 +102,7 @@ def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
     try:
         report_and_exit(done.run, by=config.by or (), show=config.show, quiet=silent, fail_if=config.fail_if or ())
     finally:
+        # Last, and also if a condition was missed: the report ends the command by an exception.
         if config.result_files and not silent and done.run.why is None and len(plan.methods) > 1:
             _print_comparison(done.run, plan.methods)
 
@@ -114,8 +116,8 @@ def print_continuing(folder: Path) -> None:
     """Print the number of results that a run folder already holds, if any."""
     if (folder / FILE).is_file():
         with Store.open(folder, all_rows=True) as store:
-            if before := store.count():
-                print_note(f"continuing {folder}: {format_count(before, 'result')} from before")
+            if count := store.count():
+                print_note(f"continuing {folder}: {format_count(count, 'result')} from before")
 
 
 def _print_plan_forecast(plan: RunPlan) -> None:
@@ -201,18 +203,20 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     folder = quote(str(run.folder))
     if not quiet:
         with Store.open(run.folder) as store:
-            found = build_report(store, by=by, show=show)
+            report = build_report(store, by=by, show=show)
             preferences = [metric.is_preference for metric in read_metrics(store).values()]
-        stopped = tuple(why for why in found.stopped if why != run.why)
-        printed = {"unread": (), "unread_count": 0, "command": None, "stopped": stopped}  # on stderr
-        render(found.model_copy(update=printed), create_console())
-        several = "method" in found.by and not all(preferences)
+        stopped = tuple(why for why in report.stopped if why != run.why)
+        # These are printed on stderr.
+        printed = {"unread": (), "unread_count": 0, "command": None, "stopped": stopped}
+        render(report.model_copy(update=printed), create_console())
+        several = "method" in report.by and not all(preferences)
         _print_next_commands(folder, several=several, duels=any(preferences))
-        print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
+        print_failure_hints(run.folder, list_failure_kinds(report), report.judge or "", run.why or "")
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
     if run.why:
         typer.echo(describe_stop(run.why), err=True)
+    # A gate that some of the cases pass may fail on all of them.
     if run.why == ASKED:
         raise typer.Exit(STOPPED)
     gate = check_gate(run, fail_if)
@@ -221,6 +225,7 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     else:
         print_gate(gate, create_console())
     code = get_gate_code(gate)
+    # A missed condition is what CI asks for, so it counts before failures.
     if code != MISSED and (run.why or lacks):
         code = FAILED
     if code:

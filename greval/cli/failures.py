@@ -30,10 +30,12 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
         judge: The label of its judge.
         printed: Text printed before; what it contains is not repeated.
     """
-    wanted = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
+    failure_kinds = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
     is_imported = judge.startswith(IMPORTED)
-    messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(wanted)}
-    for failure in _find_first_failures(folder, wanted, MAX_IMPORTED if is_imported else 1) if wanted else ():
+    messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(failure_kinds)}
+    for failure in (
+        _find_first_failures(folder, failure_kinds, MAX_IMPORTED if is_imported else 1) if failure_kinds else ()
+    ):
         messages[failure.kind].append(failure.message)
     for kind, first in messages.items():
         hint = "" if is_imported else format_failure_hint(kind, judge)
@@ -43,20 +45,21 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
                 print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
 
 
-def list_failure_kinds(found: Report) -> list[str]:
+def list_failure_kinds(report: Report) -> list[str]:
     """Return the kinds of failures in a report."""
-    return [kind for summary in found.summaries for kind in summary.failures]
+    return [kind for summary in report.summaries for kind in summary.failures]
 
 
 def _find_first_failures(folder: Path, kinds: set[FailureKind], most: int) -> Iterator[Failure]:
     """Yield the first failures of each kind, at most `most`, if they are found in the first rows."""
-    left = dict.fromkeys(kinds, most)
+    remaining = dict.fromkeys(kinds, most)
     with Store.open(folder) as store:
-        for status in ("failed", "scored"):  # a scored result can contain failed items
+        # A scored result can contain failed items.
+        for status in ("failed", "scored"):
             for result in islice(store.results(ResultFilter(status=status)), MAX_SEARCHED_ROWS):
                 for failure in result.failures:
-                    if left.get(failure.kind):
-                        left[failure.kind] -= 1
+                    if remaining.get(failure.kind):
+                        remaining[failure.kind] -= 1
                         yield failure
-                if not any(left.values()):
+                if not any(remaining.values()):
                     return

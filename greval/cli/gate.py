@@ -42,27 +42,28 @@ Checked = TypeVar("Checked", Report, Comparison)
 
 
 def print_checked_report(
-    found: Checked, form: str, render: Callable[..., None], list_checks: Callable[[Checked], CheckList]
+    report: Checked, form: str, render: Callable[..., None], list_checks: Callable[[Checked], CheckList]
 ) -> None:
     """Print a report or a comparison in a format, and its missed conditions on stderr if stdout is for a program."""
     if form in FORMATS:
-        typer.echo(escape_control_characters(FORMATS[form](list_checks(found))))
+        typer.echo(escape_control_characters(FORMATS[form](list_checks(report))))
     else:
-        print_report(found, form, render)
+        print_report(report, form, render)
+    # The other formats are read by programs, so people are told on stderr.
     if form not in {"table", "github"}:
-        print_missed(found.gate)
+        print_missed(report.gate)
 
 
 def print_missed(gate: Iterable[GateCheck]) -> None:
     """Print the conditions that are met or undecided on stderr."""
-    for one in gate:
-        if one.met:
-            typer.echo(escape_control_characters(format_check(one)), err=True)
+    for check in gate:
+        if check.met:
+            typer.echo(escape_control_characters(format_check(check)), err=True)
 
 
 def get_gate_code(gate: Iterable[GateCheck]) -> int:
     """Return the exit code of a gate: 1 if a condition is met, otherwise 2 if one cannot be decided, otherwise 0."""
-    statuses = {one.status for one in gate}
+    statuses = {check.status for check in gate}
     if "failed" in statuses:
         return MISSED
     return USAGE_ERROR if "undecided" in statuses else 0

@@ -33,13 +33,13 @@ def check(
 
     inventory = read_index(index)
     rows = [*read_gold(path, columns=parse_columns(column))]
-    cases = [(place, row) for place, row in rows if isinstance(row, Case)]
+    cases = [(location, row) for location, row in rows if isinstance(row, Case)]
     unread = (
         GoldFinding(place=row.place, sample_id=row.id or "", message=row.message)
         for _, row in rows
         if not isinstance(row, Case)
     )
-    checked = check_gold((case for _, case in cases), inventory, places=(place for place, _ in cases))
+    checked = check_gold((case for _, case in cases), inventory, places=(location for location, _ in cases))
     findings = (*unread, *checked)
     for finding in findings:
         typer.echo(escape_control_characters(str(finding)))

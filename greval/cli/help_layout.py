@@ -62,12 +62,13 @@ class GroupedCommand(TyperCommand):
 
 def write_sections(formatter: Any, sections: Mapping[str, Iterable[tuple[str, str]]]) -> None:  # noqa: ANN401 - as above
     """Write names with their texts below the titles of their sections, in columns that are equally wide in all."""
-    rows = {title: [*found] for title, found in sections.items()}
-    width = min(MAX_NAME_WIDTH, max(len(name) for found in rows.values() for name, _ in found))
-    for title, found in rows.items():
-        if found:
+    rows = {title: [*records] for title, records in sections.items()}
+    width = min(MAX_NAME_WIDTH, max(len(name) for records in rows.values() for name, _ in records))
+    for title, records in rows.items():
+        if records:
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), text) for name, text in found], col_max=MAX_NAME_WIDTH)
+                # Each section has columns of its own in click: padded names make them equal.
+                formatter.write_dl([(name.ljust(width), text) for name, text in records], col_max=MAX_NAME_WIDTH)
 
 
 def _list_params(params: Iterable[Any], kind: str) -> list[Any]:

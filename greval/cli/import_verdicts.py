@@ -122,11 +122,11 @@ def _describe_assumed_order(scale: Scale | None) -> str:
 
 def _describe_values(source: str, columns: Mapping[str, str]) -> str:
     """Describe the values in a file, so that its scale can be written; empty if they cannot be found."""
-    named = {name: column for name, column in columns.items() if name == VALUE}
+    value_columns = {name: column for name, column in columns.items() if name == VALUE}
     if source == STDIN:
         return ""
     try:
-        rows = read_labelled_rows(source, {VALUE: LABEL_NAMES[VALUE]}, named).rows
+        rows = read_labelled_rows(source, {VALUE: LABEL_NAMES[VALUE]}, value_columns).rows
     except DataError as error:
         return f" ({error})"
     values = sorted({str(row.values[VALUE]) for row in rows if row.values.get(VALUE) is not None})
@@ -136,22 +136,22 @@ def _describe_values(source: str, columns: Mapping[str, str]) -> str:
 def _load_metrics(
     names: list[str] | None,
     scale: str | None,
-    own: list[str] | None,
+    own_names: list[str] | None,
     over: Over | None,
     library: list[Path] | None,
 ) -> list[Metric]:
     """Return the metrics that verdicts are of; raise `typer.BadParameter` if options exclude each other."""
     if names and scale:
         raise typer.BadParameter(WHICH_SCALE)
-    if names and (own or over):
+    if names and (own_names or over):
         raise typer.BadParameter("--name and --over belong to --scale; a metric has both in its definition")
     if names:
         return [*{metric.name: metric for name in names for metric in _load_alone(name, library or [])}.values()]
-    return [build_scale_metric(name, scale or "", over=over) for name in own or [DEFAULT_NAME]]
+    return [build_scale_metric(name, scale or "", over=over) for name in own_names or [DEFAULT_NAME]]
 
 
 def _load_alone(spec: str, folders: Iterable[Path]) -> Iterator[Metric]:
     """Yield the metrics that `-m` names, without those that they build on: the file need not hold their verdicts."""
-    found = load_metrics([spec], *folders)
-    below = {name for metric in found for name in list_dependency_names(metric)}
-    yield from (metric for metric in found if metric.name not in below)
+    metrics = load_metrics([spec], *folders)
+    below = {name for metric in metrics for name in list_dependency_names(metric)}
+    yield from (metric for metric in metrics if metric.name not in below)

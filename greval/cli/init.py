@@ -47,16 +47,16 @@ def init(
     if data == STDIN:
         raise typer.BadParameter("DATA: name a file; the cases of stdin are not there when the run begins")
     columns = parse_columns(column)
-    found = summarise_data(read_cases(data, columns=columns))
+    summary = summarise_data(read_cases(data, columns=columns))
     methods = name_specs(ask or ())
-    fitting = _find_metrics_of_responses(found) if methods else found.fitting
-    _check_cases(found, fitting)
+    fitting = _find_metrics_of_responses(summary) if methods else summary.fitting
+    _check_cases(summary, fitting)
     folder = out.parent
     name = judge or suggest_judge()
     draft = RunDraft(
         str(out),
         _get_relative(data, folder),
-        found,
+        summary,
         columns,
         name,
         (RUNS / Path(data).stem).as_posix(),
@@ -70,25 +70,27 @@ def init(
     _print_next_commands(out, draft)
 
 
-def _find_metrics_of_responses(found: DataSummary) -> tuple[MetricFit, ...]:
+def _find_metrics_of_responses(summary: DataSummary) -> tuple[MetricFit, ...]:
     """Find the metrics that fit cases with an answer and a latency, which every method gives."""
-    fields = {one.field for one in found.fields if one.field.partition(".")[0] not in RESPONSE_FIELDS}
+    fields = {field.field for field in summary.fields if field.field.partition(".")[0] not in RESPONSE_FIELDS}
     fitting = find_fitting_metrics({*fields, *ASKED_FIELDS})
     return (
-        *(MetricFit(metric=name, kind="judged", cases=found.cases) for name in fitting.judged),
-        *(MetricFit(metric=name, kind="computed", cases=found.cases) for name in fitting.computed),
+        *(MetricFit(metric=name, kind="judged", cases=summary.cases) for name in fitting.judged),
+        *(MetricFit(metric=name, kind="computed", cases=summary.cases) for name in fitting.computed),
     )
 
 
-def _check_cases(found: DataSummary, fitting: Sequence[MetricFit]) -> None:
+def _check_cases(summary: DataSummary, fitting: Sequence[MetricFit]) -> None:
     """Raise `DataError` if nothing could be judged."""
-    if not found.cases:
-        raise build_unreadable_error([f"{one.place}: {one.message}" for one in found.faults], found.fault_count)
+    if not summary.cases:
+        raise build_unreadable_error(
+            [f"{fault.place}: {fault.message}" for fault in summary.faults], summary.fault_count
+        )
     if not fitting:
-        fields = ", ".join(one.field for one in found.fields if one.field != "id")
+        fields = ", ".join(field.field for field in summary.fields if field.field != "id")
         raise DataError(
-            f"{found.source}: no metric fits, because the cases have only {fields}; name the column of the answer with "
-            "--column answer=NAME, or let your systems answer with --ask NAME=METHOD"
+            f"{summary.source}: no metric fits, because the cases have only {fields}; name the column of the answer "
+            "with --column answer=NAME, or let your systems answer with --ask NAME=METHOD"
         )
 
 
@@ -103,6 +105,7 @@ def _get_relative_spec(spec: str, folder: Path) -> str:
     if folder == Path():
         return spec
     here = Path.cwd()
+    # Paths in the spec become absolute, and then begin with the working folder.
     return resolve_spec(spec, here).replace(str(here), os.path.relpath(here, folder))
 
 
@@ -113,6 +116,7 @@ def _write_new(path: Path, text: str) -> None:
         DataError: If it exists.
     """
     try:
+        # Exclusive creation never replaces a file that somebody has edited.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:

@@ -40,12 +40,16 @@ def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, SETTINGS]
     from greval._util.concurrency import run_sync
     from greval.judging.judge_check import check_judge
 
-    found = run_sync(check_judge(options.create_judge(judge)))
-    _print_capabilities(found)
-    if not found.answers:
-        what = "does not answer" if found.reachable or found.failure == "authentication" else "cannot be reached"
-        hint = f"; {format_failure_hint(found.failure, found.judge)}" if found.failure else ""
-        raise JudgeUnavailableError(f"{found.judge} {what}: {found.message}{hint}")
+    capabilities = run_sync(check_judge(options.create_judge(judge)))
+    _print_capabilities(capabilities)
+    if not capabilities.answers:
+        what = (
+            "does not answer"
+            if capabilities.reachable or capabilities.failure == "authentication"
+            else "cannot be reached"
+        )
+        hint = f"; {format_failure_hint(capabilities.failure, capabilities.judge)}" if capabilities.failure else ""
+        raise JudgeUnavailableError(f"{capabilities.judge} {what}: {capabilities.message}{hint}")
 
 
 @app.command("prices")
@@ -69,11 +73,13 @@ def show_prices(
     They are those of --prices or GREVAL_PRICES, or else the list prices that are shipped with greval.
     """
     table = Prices.load(prices)
-    found = {label: price for name in names or [""] for label, price in table.find(name).items()}
+    matching_prices = {label: price for name in names or [""] for label, price in table.find(name).items()}
     if as_file:
-        typer.echo(table.model_copy(update={"models": found}).format_yaml(), nl=False)
+        typer.echo(table.model_copy(update={"models": matching_prices}).format_yaml(), nl=False)
         return
-    rows = ((label, *(_format_price(price, field) for field in PRICE_FIELDS)) for label, price in found.items())
+    rows = (
+        (label, *(_format_price(price, field) for field in PRICE_FIELDS)) for label, price in matching_prices.items()
+    )
     print_table(("judge", *PRICE_FIELDS.values()), rows)
     print_lines(create_console(), [f"USD per million tokens as of {table.as_of}; source: {table.source}"])
 
@@ -83,23 +89,24 @@ def _format_price(price: Price, field: str) -> str:
     return "-" if amount is None else f"{amount:g}"
 
 
-def _print_capabilities(found: JudgeCapabilities) -> None:
-    table = Table(title=found.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
+def _print_capabilities(capabilities: JudgeCapabilities) -> None:
+    usage = capabilities.usage
+    table = Table(title=capabilities.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
-        ("asked by", TIERS.get(found.tier, found.tier)),
-        ("follows a JSON schema", found.schema_enforced),
-        ("tool calls", found.tool_calls),
-        ("token probabilities (--confidence)", found.probabilities),
-        ("repeatable answers", found.repeatable),
-        ("reports tokens", found.token_counts),
-        ("time to first reply", f"{found.seconds:.1f} s"),
+        ("asked by", TIERS.get(capabilities.tier, capabilities.tier)),
+        ("follows a JSON schema", capabilities.schema_enforced),
+        ("tool calls", capabilities.tool_calls),
+        ("token probabilities (--confidence)", capabilities.probabilities),
+        ("repeatable answers", capabilities.repeatable),
+        ("reports tokens", capabilities.token_counts),
+        ("time to first reply", f"{capabilities.seconds:.1f} s"),
         (
             "cost of this check",
-            f"{format_count(found.usage.calls, 'call')}, {format_count(found.usage.input_tokens or 0, 'token')} in",
+            f"{format_count(usage.calls, 'call')}, {format_count(usage.input_tokens or 0, 'token')} in",
         ),
     )
     for row in rows:
         table.add_row(*row)
     console = create_console()
     console.print(table)
-    print_lines(console, found.adaptations)
+    print_lines(console, capabilities.adaptations)

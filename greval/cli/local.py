@@ -29,6 +29,7 @@ def fetch(
         typer.echo(f"{name}: {find_model(name).note}", err=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     console = Console(stderr=True)
+    # Without a terminal, a line for each part takes the place of the bar.
     plain = not quiet and not console.is_terminal
     with Progress(*columns, console=console, disable=quiet or plain) as bar:
         task = bar.add_task(name, total=None)
@@ -49,11 +50,11 @@ def list_models() -> None:
     console = create_console()
     for name, model in MODELS.items():
         print_line(console, name, "bold")
-        place = cached_path(name)
+        path = cached_path(name)
         fields = {
             "download": f"{model.download / 1e6:.0f} MB",
             "licence": model.licence,
-            "here": str(place) if place else f"no; greval local fetch {name}",
+            "here": str(path) if path else f"no; greval local fetch {name}",
             "note": model.note,
         }
         console.print(build_fields(fields.items()))

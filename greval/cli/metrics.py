@@ -43,10 +43,11 @@ def list_metrics(library: Folders = None) -> None:
     """List the predefined metrics and those of the given folders. A faulty file is a row too."""
     rows = {name: _build_row(metric) for name, metric in predefined().items()}
     faults: list[str] = []
-    for folder in reversed(library or ()):  # the first folder goes before the others, as when a metric is used
-        for found in check_metrics(folder, *(library or ())):
-            rows[found.name] = _build_row(found.metric) if found.metric else _build_faulty_row(found)
-            faults.extend(found.faults)
+    # The first folder goes before the others, as when a metric is used.
+    for folder in reversed(library or ()):
+        for checked in check_metrics(folder, *(library or ())):
+            rows[checked.name] = _build_row(checked.metric) if checked.metric else _build_faulty_row(checked)
+            faults.extend(checked.faults)
     columns = ["metric", "judges", "needs", "scale", "description"]
     if create_console().width < MIN_WIDTH_FOR_SCALES:
         columns.remove("scale")
@@ -80,16 +81,16 @@ def check(
     """Check metric files: report all faults, and remarks on what makes judging unreliable."""
     faults: list[str] = []
     for path in paths:
-        for found in check_metrics(path, *(library or ())):
-            faults.extend(found.faults)
-            if found.metric:
-                _print_remarks(found.place, [*found.remarks, *_find_own_name(Path(path), found.metric)])
+        for checked in check_metrics(path, *(library or ())):
+            faults.extend(checked.faults)
+            if checked.metric:
+                _print_remarks(checked.place, [*checked.remarks, *_find_own_name(Path(path), checked.metric)])
     if faults:
         raise DefinitionError(*faults)
 
 
-def _print_remarks(place: str, remarks: Sequence[str]) -> None:
-    typer.echo(f"{place}: {'good, with remarks' if remarks else 'good'}")
+def _print_remarks(location: str, remarks: Sequence[str]) -> None:
+    typer.echo(f"{location}: {'good, with remarks' if remarks else 'good'}")
     for remark in remarks:
         typer.echo(f"  {remark}")
 
@@ -106,9 +107,9 @@ def _build_row(metric: Metric) -> tuple[str, ...]:
     return metric.name, _name_judged_part(metric), _format_needs(metric), scale, summary
 
 
-def _build_faulty_row(found: CheckedMetric) -> tuple[str, ...]:
-    more = f" (and {len(found.faults) - 1} more)" if len(found.faults) > 1 else ""
-    return found.name, "faulty", "", "", f"{found.faults[0]}{more}"
+def _build_faulty_row(checked: CheckedMetric) -> tuple[str, ...]:
+    more = f" (and {len(checked.faults) - 1} more)" if len(checked.faults) > 1 else ""
+    return checked.name, "faulty", "", "", f"{checked.faults[0]}{more}"
 
 
 @app.command("draft")
@@ -134,20 +135,23 @@ def draft(  # noqa: PLR0913 - the options of a command
     options: Annotated[JudgeOptions, Only(["base_url", "temperature", "judge_options"])],
 ) -> None:
     """Draft a complete metric with a model, and print it or write it to a file. Review it before use."""
+    # Before a model is paid for.
     file = _choose_draft_file(name, out) if out else None
     model = options.create_judge(judge)
     from greval.judging.metric_draft import write_draft
 
-    found = write_draft(name, description, scale=_parse_scale(scale), over=over, judge=model)
+    metric_draft = write_draft(name, description, scale=_parse_scale(scale), over=over, judge=model)
     if file:
-        _write_draft(file, found.metric)
+        _write_draft(file, metric_draft.metric)
     else:
-        typer.echo(write_metric(found.metric), nl=False)
+        typer.echo(write_metric(metric_draft.metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    typer.echo(f"# {_format_draft_cost(model.label, found.usage)}", err=True)
-    if found.remarks:
-        typer.echo(f"# {format_count(len(found.remarks), 'remark')} left, which you can mend in the file:", err=True)
-    for remark in found.remarks:
+    typer.echo(f"# {_format_draft_cost(model.label, metric_draft.usage)}", err=True)
+    if metric_draft.remarks:
+        typer.echo(
+            f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:", err=True
+        )
+    for remark in metric_draft.remarks:
         typer.echo(f"# {remark}", err=True)
 
 

@@ -72,7 +72,8 @@ Limit = Annotated[
     int | None,
     input_option(
         min=1,
-        callback=lambda wanted: wanted and min(wanted, sys.maxsize),
+        # A larger number is no index of Python.
+        callback=lambda count: count and min(count, sys.maxsize),
         metavar="N",
         help="judge only the first N cases",
     ),
@@ -233,6 +234,7 @@ def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
         try:
             options[name] = json.loads(text)
         except ValueError as error:
+            # What begins like JSON is meant as JSON, and no word.
             if text[0] in '{["':
                 raise JudgeError(f"--judge-option {name}: {text} is not JSON: {error}") from error
             options[name] = text
@@ -273,7 +275,8 @@ class JudgeOptions(NamedTuple):
             JudgeError: If a setting is invalid.
         """
         settings = self._asdict()
-        del settings["reason_depth"]  # belongs to the metrics, not to the judge
+        # The depth of reasons belongs to the metrics, not to the judge.
+        del settings["reason_depth"]
         return build_judge_config({**settings, MODEL: [*names]} if names else settings)
 
     def create_judge(self, name: str | None) -> Judge:
@@ -292,7 +295,8 @@ def describe_option(name: str) -> str:
         >>> describe_option("seed"), describe_option("gold")
         ("the judge's random seed", 'gold, joined to the cases by id; repeatable')
     """
-    from greval.runs.config.model import RunConfig  # only commands that run a configuration need it
+    # Imported here, because only commands that run a configuration need it.
+    from greval.runs.config.model import RunConfig
 
     description = JUDGE_KEYS.get(name) or RunConfig.model_fields[FIELDS.get(name, name)].description
     text = " ".join(str(description).split()).rstrip(".")
@@ -349,6 +353,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in signature(command).parameters.values():
         hint = hints[parameter.name]
         kind, *marks = get_args(hint) if get_origin(hint) is Annotated else [hint]
+        # Only a NamedTuple has these.
         if not hasattr(kind, "_field_defaults"):
             parameters.append(parameter.replace(annotation=hint))
             continue
@@ -363,11 +368,12 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
         ]
 
     @wraps(command)
-    def call(**given: Any) -> None:  # noqa: ANN401 - the options of any command
+    def call(**values: Any) -> None:  # noqa: ANN401 - the options of any command
         for name, (group, names) in groups.items():
-            given[name] = group(**{field: given.pop(field) for field in names})
-        command(**given)
+            values[name] = group(**{field: values.pop(field) for field in names})
+        command(**values)
 
+    # typer reads the options from the signature, and their types from the annotations.
     call.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
@@ -375,11 +381,12 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 def list_given_options(context: Any, names: Iterable[str]) -> list[str]:  # noqa: ANN401 - typer's own context
     """List the options that were given on the command line, of those with these names in Python."""
-    wanted = {*names}
+    parameter_names = {*names}
     return [
+        # The long form, if there is a short one.
         max(param.opts, key=len)
         for param in context.command.params
-        if param.name in wanted and context.get_parameter_source(param.name).name == "COMMANDLINE"
+        if param.name in parameter_names and context.get_parameter_source(param.name).name == "COMMANDLINE"
     ]
 
 
@@ -402,7 +409,7 @@ def suggest_judge() -> str:
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print rows of texts below the names of their columns. If there is room, no words but long ones are broken."""
     names, listed, console = [*columns], [tuple(row) for row in rows], create_console()
-    words = [[name, *(word for row in listed for word in row[place].split())] for place, name in enumerate(names)]
+    words = [[name, *(word for row in listed for word in row[index].split())] for index, name in enumerate(names)]
     widths = [max(len(word) for word in column if len(word) <= MAX_WORD_CHARS) for column in words]
     fits = sum(widths) + COLUMN_GAP * len(widths) <= console.width
     table = Table(box=None, pad_edge=False)
@@ -410,16 +417,16 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
         table.add_column(name, overflow="fold", min_width=width if fits else None)
     for row in listed:
         table.add_row(*map(escape, row))
-    # rich rounds the widths of the columns that it narrows, and the sum may be one too many
+    # Rich rounds the widths of the columns that it narrows, and the sum may be one too many.
     console.print(table, width=console.width - (console.measure(table).maximum >= console.width))
 
 
-def print_report(found: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:
+def print_report(report: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:
     """Print a report as a table, by its renderer, or as JSON."""
     if form == "json":
-        typer.echo(found.model_dump_json(indent=2))
+        typer.echo(report.model_dump_json(indent=2))
     else:
-        render(found, create_console(), **options)
+        render(report, create_console(), **options)
 
 
 def exit_if_off_scale(warnings: Iterable[str]) -> None:
@@ -430,6 +437,7 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 
 def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
+    # pydantic begins its messages with these.
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     key_path = [str(part) for part in fault["loc"] if part != SETTINGS]
     if key_path[:1] == ["options"]:

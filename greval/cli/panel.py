@@ -52,8 +52,8 @@ def panel(  # noqa: PLR0913 - the options of a command
         "by": by or (),
         "level": level,
     }
-    found = compare_judges(runs, metric, **options)
+    comparison = compare_judges(runs, metric, **options)
     if out:
         write_annotations(panel_annotations(runs, metric, **options), out)
-    print_report(found, form, render)
-    exit_if_off_scale(found.warnings)
+    print_report(comparison, form, render)
+    exit_if_off_scale(comparison.warnings)

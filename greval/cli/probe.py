@@ -82,8 +82,8 @@ def probe(  # noqa: PLR0913 - the options of a command
     form: ReportFormat = "table",
 ) -> None:
     """Measure which planted faults a judge detects. The same command again judges only what is missing."""
-    named, built_on = load_named_metric(metric, library)
-    (definition,) = set_reason_depth([named], settings.reason_depth)
+    loaded, built_on = load_named_metric(metric, library)
+    (definition,) = set_reason_depth([loaded], settings.reason_depth)
     require_judged(definition, "probed")
     model, judges = settings.build_config(judge).create_judges(built_on)
     options: ProbeOptions = {
@@ -103,14 +103,16 @@ def probe(  # noqa: PLR0913 - the options of a command
     if dry_run:
         _print_forecast(definition, model, reading, options)
         return
-    found = asyncio.run(_probe(definition, model, reading, options, ProgressBar(quiet=quiet)))
+    probe_result = asyncio.run(_probe(definition, model, reading, options, ProgressBar(quiet=quiet)))
     if form == "json" or not quiet:
         from greval.report.probe import render
 
-        print_report(found, form, render, show=show)
+        print_report(probe_result, form, render, show=show)
     if form == "table" and not quiet:
-        print_failure_hints(Path(found.folder), found.failures, found.judge, found.why or "")
-    _exit_with_status(found, fail_under)
+        print_failure_hints(
+            Path(probe_result.folder), probe_result.failures, probe_result.judge, probe_result.why or ""
+        )
+    _exit_with_status(probe_result, fail_under)
 
 
 async def _probe(
@@ -122,10 +124,10 @@ async def _probe(
     stop = stop_on_signals()
     options_with_progress: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
     with bar:
-        found = await probe_async(metric, judge, reading, stop=stop, **options_with_progress)
+        probe_result = await probe_async(metric, judge, reading, stop=stop, **options_with_progress)
         if reading and (notice := reading.notice()):
             bar.print_line(notice)
-    return found
+    return probe_result
 
 
 def _print_forecast(metric: Metric, judge: Judge | None, reading: CaseReader | None, options: ProbeOptions) -> None:
@@ -136,19 +138,20 @@ def _print_forecast(metric: Metric, judge: Judge | None, reading: CaseReader | N
     render(forecast_probe(metric, judge, reading, **options), create_console())
 
 
-def _exit_with_status(found: Probe, fail_under: float | None) -> None:
+def _exit_with_status(probe_result: Probe, fail_under: float | None) -> None:
     """Exit with an error code if the judge missed the threshold or the probe is incomplete."""
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
-    below = found.below(fail_under) if fail_under is not None else ()
+    below = probe_result.below(fail_under) if fail_under is not None else ()
     if below:
         typer.echo(f"below a kill rate of {fail_under:g}: {', '.join(below)}", err=True)
-    if found.why:
-        typer.echo(describe_stop(found.why), err=True)
+    if probe_result.why:
+        typer.echo(describe_stop(probe_result.why), err=True)
     if below:
         raise typer.Exit(MISSED)
-    if found.why or found.failures or found.unread:
-        raise typer.Exit(STOPPED if found.why == ASKED else FAILED)
-    if fail_under is not None and not found.measured:
+    if probe_result.why or probe_result.failures or probe_result.unread:
+        raise typer.Exit(STOPPED if probe_result.why == ASKED else FAILED)
+    # A gate must not pass because nothing was measured.
+    if fail_under is not None and not probe_result.measured:
         typer.echo(f"no check has a kill rate to compare with {fail_under:g}", err=True)
         raise typer.Exit(MISSED)

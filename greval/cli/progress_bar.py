@@ -52,6 +52,7 @@ class ProgressBar:
             TextColumn("{task.description}"),
             console=self._console,
             disable=not self._live,
+            # The bar disappears at the end, where the last snapshot is printed as a line.
             transient=True,
         )
         self._task = self._bar.add_task("starting", total=None)
@@ -118,7 +119,9 @@ class ProgressBar:
 
     @staticmethod
     def _emit_event(name: str, **content: object) -> None:
-        sys.stdout.write(json.dumps({"event": name, **content}) + "\n")  # escaped: one line in any encoding
+        # JSON with escapes is one line in any encoding.
+        sys.stdout.write(json.dumps({"event": name, **content}) + "\n")
+        # A program that reads a pipe gets each event at once.
         sys.stdout.flush()
 
 
@@ -134,19 +137,19 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         '4/10 done, 1 failed, 0 tokens, 8 s, about 12 s left'
     """
     total = f"/{snapshot.total}" if snapshot.total is not None else ""
-    kept = f" ({snapshot.kept} from before)" if snapshot.kept else ""
+    earlier = f" ({snapshot.kept} from before)" if snapshot.kept else ""
     usage = snapshot.usage
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-    left = None if finished else snapshot.seconds_left
+    seconds_left = None if finished else snapshot.seconds_left
     parts = [
-        f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed",
+        f"{snapshot.done}{total} done{earlier}, {snapshot.failed} failed",
         *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
         *([f"{snapshot.calls_per_second:.1f} calls/s"] if usage.calls and snapshot.in_flight else []),
         format_count(tokens, "token"),
         *([f"{usage.hits} from the cache"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}{_format_estimated(snapshot.estimated_calls)}"] if snapshot.cost else []),
         format_duration(snapshot.seconds),
-        *([f"about {format_duration(left)} left"] if left and round(left) else []),
+        *([f"about {format_duration(seconds_left)} left"] if seconds_left and round(seconds_left) else []),
         *([snapshot.waiting] if snapshot.waiting and not finished else []),
     ]
     return ", ".join(parts)
@@ -163,8 +166,8 @@ def format_duration(seconds: float) -> str:
         >>> format_duration(8.2), format_duration(75)
         ('8 s', '1 min 15 s')
     """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
 def stop_on_signals() -> asyncio.Event:
@@ -172,10 +175,12 @@ def stop_on_signals() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def handle_first() -> None:  # prints last: a user who sees the line can stop immediately
+    # It prints last, because a user who sees the line may press Ctrl-C again at once.
+    def handle_first() -> None:
         stop.set()
         for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
+            # The default handler ends the process even if the event loop hangs.
             signal.signal(number, signal.SIG_DFL)
         sys.stderr.write("stopping: calls in flight are finished and kept; press Ctrl-C again to stop immediately\n")
 
@@ -191,5 +196,5 @@ def describe_stop(why: str) -> str:
         >>> describe_stop("it was asked to stop")
         'stopped: it was asked to stop; the results so far are kept, run the same command again to go on'
     """
-    again = "" if RAISE_CAP_HINT in why else ", run the same command again to go on"
-    return f"stopped: {why}; the results so far are kept{again}"
+    hint = "" if RAISE_CAP_HINT in why else ", run the same command again to go on"
+    return f"stopped: {why}; the results so far are kept{hint}"

@@ -84,6 +84,7 @@ def rank(  # noqa: PLR0913 - the options of a command
     for run in report.unread:
         typer.echo(escape_control_characters(f"not read: {run.message}"), err=True)
     if form == "csv":
+        # The columns of CSV have no place for remarks.
         for remark in (warning for warning in report.warnings if warning.startswith(JOIN_REMARKS)):
             typer.echo(escape_control_characters(remark), err=True)
         typer.echo(escape_control_characters(format_csv(report)), nl=False)

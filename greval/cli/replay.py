@@ -28,8 +28,8 @@ def replay(
     """
     metrics = load_named_metrics(metric, library).metrics if metric else ()
     done = replay_run(run, metrics, reason_depth=reason_depth)
-    for one in done.replayed:
-        typer.echo(_describe_replayed(one))
+    for replayed in done.replayed:
+        typer.echo(_describe_replayed(replayed))
     for refused in done.refused:
         typer.echo(f"{refused.metric}: not replayed: {refused.reason}", err=True)
     if not done.replayed and not done.refused:
@@ -40,18 +40,18 @@ def replay(
         raise typer.Exit(REFUSED)
 
 
-def _describe_replayed(one: ReplayedMetric) -> str:
+def _describe_replayed(replayed: ReplayedMetric) -> str:
     parts = (
-        f"{format_count(one.changed, 'result')} read again" if one.changed else "",
-        f"{one.unchanged:,} unchanged" if one.unchanged else "",
-        f"{one.missing:,} without a stored reply, not judged yet" if one.missing else "",
+        f"{format_count(replayed.changed, 'result')} read again" if replayed.changed else "",
+        f"{replayed.unchanged:,} unchanged" if replayed.unchanged else "",
+        f"{replayed.missing:,} without a stored reply, not judged yet" if replayed.missing else "",
     )
-    versions = f" ({one.source} -> {one.fingerprint})" if one.source != one.fingerprint else ""
-    return f"{one.metric}: {', '.join(part for part in parts if part) or 'no results'}{versions}; 0 calls"
+    versions = f" ({replayed.source} -> {replayed.fingerprint})" if replayed.source != replayed.fingerprint else ""
+    return f"{replayed.metric}: {', '.join(part for part in parts if part) or 'no results'}{versions}; 0 calls"
 
 
 def _describe_next(run: Path, done: Replay) -> str:
-    missing = any(one.missing for one in done.replayed)
+    missing = any(replayed.missing for replayed in done.replayed)
     command = "evaluate (or duel, for a preference), which judges what is missing"
     return f"next: greval {command if missing else f'report {quote(str(run))}'}"
 

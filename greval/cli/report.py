@@ -59,24 +59,24 @@ def report(  # noqa: PLR0913 - the options of a command
     if probe and not html:
         raise typer.BadParameter("--probe is shown in the page only: add --html FILE")
     with Store.open(run, all_rows=all_rows) as store:
-        found = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or ())
+        run_report = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or ())
         if fail_if:
             from greval.analysis.gate.api import check_gate
 
-            found = found.model_copy(update={"gate": check_gate(store, fail_if)})
+            run_report = run_report.model_copy(update={"gate": check_gate(store, fail_if)})
         if html:
-            _write_page(store, found, html, worst=worst, metrics=metric or (), probes=probe or ())
+            _write_page(store, run_report, html, worst=worst, metrics=metric or (), probes=probe or ())
     if md:
-        write_markdown_file(md, list_report_checks(found))
-    print_checked_report(found, form, partial(render, with_costs=cost), list_report_checks)
+        write_markdown_file(md, list_report_checks(run_report))
+    print_checked_report(run_report, form, partial(render, with_costs=cost), list_report_checks)
     if form == "table":
-        print_failure_hints(run, list_failure_kinds(found), found.judge or "")
-    if code := get_gate_code(found.gate):
+        print_failure_hints(run, list_failure_kinds(run_report), run_report.judge or "")
+    if code := get_gate_code(run_report.gate):
         raise typer.Exit(code)
 
 
 def _write_page(
-    store: Store, found: Report, path: Path, *, worst: int, metrics: Sequence[str], probes: Iterable[Path]
+    store: Store, run_report: Report, path: Path, *, worst: int, metrics: Sequence[str], probes: Iterable[Path]
 ) -> None:
     """Write the page of a report."""
     from greval.report.html.page import DEFAULT_WORST, PageContent, write_report_page
@@ -89,7 +89,7 @@ def _write_page(
         probes=tuple(map(read_probe, probes)),
     )
     with translate_write_error(path):
-        write_report_page(store, found, path, content)
+        write_report_page(store, run_report, path, content)
 
 
 def merge(

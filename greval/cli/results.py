@@ -77,7 +77,7 @@ def results(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter("parquet needs a file: add -o FILE")
     if form == "table" and out is not None:
         raise typer.BadParameter("table is for the terminal: leave -o out, or name another --format")
-    wanted = ResultFilter(
+    result_filter = ResultFilter(
         method=method,
         metrics=tuple(metric or ()),
         status=status,
@@ -85,10 +85,10 @@ def results(  # noqa: PLR0913 - the options of a command
         tags=tuple((name, text) for name, values in tags.items() for text in sorted(values)),
     )
     with Store.open(run, all_rows=all_rows) as store, translate_write_errors(out), ExitStack() as opened:
-        check_metric_names(store, wanted.metrics)
-        shown = {"texts": texts, "status": status, "value": value}
-        layout = read_layout(store.fact("metrics")).model_copy(update=shown)
-        lines = _select_lines(store, wanted, worst)
+        check_metric_names(store, result_filter.metrics)
+        layout_options = {"texts": texts, "status": status, "value": value}
+        layout = read_layout(store.fact("metrics")).model_copy(update=layout_options)
+        lines = _select_lines(store, result_filter, worst)
         lines = add_texts(store, lines) if texts else lines
         if form == "parquet" and out:
             write_parquet(lines, out, layout)
@@ -96,6 +96,7 @@ def results(  # noqa: PLR0913 - the options of a command
             rows = (row for line in lines for row in layout.flatten(from_json(line)))
             print_rows(rows, create_console(), texts=texts)
         else:
+            # The csv module writes the ends of lines by itself.
             file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout
             if form == "csv":
                 write_csv(lines, file, layout)
@@ -105,8 +106,8 @@ def results(  # noqa: PLR0913 - the options of a command
 
 def _refuse_other_options(**options: object) -> None:
     """Raise `typer.BadParameter` if an option is given that a label sheet has not."""
-    for name, given in options.items():
-        if given:
+    for name, value in options.items():
+        if value:
             why = "chooses by the verdict" if name in {"status", "value", "worst"} else "is of the rows of results"
             raise typer.BadParameter(f"--label-sheet: leave out --{name}, which {why}")
 
@@ -126,11 +127,13 @@ def _write_sheet(
     typer.echo(f"{path}: {format_count(count, 'item')} to label, in random order; then {command}", err=True)
 
 
-def _select_lines(store: Store, wanted: ResultFilter, worst: int | None) -> Iterator[str]:
+def _select_lines(store: Store, result_filter: ResultFilter, worst: int | None) -> Iterator[str]:
     """Yield the results that meet a filter, all of them or the worst of each metric."""
     if worst is None:
-        return store.lines(wanted)
-    return read_lines(store, [number for found in find_worst_rows(store, worst, wanted) for number in found.rows])
+        return store.lines(result_filter)
+    return read_lines(
+        store, [number for metric_rows in find_worst_rows(store, worst, result_filter) for number in metric_rows.rows]
+    )
 
 
 @contextmanager
@@ -138,6 +141,7 @@ def translate_write_errors(out: Path | None) -> Iterator[None]:
     """Turn write errors of the output file into a `StoreError`."""
     try:
         yield
+    # The command ends without a message if the reader of the output, such as `head`, is gone.
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -116,6 +116,7 @@ class CommandConfig(NamedTuple):
         if self.file is None:
             return None
         judge = self.file.config.judge
+        # The settings of a judge are merged one by one, so those of the file still count.
         replaced = {*self.changes.keys} - ({"judge"} if judge and judge.keys else set())
         return f"{self.file.path} sets {', '.join(key for key in self.file.config.keys if key not in replaced)}"
 
@@ -128,10 +129,11 @@ class ConfigurableCommand(GroupedCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own context
         """Parse the command line, and read the file for what it leaves out."""
-        rest = super().parse_args(ctx, args)
+        unparsed = super().parse_args(ctx, args)
+        # While a shell completes a command, its parameters may be missing.
         if not ctx.resilient_parsing:
             ctx.meta[COMMAND] = self.read_config(ctx)
-        return rest
+        return unparsed
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         """Run the command. An error that a value of the file explains is reported with the line of the value."""
@@ -164,6 +166,7 @@ def merge_config(ctx: Any, file: ConfigFile | None) -> CommandConfig:  # noqa: A
 
 def _read_options(ctx: Any, source: str) -> RunConfig:  # noqa: ANN401 - as above
     """Return the options whose values are from a source, as keys of a run."""
+    # Without defaults, which would replace the keys of the file.
     values = {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name).name == source}
     keys = {*list_keys(RunConfig)}
     content = {
@@ -186,7 +189,8 @@ def _check_condition(config: RunConfig, condition: str) -> str:
         metrics = load_metrics(config.metrics or (), *(config.library or ()))
         check_conditions([condition], [metric.name for metric in metrics])
     except DefinitionError:
-        return ""  # reported for the metric
+        # A faulty definition is reported for the metric, and not for the condition.
+        return ""
     except DataError as error:
         return str(error)
     return ""

@@ -26,9 +26,9 @@ ClaimField = Literal["claims", "expected_claims"]
 Over = Literal["chunks", "triples", "claims", "expected_claims"]
 
 
-def _add_empty_label(given: object) -> object:
+def _add_empty_label(edge: object) -> object:
     """Convert an edge without a label, (source, target), to one with an empty label."""
-    return (given[0], "", given[1]) if isinstance(given, list | tuple) and len(given) == 2 else given  # noqa: PLR2004
+    return (edge[0], "", edge[1]) if isinstance(edge, list | tuple) and len(edge) == 2 else edge  # noqa: PLR2004
 
 
 Edge = Annotated[
@@ -61,14 +61,15 @@ class Chunk(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _require_text_or_id(cls, given: object) -> object:
+    def _require_text_or_id(cls, chunk: object) -> object:
         """Raise if a chunk has neither a text nor an id."""
-        if isinstance(given, Mapping) and all(given.get(name) is None for name in ("text", "id", "doc_id")):
-            unknown = [name for name in given if name not in cls.model_fields]
-            faults = [InitErrorDetails(type="missing", loc=("text",), input=given)]
-            faults += [InitErrorDetails(type="extra_forbidden", loc=(name,), input=given[name]) for name in unknown]
+        if isinstance(chunk, Mapping) and all(chunk.get(name) is None for name in ("text", "id", "doc_id")):
+            # A misspelt field is named together with the missing text, which it was perhaps meant to be.
+            unknown = [name for name in chunk if name not in cls.model_fields]
+            faults = [InitErrorDetails(type="missing", loc=("text",), input=chunk)]
+            faults += [InitErrorDetails(type="extra_forbidden", loc=(name,), input=chunk[name]) for name in unknown]
             raise ValidationError.from_exception_data(cls.__name__, faults)
-        return given
+        return chunk
 
 
 class Triple(Record):
@@ -138,9 +139,9 @@ class Gold(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _wrap_grades(cls, given: object) -> object:
+    def _wrap_grades(cls, gold: object) -> object:
         """Read a plain mapping of documents to numbers as `grades`."""
-        return {"grades": given} if is_grade_mapping(given) else given
+        return {"grades": gold} if is_grade_mapping(gold) else gold
 
     @property
     def essential(self) -> tuple[str, ...] | None:
@@ -159,11 +160,12 @@ class Gold(Record):
         if self.essential_docs is None and self.helpful_docs is None and self.grades is None:
             return None
         essential = dict.fromkeys(self.essential_docs or (), ESSENTIAL)
+        # Essential documents twice: first for their order, then because they stay essential if they are in both lists.
         gains = {**essential, **dict.fromkeys(self.helpful_docs or (), HELPFUL), **essential, **(self.grades or {})}
         return {document: gain for document, gain in gains.items() if gain > 0}
 
 
-def is_grade_mapping(given: object) -> bool:
+def is_grade_mapping(gold: object) -> bool:
     """Return whether gold data is a plain mapping of documents to grades.
 
     The two forms cannot be confused because no field of `Gold` is a number.
@@ -172,9 +174,10 @@ def is_grade_mapping(given: object) -> bool:
         >>> is_grade_mapping({"d1": 3, "d2": 0}), is_grade_mapping({"essential_docs": ["d1"]})
         (True, False)
     """
-    if not isinstance(given, Mapping) or not given or any(name in Gold.model_fields for name in given):
+    if not isinstance(gold, Mapping) or not gold or any(name in Gold.model_fields for name in gold):
         return False
-    return all(isinstance(grade, int | float) and not isinstance(grade, bool) for grade in given.values())
+    # A bool is an int in Python, but no grade.
+    return all(isinstance(grade, int | float) and not isinstance(grade, bool) for grade in gold.values())
 
 
 class ResponseUsage(Record):
@@ -195,10 +198,10 @@ class ResponseUsage(Record):
 def _build_items_validator(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of items of any form
     """Build a validator that reads a list of items; missing ids are made from the position (`c1`, `c2`, ...)."""
 
-    def read_items(given: object) -> object:
-        if not isinstance(given, Sequence) or isinstance(given, str):
-            return given
-        return tuple(read(item, f"{prefix}{n}") for n, item in enumerate(given, 1))
+    def read_items(items: object) -> object:
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            return items
+        return tuple(read(item, f"{prefix}{n}") for n, item in enumerate(items, 1))
 
     return BeforeValidator(read_items)
 
@@ -256,6 +259,7 @@ def _convert_tags(tags: object) -> object:
 
 def _convert_tag_value(value: object) -> object:
     """Convert a number or a flag to text. Other values stay as they are, for validation to reject."""
+    # Before the numbers, because a bool is an int as well.
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else value
@@ -275,8 +279,8 @@ ROLE_NAMES: Mapping[str, Role] = {
 """Who wrote a turn, by the names of roles in the forms of all tools."""
 
 
-def _read_role(given: object) -> object:
-    return ROLE_NAMES.get(given.strip().lower(), given) if isinstance(given, str) else given
+def _read_role(name: object) -> object:
+    return ROLE_NAMES.get(name.strip().lower(), name) if isinstance(name, str) else name
 
 
 class Turn(Record):
@@ -292,11 +296,11 @@ class Turn(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_content(cls, given: object) -> object:
+    def _read_content(cls, message: object) -> object:
         """Read the text of a message."""
-        if not isinstance(given, Mapping) or "content" not in given or "text" in given:
-            return given
-        return {"text" if name == "content" else name: part for name, part in given.items()}
+        if not isinstance(message, Mapping) or "content" not in message or "text" in message:
+            return message
+        return {"text" if name == "content" else name: part for name, part in message.items()}
 
 
 History = Annotated[tuple[Turn, ...] | None, Field(exclude_if=not_)]
@@ -365,10 +369,10 @@ class Case(Sample, Response):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _name_fields(cls, given: object, build: ModelWrapValidatorHandler[Self]) -> Self:
+    def _name_fields(cls, raw: object, build: ModelWrapValidatorHandler[Self]) -> Self:
         """Let the error of an unknown field name the fields that there are."""
         try:
-            return build(given)
+            return build(raw)
         except ValidationError as error:
             details = error.errors(include_url=False)
             if not any(map(_is_unknown_field, details)):
@@ -426,38 +430,35 @@ Need = Annotated[str, AfterValidator(_check_need)]
 def read_need(case: Case, need: str) -> object:
     """Return the content of a needed field, None if it is not recorded; texts are stripped."""
     if need == "context":
-        known = [part for part in (case.chunks, case.triples, case.aggregates or None) if part is not None]
-        return [item for part in known for item in part] if known else None
+        parts = [part for part in (case.chunks, case.triples, case.aggregates or None) if part is not None]
+        return [item for part in parts for item in part] if parts else None
     if need.startswith(TAG):
         return case.tags.get(need.removeprefix(TAG))
-    found: object = getattr(case, need)
-    return found.strip() if isinstance(found, str) else found
+    content: object = getattr(case, need)
+    return content.strip() if isinstance(content, str) else content
 
 
 def swap_responses(case: Case) -> Case:
-    """Return a pair with its two responses exchanged.
-
-    The names of the methods stay at their places, because no judge sees them.
+    """Return a pair with its two responses exchanged; the names of the methods stay at their places.
 
     Example:
         >>> pair = Case(question="Who?", answer="Ada.", other_response=Response(answer="Bob."))
         >>> swap_responses(pair).answer, swap_responses(pair).other_response.answer
         ('Bob.', 'Ada.')
     """
-    other = case.other_response or Response()
+    second = case.other_response or Response()
+    # No judge sees the names of the methods.
     fields = Response.model_fields.keys() - {"method"}
-    own = Response.model_construct(method=other.method, **{name: getattr(case, name) for name in fields})
-    return case.model_copy(update={**{name: getattr(other, name) for name in fields}, OTHER_RESPONSE: own})
+    first = Response.model_construct(method=second.method, **{name: getattr(case, name) for name in fields})
+    return case.model_copy(update={**{name: getattr(second, name) for name in fields}, OTHER_RESPONSE: first})
 
 
 def sort_methods(names: Iterable[str], baseline: str | None = None) -> tuple[str, ...]:
     """Sort the names of methods, each once: the baseline first, the others by name.
 
-    It is not the order in which responses came, because that differs between two runs on the same data, and with it the
-    sign of a difference would.
-
     Example:
         >>> sort_methods(["walk", "local", "walk", "basic"], "local")
         ('local', 'basic', 'walk')
     """
+    # The order of responses differs between two runs on the same data, and so would the sign of a difference.
     return tuple(sorted(set(names), key=lambda name: (name != baseline, name)))

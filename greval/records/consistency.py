@@ -25,8 +25,7 @@ def find_contradictions(
 ) -> dict[str, str]:
     """Return a sentence for each share of a judgement that contradicts its value, by the name of the note.
 
-    The shares with `better` are checked. A mean of different values (`votes` counts the repeats of each) is not,
-    because it is not the value of any single judgement.
+    The shares with `better` are checked. A mean of different values is not (`votes` counts the repeats of each).
 
     Example:
         >>> from greval.metrics.library import load_metric
@@ -34,12 +33,15 @@ def find_contradictions(
         >>> find_contradictions(load_metric("answer_completeness"), "Somewhat relevant", coverage)
         {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}
     """
+    # A mean is not the value of any single judgement, so no share of theirs can contradict it.
     if len(votes or {}) > 1 and isinstance(metric.scale, ValueScale):
         return {}
-    held = {name: note.better for name, note in metric.notes.items() if isinstance(note, ShareNote) and note.better}
+    directions = {
+        name: note.better for name, note in metric.notes.items() if isinstance(note, ShareNote) and note.better
+    }
     return {
         name: fault
-        for name, better in held.items()
+        for name, better in directions.items()
         if (share := read_share(notes.get(name))) is not None
         and (fault := _find_contradiction(metric.scale, value, name, share, full=1.0 if better == "higher" else 0.0))
     }

@@ -95,8 +95,8 @@ _UNKNOWN: Any = _UnknownInput()
 class _ReadInputs(dict[str, FormulaInput]):
     """Inputs that keep which names were read; those that are not known yet stand for unknown numbers."""
 
-    def __init__(self, known: Mapping[str, FormulaInput]) -> None:
-        super().__init__(known)
+    def __init__(self, inputs: Mapping[str, FormulaInput]) -> None:
+        super().__init__(inputs)
         self.names: dict[str, None] = {}
 
     def __getitem__(self, name: str) -> FormulaInput:
@@ -124,9 +124,9 @@ class FormulaFunction(NamedTuple):
     most: int = MAX_CHARACTERS
 
 
-def _scale_number(number: float, zero: float, one: float) -> float:
-    """Map a number so that `zero` becomes 0 and `one` becomes 1; nothing is cut off."""
-    return (number - zero) / (one - zero)
+def _scale_number(number: float, zero_at: float, one_at: float) -> float:
+    """Map a number so that `zero_at` becomes 0 and `one_at` becomes 1; nothing is cut off."""
+    return (number - zero_at) / (one_at - zero_at)
 
 
 FUNCTIONS: dict[str, FormulaFunction] = {
@@ -207,7 +207,8 @@ class Formula(NamedTuple):
             self.function(read)
         except UndecidedError:
             decided = False
-        except FormulaError:  # the same without the other inputs
+        # The inputs that are missing do not change that, because it fails without them.
+        except FormulaError:
             pass
         return NamesRead(tuple(read.names), decided)
 
@@ -224,6 +225,7 @@ class Formula(NamedTuple):
 @lru_cache(maxsize=256)
 def read_formula(text: str) -> Formula:
     """Read a formula; all its faults are found. Equal texts give the same object."""
+    # A line break would end the expression; a blank in its place keeps the columns.
     reader = _FormulaReader(text.replace("\n", " "))
     function = reader.read()
     return Formula(reader.text, tuple(sorted(reader.uses)), tuple(dict.fromkeys(sorted(reader.faults))), function)
@@ -275,11 +277,13 @@ def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit
         raise ValueError(f"cannot be read at column {match.start('bound') + columns[0]}")
     limit = Limit(match["sign"], bound)
     if not bound.names:
-        limit.compute_bound()  # a number that is divided by 0 is a fault of the text
+        # A division by 0 is found now, because it does not depend on any figure.
+        limit.compute_bound()
     return match["figure"].strip(), limit
 
 
-@lru_cache(maxsize=64)  # a report parses that of a metric for each case
+# A report parses the limit of a metric for each case.
+@lru_cache(maxsize=64)
 def parse_limit(text: str) -> Limit:
     """Parse a sign and a number, or a formula without names.
 
@@ -311,7 +315,8 @@ class FormulaText:
     def __init__(self, text: str) -> None:
         self.text = text
         self._indent = len(text) - len(text.lstrip())
-        self._source = text.lstrip().encode()  # the parser counts bytes
+        # The parser counts columns in bytes.
+        self._source = text.lstrip().encode()
 
     def parse(self) -> ast.expr:
         """Return the expression; raise what `ast.parse` raises."""
@@ -343,13 +348,15 @@ class _FormulaReader(FormulaText):
         try:
             return self._read_part(self.parse(), 0)
         except SyntaxError as error:
+            # Some faults have no offset, or 0.
             column = max(error.offset or 1, 1) + self._indent
             return self._add_fault(min(column, len(self.text)), f"is no expression ({error.msg}); {GRAMMAR}")
+        # What the parser raises for null characters and for thousands of parentheses.
         except (ValueError, RecursionError, MemoryError):
             return self._add_fault(1, f"cannot be read; {GRAMMAR}")
 
-    def _add_fault(self, place: ast.expr | int, text: str) -> _Compute:
-        column = place if isinstance(place, int) else self.find_column(place)
+    def _add_fault(self, location: ast.expr | int, text: str) -> _Compute:
+        column = location if isinstance(location, int) else self.find_column(location)
         self.faults.append(FormulaFault(column, text))
         return _read_nothing
 
@@ -374,8 +381,8 @@ class _FormulaReader(FormulaText):
                 parts = self._read_parts(values, depth)
                 return self._join(all if isinstance(op, ast.And) else any, parts)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                condition, chosen, other = self._read_parts([test, body, orelse], depth)
-                return lambda inputs: chosen(inputs) if condition(inputs) else other(inputs)
+                condition, chosen, alternative = self._read_parts([test, body, orelse], depth)
+                return lambda inputs: chosen(inputs) if condition(inputs) else alternative(inputs)
             case ast.Compare(left=left, comparators=comparators):
                 if any(_is_text(side) for side in (left, *comparators)):
                     return self._read_label_comparison(node)
@@ -390,8 +397,8 @@ class _FormulaReader(FormulaText):
 
     def _read_number(self, node: ast.Constant) -> _Compute:
         if isinstance(node.value, str):
-            shown = self._quote(node)
-            return self._add_fault(node, f"{shown}: a category is compared with one metric, as in tone == {shown}")
+            quoted = self._quote(node)
+            return self._add_fault(node, f"{quoted}: a category is compared with one metric, as in tone == {quoted}")
         number = _get_number(node)
         if number is None:
             return self._add_fault(node, f"{self._quote(node)}: expected a number such as 0.5")
@@ -408,21 +415,22 @@ class _FormulaReader(FormulaText):
         operate = _OPERATORS.get(type(op))
         if operate is None:
             return self._add_fault(node, f"{self._quote(node)}: expected + - * or /")
-        left, right = parts
-        place = f"{self._quote(node.right)}, at column {self.find_column(node.right)}"
+        left_part, right_part = parts
+        divisor = f"{self._quote(node.right)}, at column {self.find_column(node.right)}"
 
         def compute(inputs: FormulaInputs) -> float:
             try:
-                return operate(left(inputs), right(inputs))
+                return operate(left_part(inputs), right_part(inputs))
             except ZeroDivisionError as error:
-                raise FormulaError(f"it divides by {place}, which is 0") from error
+                raise FormulaError(f"it divides by {divisor}, which is 0") from error
 
         return compute
 
     @staticmethod
-    def _join(whole: Callable[[Iterable[float]], bool], parts: Sequence[_Compute]) -> _Compute:
+    def _join(quantifier: Callable[[Iterable[float]], bool], parts: Sequence[_Compute]) -> _Compute:
         """Join conditions; those after the one that decides are not read."""
-        return lambda inputs: float(whole(part(inputs) for part in parts))
+        # A generator, so that conditions after the one that decides are not computed.
+        return lambda inputs: float(quantifier(part(inputs) for part in parts))
 
     def _read_sign(self, node: ast.UnaryOp, op: ast.unaryop, part: _Compute) -> _Compute:
         match op:
@@ -437,13 +445,13 @@ class _FormulaReader(FormulaText):
 
     def _read_comparison(self, node: ast.Compare, parts: list[_Compute]) -> _Compute:
         signs = [_COMPARISONS.get(type(op)) for op in node.ops]
-        known = [sign for sign in signs if sign]
-        if len(known) < len(signs):
+        comparisons = [sign for sign in signs if sign]
+        if len(comparisons) < len(signs):
             return self._add_fault(node, f"{self._quote(node)}: expected < <= > >= == or !=")
 
         def compute(inputs: FormulaInputs) -> float:
             pairs = pairwise([part(inputs) for part in parts])
-            return float(all(sign(*pair) for sign, pair in zip(known, pairs, strict=True)))
+            return float(all(sign(*pair) for sign, pair in zip(comparisons, pairs, strict=True)))
 
         return compute
 
@@ -464,16 +472,16 @@ class _FormulaReader(FormulaText):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         function = FUNCTIONS.get(name)
         if function is None:
-            known = did_you_mean(name, FUNCTIONS)
-            return self._add_fault(node, f"{self._quote(node.func)} is no function of formulas{known}")
+            suggestion = did_you_mean(name, FUNCTIONS)
+            return self._add_fault(node, f"{self._quote(node.func)} is no function of formulas{suggestion}")
         if node.keywords or not function.least <= len(node.args) <= function.most:
             return self._add_fault(node, f"{self._quote(node)}: write {function.usage}")
         if name == "scaled":
             ends = [_get_number(part) for part in node.args[1:]]
             if None in ends or ends[0] == ends[1]:
                 return self._add_fault(node, f"{self._quote(node)}: write {function.usage}; these must differ")
-        if whole := {"all": all, "any": any}.get(name):
-            return self._join(whole, parts)
+        if quantifier := {"all": all, "any": any}.get(name):
+            return self._join(quantifier, parts)
         return lambda inputs: function.compute(*(part(inputs) for part in parts))
 
 
@@ -486,6 +494,7 @@ def _get_number(node: ast.expr) -> float | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         number = _get_number(node.operand)
         return None if number is None else -number
+    # By type, because True is an instance of int.
     if not isinstance(node, ast.Constant) or type(node.value) not in {int, float}:
         return None
     try:
@@ -495,17 +504,17 @@ def _get_number(node: ast.expr) -> float | None:
     return number if isfinite(number) else None
 
 
-def _get_input_number(name: str, found: FormulaInput) -> float:
-    if found.skipped:
-        raise SkippedInputError(f"{name} is skipped: {found.reason}")
-    if found.number is None:
-        raise FormulaError(f"{name} has no number: {found.reason}")
-    return found.number
+def _get_input_number(name: str, formula_input: FormulaInput) -> float:
+    if formula_input.skipped:
+        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
+    if formula_input.number is None:
+        raise FormulaError(f"{name} has no number: {formula_input.reason}")
+    return formula_input.number
 
 
-def _get_input_label(name: str, found: FormulaInput) -> str:
-    if found.skipped:
-        raise SkippedInputError(f"{name} is skipped: {found.reason}")
-    if found.label is None:
+def _get_input_label(name: str, formula_input: FormulaInput) -> str:
+    if formula_input.skipped:
+        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
+    if formula_input.label is None:
         raise FormulaError(f"{name} has no category: it gave several verdicts, or numbers")
-    return found.label
+    return formula_input.label

@@ -91,8 +91,8 @@ class FormulaMetric(FunctionMetric):
     def find_read_metrics(self, verdicts: Verdicts) -> NamesRead:
         """Find which metrics the formula reads on a case, as far as the verdicts so far decide it."""
         names = self.parsed.names
-        known = {name: verdicts[metric] for name in names if (metric := self.get_metric_name(name)) in verdicts}
-        read = self.parsed.find_names({name: _build_input(outcome) for name, outcome in known.items()})
+        outcomes = {name: verdicts[metric] for name in names if (metric := self.get_metric_name(name)) in verdicts}
+        read = self.parsed.find_names({name: _build_input(outcome) for name, outcome in outcomes.items()})
         return NamesRead(tuple(dict.fromkeys(map(self.get_metric_name, read.names))), read.decided)
 
     def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - a formula reads verdicts
@@ -113,8 +113,8 @@ class FormulaMetric(FunctionMetric):
             return Skipped(reason=str(error))
         except FormulaError as error:
             raise FormulaError(f"{formula.fill(inputs)}: {error}") from error
-        named = ", ".join(f"{name} = {_format_found(found)}" for name, found in inputs.items())
-        return value, f"{formula.fill(inputs)} = {value:.4g}, with {named}"
+        readings = ", ".join(f"{name} = {_format_found(formula_input)}" for name, formula_input in inputs.items())
+        return value, f"{formula.fill(inputs)} = {value:.4g}, with {readings}"
 
     def _find_faults(self) -> Iterator[str]:
         """Find all faults as `place: fault`."""
@@ -133,7 +133,8 @@ class FormulaMetric(FunctionMetric):
             except ValueError as error:
                 yield f"pass: {error}, got {self.pass_if!r}"
 
-    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+    # The accepted arguments, for type checkers and editors.
+    if TYPE_CHECKING:
 
         def __init__(
             self,
@@ -151,13 +152,13 @@ FileMetric = JudgedMetric | FormulaMetric
 """A metric that a metric file can define."""
 
 
-def build_file_metric(given: Mapping[str, object]) -> FileMetric:
+def build_file_metric(content: Mapping[str, object]) -> FileMetric:
     """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics.
 
     Raises:
         pydantic.ValidationError: If the definition is invalid. The error holds all faults.
     """
-    return FormulaMetric.model_validate(given) if "formula" in given else build_metric(given)
+    return FormulaMetric.model_validate(content) if "formula" in content else build_metric(content)
 
 
 def _build_input(outcome: Scored | Skipped) -> FormulaInput:
@@ -177,10 +178,10 @@ def _find_unscored(outcome: Scored) -> str:
     return next(str(judgement.value) for judgement in outcome.judgements if judgement.number is None)
 
 
-def _format_found(found: FormulaInput) -> str:
+def _format_found(formula_input: FormulaInput) -> str:
     """Format what a metric found for a reason."""
-    if found.skipped:
+    if formula_input.skipped:
         return "skipped"
-    number = "no number" if found.number is None else f"{found.number:.4g}"
-    shown = f"{number} ({found.label})" if found.label else number
-    return f"{shown} ({found.reason})" if found.number is not None and found.reason else shown
+    number = "no number" if formula_input.number is None else f"{formula_input.number:.4g}"
+    text = f"{number} ({formula_input.label})" if formula_input.label else number
+    return f"{text} ({formula_input.reason})" if formula_input.number is not None and formula_input.reason else text

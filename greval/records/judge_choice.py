@@ -39,9 +39,9 @@ class JudgeChoice(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_name(cls, given: object) -> object:
+    def _read_name(cls, choice: object) -> object:
         """Read a choice that is given as the name of a model."""
-        return {"model": given} if isinstance(given, str) else given
+        return {"model": choice} if isinstance(choice, str) else choice
 
     @field_validator("base_url")
     @classmethod
@@ -99,6 +99,7 @@ def check_base_url(url: str | None) -> str | None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError(f"{url!r} is not an http(s) address such as http://127.0.0.1:8000/v1")
+        # Some servers take the key in the query.
         if parts.username or parts.password or SECRET_NAME.search(parts.query):
             raise ValueError("the address holds credentials; keys come from the environment only")
     return url

@@ -28,13 +28,13 @@ def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]])
         >>> find_cited_items(["As chunks 1 and 3 say."], {"chunk": ["d4", "d7", "d9"]})
         {'chunk 1': 'd4', 'chunk 3': 'd9'}
     """
-    found: dict[str, str] = {}
+    cited: dict[str, str] = {}
     for text in _iterate_texts(written) if shown_ids else ():
         for kind, numbers in CITATION.findall(text):
             ids = shown_ids.get(kind.lower(), ())
             for number in _expand_numbers(numbers, len(ids)):
-                found[f"{kind.lower()} {number}"] = ids[number - 1]
-    return found
+                cited[f"{kind.lower()} {number}"] = ids[number - 1]
+    return cited
 
 
 def list_cited_items(judgement: Judgement) -> dict[str, str]:
@@ -51,10 +51,10 @@ def format_details(
         >>> format_details(["Ada."], {"coverage": {"count": 1, "of": 4, "share": 0.25}}, {"chunk 1": "d7"})
         ('step 1: Ada.', 'coverage: 0.25 (1 of 4)', 'chunk 1 is d7')
     """
-    found = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
+    steps = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
     noted = (line for name, note in notes.items() for line in _format_note(name, note))
-    named = (f"{words} is {item}" for words, item in cited.items())
-    return (*found, *noted, *named)
+    citations = (f"{words} is {item}" for words, item in cited.items())
+    return (*steps, *noted, *citations)
 
 
 def is_share(note: JsonValue) -> bool:
@@ -88,6 +88,7 @@ def _iterate_texts(written: JsonValue) -> Iterator[str]:
 def _expand_numbers(numbers: str, most: int) -> Iterator[int]:
     """Yield the numbers of a citation such as `1, 3-5` that are between 1 and `most`."""
     for first, last in NUMBER_RANGE.findall(numbers):
+        # By length first, because int() refuses thousands of digits, which a model may write.
         if len(first) <= len(str(most)):
             end = int(last) if last and len(last) <= len(str(most)) else int(first)
             yield from range(max(1, int(first)), min(end, most) + 1)

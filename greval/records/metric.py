@@ -164,8 +164,9 @@ class FunctionMetric(Metric):
 
     @model_serializer(mode="wrap")
     def _dump_without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an empty version, so that definitions without one keep their fingerprints."""
+        """Leave out an empty version."""
         content: dict[str, Any] = dump(self)
+        # Definitions without a version keep the fingerprints that they had before there were versions.
         return content if self.version else {key: part for key, part in content.items() if key != "version"}
 
     @property
@@ -201,7 +202,8 @@ class ComputedMetric(FunctionMetric):
 
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:
-        """Reject a metric that declares no input, because different cases would share one result."""
+        """Reject a metric that declares no input."""
+        # Results are stored by the inputs that are read: without any, all cases would share one result.
         if not self.needs and not self.optional:
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
         return self
@@ -222,8 +224,10 @@ class DerivedMetric(FunctionMetric):
     Example:
         >>> from greval.records.result import Judgement
         >>> def count_relevant(case, verdicts):
-        ...     found = verdicts["chunk_evaluation"]
-        ...     return found if found.status == "skipped" else sum(one.number == 1 for one in found.judgements)
+        ...     relevance = verdicts["chunk_evaluation"]
+        ...     if relevance.status == "skipped":
+        ...         return relevance
+        ...     return sum(judgement.number == 1 for judgement in relevance.judgements)
         >>> metric = DerivedMetric(name="relevant_chunks", description="The number of relevant chunks.",
         ...                        built_on=["chunk_evaluation"], scale=MeasureScale(), compute=count_relevant)
         >>> judgements = (Judgement(value="Relevant", number=1.0, reason="It answers.", item="c1"),)
@@ -274,11 +278,11 @@ class JudgedMetric(Metric):
 
     @field_validator("notes", mode="before")
     @classmethod
-    def _read_short_notes(cls, given: object) -> object:
+    def _read_short_notes(cls, notes: object) -> object:
         """Read notes that are given as text only."""
-        if not isinstance(given, Mapping):
-            return given
-        return {name: {"means": note} if isinstance(note, str) else note for name, note in given.items()}
+        if not isinstance(notes, Mapping):
+            return notes
+        return {name: {"means": note} if isinstance(note, str) else note for name, note in notes.items()}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -298,12 +302,12 @@ class JudgedMetric(Metric):
 
         That is a place in `uses`, or in `needs` for claims.
         """
-        found: dict[str, str] = {}
+        places: dict[str, str] = {}
         for field, use in self.uses.items():
-            found.setdefault(use.judged_by, f"uses.{field}.judged_by")
+            places.setdefault(use.judged_by, f"uses.{field}.judged_by")
         for claims in self.claim_fields:
-            found.setdefault(CLAIM_LISTS[claims], f"needs.{claims}")
-        return found
+            places.setdefault(CLAIM_LISTS[claims], f"needs.{claims}")
+        return places
 
     @property
     def claim_fields(self) -> tuple[ClaimField, ...]:
@@ -312,7 +316,8 @@ class JudgedMetric(Metric):
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty fields and defaults, so that a file reads as its author wrote it."""
+        """Leave out empty fields and defaults."""
+        # A file that is written reads as its author wrote it.
         understood = {"reason_depth": "brief"}
         return {key: value for key, value in dump(self).items() if value and value != understood.get(key)}
 
@@ -324,10 +329,11 @@ class _CategoricalBase(JudgedMetric):
 
     @model_validator(mode="before")
     @classmethod
-    def _fold_scale(cls, given: object) -> object:
-        return _fold_scale_fields(given, ("categories", "ordered"))
+    def _fold_scale(cls, definition: object) -> object:
+        return _fold_scale_fields(definition, ("categories", "ordered"))
 
-    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+    # The accepted arguments, for type checkers and editors.
+    if TYPE_CHECKING:
 
         def __init__(  # noqa: PLR0913 - the fields of a definition
             self,
@@ -358,10 +364,11 @@ class _ValueBase(JudgedMetric):
 
     @model_validator(mode="before")
     @classmethod
-    def _fold_scale(cls, given: object) -> object:
-        return _fold_scale_fields(given, ("range", "step", "levels", "better"))
+    def _fold_scale(cls, definition: object) -> object:
+        return _fold_scale_fields(definition, ("range", "step", "levels", "better"))
 
-    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+    # The accepted arguments, for type checkers and editors.
+    if TYPE_CHECKING:
 
         def __init__(  # noqa: PLR0913 - the fields of a definition
             self,
@@ -456,19 +463,23 @@ class PreferenceMetric(JudgedMetric):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete_scale(cls, given: object) -> object:
+    def _complete_scale(cls, definition: object) -> object:
         """Read the parts of a scale, and set the numbers of the categories."""
-        folded = _fold_scale_fields(given, ("categories", "range", "levels"))
+        folded = _fold_scale_fields(definition, ("categories", "range", "levels"))
         if not isinstance(folded, Mapping):
             return folded
         scale = folded.get("scale", {"categories": _PREFERENCES})
         if isinstance(scale, Mapping) and "levels" in scale:
             scale = {"range": [*GRADED_RANGE], **scale}
         if isinstance(scale, Mapping) and isinstance(scale.get("categories"), Mapping):
-            scale = {**scale, "categories": {name: _add_score(name, one) for name, one in scale["categories"].items()}}
+            scale = {
+                **scale,
+                "categories": {name: _add_score(name, content) for name, content in scale["categories"].items()},
+            }
         return {**folded, "scale": scale}
 
-    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
+    # The accepted arguments, for type checkers and editors.
+    if TYPE_CHECKING:
 
         def __init__(  # noqa: PLR0913 - the fields of a definition
             self,
@@ -509,18 +520,18 @@ def needs_judge(metrics: Iterable[Metric]) -> bool:
     return any(metric.kind == "judged" for metric in metrics)
 
 
-def build_metric(given: Mapping[str, object]) -> JudgedMetric:
+def build_metric(content: Mapping[str, object]) -> JudgedMetric:
     """Build a metric of one of the five public classes from the content of a metric file.
 
     Raises:
         pydantic.ValidationError: If the definition is invalid. The error holds all faults.
     """
-    if given.get("preference") is True:
-        return PreferenceMetric.model_validate(given)
-    many = given.get("over") is not None
-    scale = given.get("scale")
-    valued = (isinstance(scale, Mapping) and "categories" not in scale) or "range" in given or "levels" in given
-    return _METRIC_CLASSES[valued, many].model_validate(given)
+    if content.get("preference") is True:
+        return PreferenceMetric.model_validate(content)
+    many = content.get("over") is not None
+    scale = content.get("scale")
+    valued = (isinstance(scale, Mapping) and "categories" not in scale) or "range" in content or "levels" in content
+    return _METRIC_CLASSES[valued, many].model_validate(content)
 
 
 def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tuple[Metric, ...]:
@@ -551,6 +562,7 @@ def _change_reason_depth(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetr
     try:
         return type(metric).model_validate({**dict(metric), "reason_depth": depth})
     except ValidationError as error:
+        # pydantic puts this before the message of any ValueError.
         faults = (fault["msg"].removeprefix("Value error, ") for fault in error.errors())
         raise DefinitionError(*(f"{metric.name}: reason_depth {depth}: {fault}" for fault in faults)) from error
 
@@ -563,14 +575,14 @@ _METRIC_CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
 }
 
 
-def _fold_scale_fields(given: object, parts: tuple[str, ...]) -> object:
+def _fold_scale_fields(definition: object, parts: tuple[str, ...]) -> object:
     """Return the definition with the fields of a scale moved into `scale`."""
-    if not isinstance(given, Mapping) or not any(part in given for part in parts):
-        return given
-    rest = {key: value for key, value in given.items() if key not in parts}
-    if "scale" in rest:
+    if not isinstance(definition, Mapping) or not any(part in definition for part in parts):
+        return definition
+    remaining = {key: value for key, value in definition.items() if key not in parts}
+    if "scale" in remaining:
         raise ValueError(f"scale: give either the scale or its parts ({', '.join(parts)}), not both")
-    return {**rest, "scale": {part: given[part] for part in parts if part in given}}
+    return {**remaining, "scale": {part: definition[part] for part in parts if part in definition}}
 
 
 def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
@@ -605,7 +617,7 @@ def _find_preference_misfits(metric: JudgedMetric) -> Iterator[str]:
         yield "needs: add what is compared of the two responses, such as answer"
     match metric.scale:
         case CategoricalScale(categories=categories, ordered=ordered):
-            if not ordered or {one.name: one.score for one in categories} != PREFERENCE_SCORES:
+            if not ordered or {category.name: category.score for category in categories} != PREFERENCE_SCORES:
                 yield "scale: a preference has the categories A (1), Tie (0.5) and B (0), in this order"
         case ValueScale(range=ends, step=step, better=better):
             if (ends, step, better) != (GRADED_RANGE, None, "higher"):
@@ -620,16 +632,18 @@ def _find_pass_misfits(metric: JudgedMetric) -> Iterator[str]:
         parse_limit(metric.pass_if)
     except ValueError as error:
         yield f"pass: {error}, got {metric.pass_if!r}"
-    if isinstance(metric.scale, CategoricalScale) and all(one.score is None for one in metric.scale.categories):
+    if isinstance(metric.scale, CategoricalScale) and all(
+        category.score is None for category in metric.scale.categories
+    ):
         yield "pass: the categories have no numbers; give them scores, or leave it out"
 
 
 def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:
     """Find the notes that do not fit other notes or the scale."""
-    taken = (*RESERVED, *((FINDINGS,) if metric.reason_depth == "steps" else ()))
+    reserved = (*RESERVED, *((FINDINGS,) if metric.reason_depth == "steps" else ()))
     for name, note in metric.notes.items():
-        if name in taken:
-            yield f"notes.{name}: the name is taken; choose another than {', '.join(taken)}"
+        if name in reserved:
+            yield f"notes.{name}: the name is taken; choose another than {', '.join(reserved)}"
         if isinstance(note, ShareNote):
             yield from (f"notes.{name}: {fault}" for fault in find_share_faults(note, metric.notes))
             if note.better and isinstance(metric.scale, CategoricalScale) and not metric.scale.ordered:

@@ -36,6 +36,7 @@ NO_TEXT = "has no text, only ids are recorded"
 HISTORY = "history"
 """The field whose turns are shown with the question."""
 HASH_DIGITS = 16
+# Stored results are found by hashes of this form: a change would have everything judged again.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -60,8 +61,10 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
     needed = [need for need in metric.needs if need not in besides] if besides else metric.needs
     needs = [(need, _explain_absence(need, read_need(case, need), metric)) for need in needed]
     if is_pair_judged:
-        other, shared = swap_responses(case), [need for need in needed if need in RESPONSE_FIELDS]
-        needs += [(f"{OTHER_RESPONSE}.{one}", _explain_absence(one, read_need(other, one), metric)) for one in shared]
+        swapped, shared = swap_responses(case), [need for need in needed if need in RESPONSE_FIELDS]
+        needs += [
+            (f"{OTHER_RESPONSE}.{name}", _explain_absence(name, read_need(swapped, name), metric)) for name in shared
+        ]
     reasons = [f"{need} {why}{_explain_source(need, case)}" for need, why in needs if why]
     return "; ".join(reasons) or None
 
@@ -81,6 +84,7 @@ def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
     """
     by_id: dict[str, Item] = {}
     for item in list_items(metric.over, case):
+        # One chunk may be retrieved several times, with different scores.
         if by_id.setdefault(item.id, item) != item and get_item_texts(by_id[item.id]) != get_item_texts(item):
             raise DataError(f"{metric.over}: the id {item.id!r} names two different texts; give each its own id")
     return tuple(by_id.values())
@@ -122,8 +126,8 @@ def drop_textless_chunks(metric: Metric, case: Case) -> Case:
         >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["chunks"], steps=["s"],
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> seen = drop_textless_chunks(metric, Case(question="Who?", chunks=[{"id": "d1"}, "Ada wrote it."]))
-        >>> [chunk.text for chunk in seen.chunks]
+        >>> case = drop_textless_chunks(metric, Case(question="Who?", chunks=[{"id": "d1"}, "Ada wrote it."]))
+        >>> [chunk.text for chunk in case.chunks]
         ['Ada wrote it.']
     """
     if not isinstance(metric, JudgedMetric):
@@ -131,9 +135,9 @@ def drop_textless_chunks(metric: Metric, case: Case) -> Case:
     responses: list[Case | Response] = [case, *([case.other_response] if case.other_response else [])]
     if all(chunk.text is not None for response in responses for chunk in response.chunks or ()):
         return case
-    kept, *others = (_select_texts(metric, response) for response in responses)
-    changes: dict[str, object] = {"chunks": kept}
-    for response, chunks in zip(responses[1:], others, strict=True):
+    own_chunks, *second_chunks = (_select_texts(metric, response) for response in responses)
+    changes: dict[str, object] = {"chunks": own_chunks}
+    for response, chunks in zip(responses[1:], second_chunks, strict=True):
         changes[OTHER_RESPONSE] = response.model_copy(update={"chunks": chunks})
     return case.model_copy(update=changes)
 
@@ -167,8 +171,8 @@ def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     fields, tags = _list_inputs(metric.name, metric.inputs, has_aggregates=bool(case.aggregates))
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields, exclude_none=True)
     if case.other_response and is_preference(metric):
-        own = fields & type(case.other_response).model_fields.keys() | {"error"}
-        part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=own, exclude_none=True)
+        response_fields = fields & type(case.other_response).model_fields.keys() | {"error"}
+        part[OTHER_RESPONSE] = case.other_response.model_dump(mode="json", include=response_fields, exclude_none=True)
     if case.history and "question" in fields:
         part[HISTORY] = [turn.model_dump(mode="json") for turn in case.history]
     if case.error is not None:
@@ -202,26 +206,26 @@ def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, ob
 
 def fill_claims(case: Case, listed: Mapping[ClaimField, Mapping[str, object] | None]) -> Case:
     """Return the case with the listed claims, texts by id, in each field of claims that is not recorded."""
-    found: dict[str, object] = {
+    filled: dict[str, object] = {
         field: tuple(Claim(id=name, text=str(text)) for name, text in claims.items())
         for field, claims in listed.items()
         if claims is not None and getattr(case, field) is None
     }
-    return case.model_copy(update=found) if found else case
+    return case.model_copy(update=filled) if filled else case
 
 
-def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
+def _explain_absence(need: str, content: object, metric: Metric) -> str | None:
     """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable."""
-    if found is None:
+    if content is None:
         return "is not recorded"
     if (
         isinstance(metric, JudgedMetric)
-        and isinstance(found, tuple | list)
-        and found
-        and not any(map(_has_text, found))
+        and isinstance(content, tuple | list)
+        and content
+        and not any(map(_has_text, content))
     ):
         return NO_TEXT
-    return None if found or may_be_empty(metric, need) else "is empty"
+    return None if content or may_be_empty(metric, need) else "is empty"
 
 
 def _has_text(item: object) -> bool:
@@ -280,7 +284,8 @@ def compute_fingerprint(
     `judge` holds the settings that determine the verdicts, including the prompt version; none for a computed metric.
     """
     decisive = _drop_reading(metric.model_dump(mode="json"))
-    definition = json.dumps(decisive)  # as text, because the order of categories and notes matters
+    # Hashed as text, because the order of categories and notes matters.
+    definition = json.dumps(decisive)
     return hash_json({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
@@ -305,6 +310,7 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: 
     changed case is judged again.
     """
     read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
+    # Nothing is added without verdicts, so that most keys depend on the case and the definition only.
     parts = [select_metric_input(metric, case), *([read] if read else [])]
     return hash_text(f"[{_format_version(metric.name, fingerprint)},{','.join(map(format_canonical_json, parts))}]")
 

@@ -14,9 +14,9 @@ RESERVED = ("reason", "value", "item", "judgements")
 """Field names of the judge's answer, which a note may not use."""
 
 
-def _convert_word(given: object) -> object:
+def _convert_word(words: object) -> object:
     """Convert a single word to a tuple of one word."""
-    return (given,) if isinstance(given, str) else given
+    return (words,) if isinstance(words, str) else words
 
 
 LabelTuple = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_convert_word)]
@@ -66,8 +66,8 @@ class ShareNote(Record):
         return {name: content for name, content in dump(self).items() if content is not None}
 
 
-def _find_note_kind(given: object) -> str:
-    return "list" if has_field(given, "each") else "share" if has_field(given, "share") else "text"
+def _find_note_kind(note: object) -> str:
+    return "list" if has_field(note, "each") else "share" if has_field(note, "share") else "text"
 
 
 Note = Annotated[
@@ -81,12 +81,12 @@ def find_share_faults(note: ShareNote, notes: Notes) -> Iterator[str]:
     """Find the fields and words of a share that its list note does not define."""
     listed = notes.get(note.share)
     if not isinstance(listed, ListNote):
-        lists = [name for name, other in notes.items() if isinstance(other, ListNote)]
+        lists = [name for name, candidate in notes.items() if isinstance(candidate, ListNote)]
         yield f"share: {note.share!r} is no list note; known: {', '.join(lists) or 'none'}"
         return
-    for field, wanted in (*note.among.items(), *note.where.items()):
+    for field, requested in (*note.among.items(), *note.where.items()):
         words = listed.each.get(field)
         if not isinstance(words, tuple):
             yield f"{field!r} is no field of {note.share!r} with listed words"
-        elif unknown := [word for word in wanted if word not in words]:
+        elif unknown := [word for word in requested if word not in words]:
             yield f"{field}: {', '.join(map(repr, unknown))} not among {', '.join(words)}"

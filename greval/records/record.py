@@ -23,7 +23,8 @@ class Record(BaseModel):
 def _normalise_nfc(text: str, longest: int) -> str:
     """Return the NFC form of a name, so that its encodings are equal; raise `ValueError` if it is too long."""
     name = unicodedata.normalize("NFC", text)
-    if len(name) > longest:  # NFC expands a few characters
+    # NFC expands a few characters.
+    if len(name) > longest:
         raise ValueError(f"is too long: at most {longest} characters, got {len(name)}")
     return name
 
@@ -59,6 +60,7 @@ def replace_lone_surrogates(text: str) -> str:
         >>> ascii(replace_lone_surrogates("half " + chr(0xD83D)))
         "'half \\ufffd'"
     """
+    # UTF-16 joins two halves that stand side by side, as in escapes of JSON, and replaces those that stand alone.
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -29,22 +29,22 @@ def list_recorded_fields(case: Case) -> tuple[str, ...]:
         >>> list_recorded_fields(case)
         ('question', 'answer', 'chunks', 'gold.essential_docs')
     """
-    return tuple(name for own in FIELD_ORDER for name in _iterate_names(case, own))
+    return tuple(name for field in FIELD_ORDER for name in _iterate_names(case, field))
 
 
-def _iterate_names(case: Case, own: str) -> Iterator[str]:
+def _iterate_names(case: Case, field: str) -> Iterator[str]:
     """Yield the names that a field of a case has in the list."""
-    content = getattr(case, own)
-    if own == "tags":
+    content = getattr(case, field)
+    if field == "tags":
         yield from (f"{TAG}{name}" for name in case.tags)
-    elif own in PARTED and content is not None:
-        yield from (f"{own}.{part}" for part in type(content).model_fields if _has_content(getattr(content, part)))
-    elif own == "chunks":
+    elif field in PARTED and content is not None:
+        yield from (f"{field}.{part}" for part in type(content).model_fields if _has_content(getattr(content, part)))
+    elif field == "chunks":
         if any((chunk.text or "").strip() for chunk in case.chunks or ()):
-            yield own
+            yield field
         yield from (f"chunks.{part}" for part in CHUNK_PARTS if _has_chunk_part(case, part))
-    elif _has_content(content) or (own == "answer" and content is not None):
-        yield own
+    elif _has_content(content) or (field == "answer" and content is not None):
+        yield field
 
 
 def _has_content(value: object) -> bool:
@@ -58,5 +58,7 @@ def _has_chunk_part(case: Case, part: str) -> bool:
     chunks = case.chunks or ()
     if any(getattr(chunk, part) is not None for chunk in chunks):
         return True
-    made = (f"c{n}" for n in range(1, len(chunks) + 1))
-    return part == "doc_id" and any(chunk.id != own for chunk, own in zip(chunks, made, strict=True))
+    generated_ids = (f"c{n}" for n in range(1, len(chunks) + 1))
+    return part == "doc_id" and any(
+        chunk.id != generated_id for chunk, generated_id in zip(chunks, generated_ids, strict=True)
+    )

@@ -60,8 +60,8 @@ NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
 """The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
-def _add_reported(left: Number | None, right: Number | None) -> Number | None:
-    return right if left is None else left if right is None else left + right
+def _add_reported(first: Number | None, second: Number | None) -> Number | None:
+    return second if first is None else first if second is None else first + second
 
 
 class Usage(Record):
@@ -87,6 +87,7 @@ class Usage(Record):
 
         The cost is unknown if one of them has tokens without a cost.
         """
+        # The cost of one part would be taken for that of both.
         is_partial = _lacks_cost(self) or _lacks_cost(other)
         return Usage(
             calls=self.calls + other.calls,
@@ -257,8 +258,10 @@ class Result(Record):
             case Scored(judgements=(judgement,), failures=()):
                 return judgement
             case Scored(judgements=judgements, failures=failures):
-                held = f"judgements: {len(judgements)}, failures: {len(failures)}"
-                raise OutcomeError(f"{self.metric}: holds several ({held}); read .judgements and .failures", "several")
+                counts = f"judgements: {len(judgements)}, failures: {len(failures)}"
+                raise OutcomeError(
+                    f"{self.metric}: holds several ({counts}); read .judgements and .failures", "several"
+                )
             case Skipped(reason=reason):
                 raise OutcomeError(f"{self.metric}: skipped: {reason}", "skipped")
             case Failed(error=error):
@@ -311,7 +314,8 @@ def format_outline(result: Result) -> str:
     return to_json([outcome.status, judgements, failures, skip]).decode()
 
 
-@lru_cache(maxsize=4096)  # most results of a run have one of a few outlines
+# Most results of a run have one of a few outlines.
+@lru_cache(maxsize=4096)
 def read_outline(text: str) -> Outline:
     """Parse an outline that `format_outline` wrote.
 

@@ -45,14 +45,14 @@ End = Annotated[int, Field(strict=True, ge=-MAX_EXACT, le=MAX_EXACT)]
 Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
-def _read_level(given: object) -> int | float:
+def _read_level(raw: object) -> int | float:
     """Read a finite level up to `MAX_EXACT`, also from the text of a JSON key; a whole number becomes an integer."""
     try:
-        number = Decimal(given if isinstance(given, str | int) and not isinstance(given, bool) else repr(given))
+        number = Decimal(raw if isinstance(raw, str | int) and not isinstance(raw, bool) else repr(raw))
     except ArithmeticError:
         number = Decimal("NaN")
     if not number.is_finite() or not -MAX_EXACT <= number <= MAX_EXACT:
-        raise PydanticCustomError("level", "must be a number, got {given}", {"given": repr(given)})
+        raise PydanticCustomError("level", "must be a number, got {given}", {"given": repr(raw)})
     return _convert_number(number)
 
 
@@ -90,18 +90,18 @@ class CategoricalScale(Record):
 
     @field_validator("categories", mode="before")
     @classmethod
-    def _from_mapping(cls, given: object) -> object:
+    def _from_mapping(cls, categories: object) -> object:
         """Read the file form, `name: text` or `name: {means, score}`."""
-        if not isinstance(given, Mapping):
-            return given
-        return tuple(_read_category(name, content) for name, content in given.items())
+        if not isinstance(categories, Mapping):
+            return categories
+        return tuple(_read_category(name, content) for name, content in categories.items())
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Reject names that differ only in case, and scores that contradict the order."""
         faults = [
-            f"categories: {one!r} and {other!r} read alike; give each its own name"
-            for one, other in self._find_similar_names()
+            f"categories: {first!r} and {second!r} read alike; give each its own name"
+            for first, second in self._find_similar_names()
         ]
         scores = [c.score for c in self.categories if c.score is not None]
         if self.ordered and any(a < b for a, b in pairwise(scores)):
@@ -112,11 +112,11 @@ class CategoricalScale(Record):
 
     def _find_similar_names(self) -> Iterator[tuple[str, str]]:
         """Find pairs of names that differ only in case."""
-        seen: dict[str, str] = {}
+        spellings: dict[str, str] = {}
         for name in self.names:
-            if name.casefold() in seen:
-                yield seen[name.casefold()], name
-            seen.setdefault(name.casefold(), name)
+            if name.casefold() in spellings:
+                yield spellings[name.casefold()], name
+            spellings.setdefault(name.casefold(), name)
 
     @model_serializer(mode="plain")
     def _to_mapping(self) -> dict[str, Any]:
@@ -147,6 +147,7 @@ class CategoricalScale(Record):
         Raises:
             OffScaleError: If no category has this name. A similar name is never accepted.
         """
+        # Names are stored in NFC, but a judge may write an accent as a character of its own.
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:
             raise OffScaleError(f"{raw!r} is not one of the categories {self.allowed()}")
@@ -177,16 +178,18 @@ class ValueScale(Record):
 
     @field_validator("levels", mode="before")
     @classmethod
-    def _reject_repeated_levels(cls, given: object) -> object:
-        """Reject a level with two spellings, such as 1 and "1", because one description would be lost."""
-        if isinstance(given, Mapping) and len({_normalise_level(level) for level in given}) < len(given):
+    def _reject_repeated_levels(cls, levels: object) -> object:
+        """Reject a level with two spellings, such as 1 and "1"."""
+        # One of the two descriptions would be lost.
+        if isinstance(levels, Mapping) and len({_normalise_level(level) for level in levels}) < len(levels):
             raise ValueError("a level is given twice; describe each once")
-        return given
+        return levels
 
     @field_validator("step")
     @classmethod
     def _drop_unit_step(cls, step: float | None) -> float | None:
-        """Replace the step 1 by None, so that equal scales have equal fingerprints."""
+        """Replace the step 1 by None."""
+        # Equal scales have equal fingerprints.
         return None if step == 1 else step
 
     @model_validator(mode="after")
@@ -211,7 +214,8 @@ class ValueScale(Record):
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `step` if it is None, so that definitions from before there were steps keep their fingerprint."""
+        """Leave out `step` if it is None."""
+        # Definitions from before there were steps keep their fingerprints.
         return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
 
     def _find_step_fault(self) -> str:
@@ -219,6 +223,7 @@ class ValueScale(Record):
         if self.step is None:
             return ""
         low, high = self.range
+        # Exact, because in floating point a step such as 0.1 divides no range evenly.
         steps = (high - low) / Fraction(repr(self.step))
         if steps >= MAX_STEPPED_LEVELS:
             return (
@@ -246,7 +251,8 @@ class ValueScale(Record):
         low, high = self.range
         if self.step is None:
             return tuple(range(low, high + 1))
-        return tuple(_convert_number(low + place * Decimal(repr(self.step))) for place in range(self.size))
+        # In decimals, so that three steps of 0.1 are 0.3.
+        return tuple(_convert_number(low + index * Decimal(repr(self.step))) for index in range(self.size))
 
     @property
     def _is_enumerated(self) -> bool:
@@ -258,8 +264,8 @@ class ValueScale(Record):
         low, high = self.range
         if not self._is_enumerated:
             return {"type": "integer", "minimum": low, "maximum": high}
-        whole = all(isinstance(value, int) for value in self.values)
-        return {"type": "integer" if whole else "number", "enum": [*self.values]}
+        is_whole = all(isinstance(value, int) for value in self.values)
+        return {"type": "integer" if is_whole else "number", "enum": [*self.values]}
 
     def explain(self) -> str:
         """Return the text that explains the scale to the judge, one line per described level."""
@@ -337,6 +343,7 @@ class MeasureScale(Record):
 
     def _is_in_range(self, number: float) -> bool:
         """Return whether a number is within the range and can be represented as a float."""
+        # An int may be larger than any float.
         return self.low <= number <= (sys.float_info.max if self.high is None else self.high)
 
     def number(self, value: Value) -> float | None:
@@ -355,15 +362,15 @@ def _read_category(name: object, content: object) -> object:
     return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}
 
 
-def has_field(given: object, key: str) -> bool:
+def has_field(record: object, key: str) -> bool:
     """Return whether a record, or the mapping that it is read from, has a field; used to discriminate unions."""
-    return key in given if isinstance(given, Mapping) else hasattr(given, key)
+    return key in record if isinstance(record, Mapping) else hasattr(record, key)
 
 
-def _find_scale_kind(given: object) -> str:
-    if has_field(given, "categories"):
+def _find_scale_kind(scale: object) -> str:
+    if has_field(scale, "categories"):
         return "categorical"
-    return "measure" if has_field(given, "unit") and not has_field(given, "range") else "value"
+    return "measure" if has_field(scale, "unit") and not has_field(scale, "range") else "value"
 
 
 JudgedScale = Annotated[

@@ -92,18 +92,16 @@ def _find_category(scale: CategoricalScale, text: str) -> str | None:
 def _find_answer(scale: CategoricalScale, text: str) -> str | None:
     """Return the category that yes or no denotes: of two categories, that whose name is such a word, or 1 or 0."""
     answers = [_read_choice(name) for name in scale.names]
-    wanted = _read_choice(text)
-    if wanted is None or len(answers) != PAIR or {*answers} != {True, False}:
+    answer = _read_choice(text)
+    if answer is None or len(answers) != PAIR or {*answers} != {True, False}:
         return None
-    return scale.names[answers.index(wanted)]
+    return scale.names[answers.index(answer)]
 
 
 def _parse_level(scale: ValueScale, value: object) -> object:
-    """Return the number of a level; of two levels, the upper one if the text is yes, the lower one if it is no.
-
-    Words such as pass and fail are refused if the lower level is the better one, because they could mean either.
-    """
+    """Return the number of a level; of two levels, the upper one if the text is yes, the lower one if it is no."""
     answer = value if isinstance(value, bool) else _read_answer(value) if isinstance(value, str) else None
+    # If the lower level is the better one, words such as pass and fail could mean either.
     unclear = scale.better == "lower" and isinstance(value, str) and value.strip().casefold() in GOOD | BAD
     if answer is not None and scale.size == PAIR and not unclear:
         return scale.values[-1 if answer else 0]
@@ -133,6 +131,7 @@ def _parse_number(value: object) -> Any:  # noqa: ANN401 - what is no number is 
     if _DECIMAL_COMMA.fullmatch(text) and not _THOUSANDS.fullmatch(text):
         text = text.replace(",", ".")
     try:
-        return int(text) if text.lstrip("+-").isdecimal() else float(text.replace("_", " "))  # float() reads 1_0
+        # float() reads 1_0 as ten.
+        return int(text) if text.lstrip("+-").isdecimal() else float(text.replace("_", " "))
     except ValueError:
         return value

@@ -91,5 +91,7 @@ class StoredMetric:
 def parse_stored_metrics(fact: JsonValue) -> dict[str, StoredMetric]:
     """Return the metrics of a run's manifest entry "metrics" by name, in order; what is no definition is left out."""
     listed = fact if isinstance(fact, list) else []
-    found = (StoredMetric(one) for one in listed if isinstance(one, dict) and isinstance(one.get("scale"), dict))
-    return {one.name: one for one in found}
+    metrics = (
+        StoredMetric(entry) for entry in listed if isinstance(entry, dict) and isinstance(entry.get("scale"), dict)
+    )
+    return {metric.name: metric for metric in metrics}

@@ -72,8 +72,8 @@ def agreement(
         >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> said = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]
-        >>> agreement(run, "latency", said).groups[0].judge.figures["bias"].value
+        >>> labels = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]
+        >>> agreement(run, "latency", labels).groups[0].judge.figures["bias"].value
         -1.0
     """
     check_options(options, AgreementOptions, "agreement")
@@ -100,6 +100,7 @@ def _compute_agreement(
         for name, members in group_items(things, tags)
         if (group := _build_group(name, members, _GroupSettings(scale, combine, level, lengths)))
     ]
+    # The group of all items comes first and has no name. It is missing if people are tied on all of them.
     if not groups or groups[0].name:
         raise DataError(
             f"{folder}: people are tied on every item that was judged on {metric}; "
@@ -191,6 +192,7 @@ def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSet
     if not pairs:
         return None
     scale, level = settings.scale, settings.level
+    # With "each" an item has a pair for each annotator, but it is one item.
     used = [things[number] for number in dict.fromkeys(pair.number for pair in pairs)]
     enriched = len({thing.weight for thing in used}) > 1
     return AgreementGroup(

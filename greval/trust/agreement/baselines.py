@@ -46,26 +46,27 @@ def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) 
     return {
         (case.id, case.method, item): length
         for sample_id, method, line in store.select(("sample_id", "method", "row"), ResultFilter(metrics=(metric,)))
-        if (wanted := items.get((sample_id, method))) and (case := finder.find_case(Result.model_validate_json(line)))
-        for item in wanted
+        if (case_items := items.get((sample_id, method)))
+        and (case := finder.find_case(Result.model_validate_json(line)))
+        for item in case_items
         if (length := measure(case, item)) is not None
     }
 
 
 def compute_baselines(
-    found: Sequence[ValuePair], scale: Scale, known: Mapping[ItemKey, int], *, level: float
+    pairs: Sequence[ValuePair], scale: Scale, lengths: Mapping[ItemKey, int], *, level: float
 ) -> tuple[Baseline, ...]:
     """Compute the figures of two baselines: a constant value, and the length of the text.
 
     The length baseline is cross-validated: it is fitted on some questions and tested on the others.
     """
-    short = [one for one in found if one.thing.key in known]
-    sizes = [float(known[one.thing.key]) for one in short]
+    short = [pair for pair in pairs if pair.thing.key in lengths]
+    sizes = [float(lengths[pair.thing.key]) for pair in short]
     if isinstance(scale, CategoricalScale):
-        constant = _build_majority_baseline(build_choices(found, scale), level=level)
+        constant = _build_majority_baseline(build_choices(pairs, scale), level=level)
         length = _build_threshold_baseline(build_choices(short, scale), sizes, level=level) if short else UNKNOWN_LENGTH
     else:
-        constant = _build_median_baseline(build_numbers(found), level=level)
+        constant = _build_median_baseline(build_numbers(pairs), level=level)
         length = _build_correlation_baseline(build_numbers(short), sizes, level=level) if short else UNKNOWN_LENGTH
     return constant, length
 
@@ -74,16 +75,17 @@ def _measure_length(case: Case, item: str | None) -> int | None:
     """Return the length of the judged text, or None if the case does not contain it."""
     if item is None:
         return None if case.answer is None else len(case.answer)
-    items = (one for field in reversed(get_args(Over)) for one in list_items(field, case))
-    texts = {one.id: " ".join(get_item_texts(one)) for one in items}
+    # Reversed, because the last of several items with one id stays: it is that of the first kind.
+    items = (entry for field in reversed(get_args(Over)) for entry in list_items(field, case))
+    texts = {entry.id: " ".join(get_item_texts(entry)) for entry in items}
     return len(texts[item]) if item in texts else None
 
 
 def _measure_difference(case: Case, item: str | None) -> int | None:
     """Return by how much the first answer of a pair is longer, or None if the case does not contain both."""
-    other = case.other_response.answer if case.other_response else None
-    own = _measure_length(case, item)
-    return None if own is None or other is None else own - len(other)
+    other_answer = case.other_response.answer if case.other_response else None
+    length = _measure_length(case, item)
+    return None if length is None or other_answer is None else length - len(other_answer)
 
 
 def _build_majority_baseline(columns: Choices, *, level: float) -> Baseline:
@@ -99,19 +101,21 @@ def _build_threshold_baseline(columns: Choices, sizes: Sequence[float], *, level
     import numpy as np
 
     long = np.array(sizes)
-    given = np.zeros_like(columns.truth)
+    predictions = np.zeros_like(columns.truth)
     folds = split_folds(columns.questions)
     for held_out in folds:
         best = find_best_threshold(long[~held_out], columns.truth[~held_out], columns.size)
-        given[held_out] = np.where(long[held_out] <= best.at, best.below, best.above)
+        predictions[held_out] = np.where(long[held_out] <= best.at, best.below, best.above)
     if not folds:
         return ONE_QUESTION
-    return _build_categorical_baseline(LENGTH, columns, given, level=level)
+    return _build_categorical_baseline(LENGTH, columns, predictions, level=level)
 
 
-def _build_categorical_baseline(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
+def _build_categorical_baseline(
+    name: str, columns: Choices, predictions: NDArray[np.int64], *, level: float
+) -> Baseline:
     """Compute the categorical figures of a baseline from its predictions."""
-    figures = compare_choices(columns._replace(given=given), level=level)
+    figures = compare_choices(columns._replace(given=predictions), level=level)
     return Baseline(name=name, figures={name: figures[name] for name in CATEGORICAL_FIGURES})
 
 
@@ -119,8 +123,8 @@ def _build_median_baseline(columns: NumberPairs, *, level: float) -> Baseline:
     """Compute the figures of the baseline that always predicts the median, which minimises the mean absolute error."""
     import numpy as np
 
-    given = np.full_like(columns.people, np.median(columns.people))
-    figures = compare_numbers(columns._replace(judge=given), level=level, ranks=False)
+    predictions = np.full_like(columns.people, np.median(columns.people))
+    figures = compare_numbers(columns._replace(judge=predictions), level=level, ranks=False)
     return Baseline(name=MEDIAN, figures={"mae": figures["mae"]})
 
 
@@ -129,12 +133,12 @@ def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *,
     import numpy as np
 
     long = np.array(sizes)
-    given = np.zeros_like(columns.people)
+    predictions = np.zeros_like(columns.people)
     folds = split_folds(columns.questions)
     for held_out in folds:
         x, y = long[~held_out], columns.people[~held_out]
-        given[held_out] = long[held_out] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
+        predictions[held_out] = long[held_out] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
     if not folds:
         return ONE_QUESTION
-    figures = compare_numbers(columns._replace(judge=given), level=level)
+    figures = compare_numbers(columns._replace(judge=predictions), level=level)
     return Baseline(name=LENGTH, figures={name: figures[name] for name in NUMERIC_FIGURES})

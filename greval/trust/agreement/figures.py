@@ -36,7 +36,7 @@ REFEREE_SHARE = 0.8
 
 
 def compute_judge_figures(
-    found: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
+    value_pairs: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
 ) -> CategoricalAgreement | NumericAgreement:
     """Compute the unweighted figures of judge and people, and alpha from the values of all annotators in `things`.
 
@@ -44,22 +44,23 @@ def compute_judge_figures(
     """
     alpha = build_ratings(_add_judge(collect_ratings(things, scale), things, scale), scale)
     if isinstance(scale, CategoricalScale):
-        columns = build_choices(found, scale)
+        columns = build_choices(value_pairs, scale)
         figures = compare_choices(columns, level=level)
         truth = columns.truth.tolist()
         classes = tuple(
             ClassFigures(
                 name=name,
-                support=truth.count(place),
-                **{part: figures.pop(f"{part} {place}") for part in PARTS},
+                support=truth.count(index),
+                **{part: figures.pop(f"{part} {index}") for part in PARTS},
             )
-            for place, name in enumerate(scale.names)
+            for index, name in enumerate(scale.names)
         )
         reliability = compute_reliability(alpha, level=level)
-        figures |= {name: one for name, one in reliability.items() if name not in figures}  # AC1 is of two sides
+        # The AC1 of judge and people is already there; that of `reliability` is over all raters.
+        figures |= {name: figure for name, figure in reliability.items() if name not in figures}
         table = tuple(tuple(map(float, row)) for row in confusion_matrix(columns))
         return CategoricalAgreement(figures=figures, distance=alpha.distance, classes=classes, confusion=table)
-    pairs = build_numbers(found)
+    pairs = build_numbers(value_pairs)
     figures = compare_numbers(pairs, level=level)
     people, judge = extract_spreads(pairs, figures)
     return NumericAgreement(figures={**figures, **compute_reliability(alpha, level=level)}, people=people, judge=judge)
@@ -69,10 +70,11 @@ def _add_judge(ratings: RatingColumns, things: Sequence[AnnotatedItem], scale: S
     """Return the ratings of the annotators with those of the judge."""
     import numpy as np
 
-    place = index_categories(scale)
-    values = [float(place[one.judge] if place else one.judge) for one in things]
+    index = index_categories(scale)
+    values = [float(index[thing.judge] if index else thing.judge) for thing in things]
     items = np.r_[ratings.items, np.arange(len(things))]
     who = np.r_[ratings.who, np.full(len(things), len(ratings.raters))]
+    # Stable, so that the judge, the last of the raters, comes last within each item.
     order = np.argsort(items, kind="stable")
     return ratings._replace(
         raters=(*ratings.raters, JUDGE),
@@ -82,12 +84,13 @@ def _add_judge(ratings: RatingColumns, things: Sequence[AnnotatedItem], scale: S
     )
 
 
-def compute_weighted_figures(found: Sequence[ValuePair], scale: Scale, *, level: float) -> dict[str, Measured]:
+def compute_weighted_figures(pairs: Sequence[ValuePair], scale: Scale, *, level: float) -> dict[str, Measured]:
     """Compute the weighted figures, which estimate those of all items that the annotated ones were sampled from."""
     if isinstance(scale, CategoricalScale):
-        figures = compare_choices(build_choices(found, scale, weighted=True), level=level)
+        figures = compare_choices(build_choices(pairs, scale, weighted=True), level=level)
+        # Names that end in a number are those of single classes, which are reported for the unweighted figures only.
         return {name: figure for name, figure in figures.items() if not name.split(" ")[-1].isdecimal()}
-    figures = compare_numbers(build_numbers(found, weighted=True), level=level, ranks=False)
+    figures = compare_numbers(build_numbers(pairs, weighted=True), level=level, ranks=False)
     return {name: figures[name] for name in WEIGHTED_FIGURES}
 
 
@@ -108,16 +111,16 @@ def collect_ratings(things: Sequence[AnnotatedItem], scale: Scale) -> RatingColu
     """Return the values of all annotators as columns; the annotators are in the order of their names."""
     import numpy as np
 
-    place = index_categories(scale)
+    index = index_categories(scale)
     raters = tuple(sorted({annotator for thing in things for annotator in thing.values}))
     number = {annotator: n for n, annotator in enumerate(raters)}
     counts = np.fromiter((len(thing.values) for thing in things), np.int64, len(things))
     items = np.repeat(np.arange(len(things)), counts)
-    who = np.fromiter((number[one] for thing in things for one in thing.values), np.int64, len(items))
+    who = np.fromiter((number[annotator] for thing in things for annotator in thing.values), np.int64, len(items))
     values = (value for thing in things for value in thing.values.values())
-    numbers = np.fromiter((float(place[value] if place else value) for value in values), float, len(items))
+    numbers = np.fromiter((float(index[value] if index else value) for value in values), float, len(items))
     order = np.lexsort((who, items))
-    return RatingColumns(raters, items, who[order], numbers[order], encode_names([one.sample_id for one in things]))
+    return RatingColumns(raters, items, who[order], numbers[order], encode_names([thing.sample_id for thing in things]))
 
 
 def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, level: float) -> PeopleAgreement:
@@ -142,11 +145,11 @@ def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: floa
         distance=rated.distance,
         pairs=tuple(
             AnnotatorPair(
-                annotators=(ratings.raters[one], ratings.raters[other]),
+                annotators=(ratings.raters[first], ratings.raters[second]),
                 n=n,
-                figures=_compute_pair(ratings, (one, other), scale, level=level),
+                figures=_compute_pair(ratings, (first, second), scale, level=level),
             )
-            for (one, other), n in most
+            for (first, second), n in most
         ),
         left_out=len(common) - len(most),
     )
@@ -156,11 +159,13 @@ def _count_common_items(ratings: RatingColumns) -> Counter[tuple[int, int]]:
     """Count the items that each pair of raters rated."""
     import numpy as np
 
-    if len(ratings.who) == len(ratings.questions) * len(ratings.raters):  # each rater rated each item
+    # Mostly each rater rated each item, and nothing has to be counted.
+    if len(ratings.who) == len(ratings.questions) * len(ratings.raters):
         return Counter(dict.fromkeys(combinations(range(len(ratings.raters)), 2), len(ratings.questions)))
     ends = np.cumsum(np.bincount(ratings.items, minlength=len(ratings.questions))).tolist()
     who = ratings.who.tolist()
-    sets = Counter(tuple(who[begin:end]) for begin, end in pairwise([0, *ends]))  # few sets of raters rate many items
+    # Few sets of raters rate many items.
+    sets = Counter(tuple(who[begin:end]) for begin, end in pairwise([0, *ends]))
     common: Counter[tuple[int, int]] = Counter()
     for raters, n in sets.items():
         for pair in combinations(raters, 2):
@@ -173,16 +178,18 @@ def find_referees(things: Sequence[AnnotatedItem]) -> Iterator[str]:
 
     If others disagree on more than half of all items, no annotator is named.
     """
-    twice = [values for thing in things if len(values := thing.values) > 1]
-    if sum(len({*values.values()}) > 1 for values in twice) > len(twice) / 2:
+    shared_values = [values for thing in things if len(values := thing.values) > 1]
+    if sum(len({*values.values()}) > 1 for values in shared_values) > len(shared_values) / 2:
         return
-    seen: Counter[str] = Counter()
+    item_counts: Counter[str] = Counter()
     apart: Counter[str] = Counter()
     for thing in things:
         for annotator in thing.values:
-            seen[annotator] += 1
+            item_counts[annotator] += 1
             apart[annotator] += len({value for who, value in thing.values.items() if who != annotator}) > 1
-    yield from sorted(who for who, times in seen.items() if times >= MIN_ITEMS and apart[who] >= REFEREE_SHARE * times)
+    yield from sorted(
+        who for who, times in item_counts.items() if times >= MIN_ITEMS and apart[who] >= REFEREE_SHARE * times
+    )
 
 
 def build_ratings(ratings: RatingColumns, scale: Scale) -> Ratings:
@@ -201,7 +208,7 @@ def _compute_pair(ratings: RatingColumns, pair: tuple[int, int], scale: Scale, *
     """Compute the figures of two raters, the first in place of the people and the second in place of the judge."""
     import numpy as np
 
-    first, second = (np.flatnonzero(ratings.who == one) for one in pair)
+    first, second = (np.flatnonzero(ratings.who == rater) for rater in pair)
     items, *places = np.intersect1d(
         ratings.items[first], ratings.items[second], assume_unique=True, return_indices=True
     )
@@ -217,8 +224,8 @@ def compare_sides(
 
     weights = np.ones(len(items))
     if isinstance(scale, CategoricalScale):
-        truth, given = (side.astype(np.int64) for side in sides)
-        choices = Choices(truth, given, weights, items, questions, len(scale.names), scale.ordered)
+        truth, predicted = (side.astype(np.int64) for side in sides)
+        choices = Choices(truth, predicted, weights, items, questions, len(scale.names), scale.ordered)
         figures = compare_choices(choices, level=level)
         return {name: figures[name] for name in CATEGORICAL_FIGURES if name in figures}
     figures = compare_numbers(NumberPairs(*sides, weights, items, questions), level=level)

@@ -60,7 +60,8 @@ def match_items(  # noqa: PLR0913 - the options of an agreement
     scales = {metric: stored_scale}
     loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=label_columns)
     matched = match_annotations(store, metric, loaded.annotations, stored_scale)
-    loaded = loaded._replace(annotations=())  # many annotations take more memory than all that follows
+    # Many annotations take more memory than all that follows.
+    loaded = loaded._replace(annotations=())
     scale, things = convert_items(metric, stored_scale, matched.things, treat_as)
     between = len(matched.things) - len(things)
     is_categorical = isinstance(scale, CategoricalScale)

@@ -63,50 +63,50 @@ def _combine_people(thing: AnnotatedItem, combine: CombineAnnotators) -> Iterato
                 yield value
 
 
-def build_choices(found: Sequence[ValuePair], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
+def build_choices(pairs: Sequence[ValuePair], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
     """Build the columns of categories, each as its index on the scale."""
     import numpy as np
 
-    place = index_categories(scale)
-    things, questions, weights = _build_columns(found, weighted=weighted)
+    index = index_categories(scale)
+    things, questions, weights = _build_columns(pairs, weighted=weighted)
     return Choices(
-        truth=np.array([place[one.people] for one in found], dtype=np.int64),
-        given=np.array([place[one.judge] for one in found], dtype=np.int64),
+        truth=np.array([index[pair.people] for pair in pairs], dtype=np.int64),
+        given=np.array([index[pair.judge] for pair in pairs], dtype=np.int64),
         weights=weights,
         things=things,
         questions=questions,
-        size=len(place),
+        size=len(index),
         ordered=scale.ordered,
     )
 
 
-def build_numbers(found: Sequence[ValuePair], *, weighted: bool = False) -> NumberPairs:
+def build_numbers(pairs: Sequence[ValuePair], *, weighted: bool = False) -> NumberPairs:
     """Build the columns of numbers."""
     import numpy as np
 
-    things, questions, weights = _build_columns(found, weighted=weighted)
-    people = np.array([float(one.people) for one in found])
-    return NumberPairs(people, np.array([float(one.judge) for one in found]), weights, things, questions)
+    things, questions, weights = _build_columns(pairs, weighted=weighted)
+    people = np.array([float(pair.people) for pair in pairs])
+    return NumberPairs(people, np.array([float(pair.judge) for pair in pairs]), weights, things, questions)
 
 
 def index_categories(scale: Scale) -> Mapping[Value, int]:
     """Return the index of each category on its scale, or an empty mapping for other scales."""
-    return {name: place for place, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
+    return {name: index for index, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
 
 
 def _build_columns(
-    found: Sequence[ValuePair], *, weighted: bool
+    pairs: Sequence[ValuePair], *, weighted: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Build the columns of item numbers, question numbers and weights."""
     import numpy as np
 
-    things = np.array([one.number for one in found], dtype=np.int64)
-    weights = np.array([one.thing.weight if weighted else 1.0 for one in found])
-    return things, encode_names([one.thing.sample_id for one in found]), weights
+    things = np.array([pair.number for pair in pairs], dtype=np.int64)
+    weights = np.array([pair.thing.weight if weighted else 1.0 for pair in pairs])
+    return things, encode_names([pair.thing.sample_id for pair in pairs]), weights
 
 
 def convert_items(
-    metric: str, scale: Scale, items: Iterable[AnnotatedItem], wanted: TreatAs | None
+    metric: str, scale: Scale, items: Iterable[AnnotatedItem], treat_as: TreatAs | None
 ) -> tuple[Scale, tuple[AnnotatedItem, ...]]:
     """Return the scale and the items in the form in which they are compared.
 
@@ -114,27 +114,28 @@ def convert_items(
     mean of repeats, is not a category; such items are left out. Raise `DataError` if the scale cannot be compared in
     the requested way.
     """
-    compared = _convert_scale(metric, scale, wanted)
+    compared = _convert_scale(metric, scale, treat_as)
     if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
+        # A million values have few different levels, so each level is looked up once.
         name_level = lru_cache(partial(_name_level, scale=scale))
-        return compared, tuple(one for item in items for one in _convert_item(item, name_level))
+        return compared, tuple(converted for item in items for converted in _convert_item(item, name_level))
     return compared, tuple(items)
 
 
-def _convert_scale(metric: str, scale: Scale, wanted: TreatAs | None) -> Scale:
+def _convert_scale(metric: str, scale: Scale, treat_as: TreatAs | None) -> Scale:
     """Return the scale on which values are compared; see `convert_items`."""
     match scale:
         case CategoricalScale():
-            if wanted == "numbers":
+            if treat_as == "numbers":
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
-            if wanted == "unordered":
+            if treat_as == "unordered":
                 return scale.model_copy(update={"ordered": False})
         case ValueScale(size=size):
-            if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) != "numbers":
+            if (treat_as or ("categories" if size == BINARY_SIZE else "numbers")) != "numbers":
                 levels = _convert_levels(metric, scale)
-                return levels.model_copy(update={"ordered": wanted != "unordered"})
+                return levels.model_copy(update={"ordered": treat_as != "unordered"})
         case MeasureScale():
-            if wanted in {"categories", "unordered"}:
+            if treat_as in {"categories", "unordered"}:
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
     return scale
 

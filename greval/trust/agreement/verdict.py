@@ -76,7 +76,9 @@ def decide_verdict(
     difference = _measure_difference(things, scale, width, level=level)
     errors = _list_errors(pairs, scale, width)
     figures = _complete_figures(group, errors, width, level=level)
-    baselines = {one.name: _compare_with_baseline(figures, one, group.judge.kind) for one in group.baselines}
+    baselines = {
+        baseline.name: _compare_with_baseline(figures, baseline, group.judge.kind) for baseline in group.baselines
+    }
     same = _measure_mean(errors.same, errors.questions, SHARE, level=level)
     squared = _measure_mean(errors.squared, errors.questions, SHARE, level=level)
     bias = None if errors.signed is None else _measure_mean(errors.signed, errors.questions, DIFFERENCE, level=level)
@@ -99,20 +101,20 @@ def _complete_figures(
     figures = group.judge.figures
     if group.judge.kind == "categorical" or _get_interval(figures["mae"]) or errors.signed is None:
         return figures
-    found = _measure_mean([abs(error) for error in errors.signed], errors.questions, SHARE, level=level)
-    ends = found.interval
+    mean_error = _measure_mean([abs(error) for error in errors.signed], errors.questions, SHARE, level=level)
+    ends = mean_error.interval
     if ends is None:
         return figures
     interval = ends.model_copy(update={"low": ends.low * width, "high": ends.high * width})
-    return {**figures, "mae": MeasuredValue(value=found.value * width, n=found.n, interval=interval)}
+    return {**figures, "mae": MeasuredValue(value=mean_error.value * width, n=mean_error.n, interval=interval)}
 
 
 def _decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUse:
     """Decide on the use: nothing unless the judge is better than every known baseline."""
-    known = [one for one in baselines if one != "not known"]
-    if "not better" in known:
+    verdicts = [verdict for verdict in baselines if verdict != "not known"]
+    if "not better" in verdicts:
         return "nothing"
-    if not known or "not shown" in known:
+    if not verdicts or "not shown" in verdicts:
         return "nothing yet"
     ends = _get_interval(same)
     return "single cases" if ends and ends.low >= RELIABLE else "means"
@@ -123,27 +125,28 @@ def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, ki
     names = [name for name in BASELINE_FIGURES[kind] if name in baseline.figures and name in judge]
     if not names:
         return "not known"
-    name = next((one for one in names if _get_interval(judge[one])), names[0])
-    own, other = judge[name], baseline.figures[name]
-    if isinstance(own, Undefined):
-        return "not better" if isinstance(other, MeasuredValue) else "not known"
-    low, high = _get_ends(own)
-    floor, ceiling = (0.0, 0.0) if isinstance(other, Undefined) else _get_ends(other)
+    name = next((candidate for candidate in names if _get_interval(judge[candidate])), names[0])
+    judge_figure, baseline_figure = judge[name], baseline.figures[name]
+    if isinstance(judge_figure, Undefined):
+        return "not better" if isinstance(baseline_figure, MeasuredValue) else "not known"
+    low, high = _get_ends(judge_figure)
+    floor, ceiling = (0.0, 0.0) if isinstance(baseline_figure, Undefined) else _get_ends(baseline_figure)
     if name in LOWER_IS_BETTER:
         low, high, floor, ceiling = -high, -low, -ceiling, -floor
-    if _get_interval(own) is None and own.value < PERFECT:
+    # A correlation of 1 is the only figure that is shown to be better without an interval.
+    if _get_interval(judge_figure) is None and judge_figure.value < PERFECT:
         return "not shown"
     return "better" if low > ceiling else "not better" if high < floor or high <= ceiling == floor else "not shown"
 
 
-def _get_interval(found: Measured) -> Interval | None:
+def _get_interval(figure: Measured) -> Interval | None:
     """Return the interval of a figure: that over whole questions if there is one."""
-    return None if isinstance(found, Undefined) else found.clustered or found.interval
+    return None if isinstance(figure, Undefined) else figure.clustered or figure.interval
 
 
-def _get_ends(found: MeasuredValue) -> tuple[float, float]:
-    ends = found.clustered or found.interval
-    return (ends.low, ends.high) if ends else (found.value, found.value)
+def _get_ends(figure: MeasuredValue) -> tuple[float, float]:
+    ends = figure.clustered or figure.interval
+    return (ends.low, ends.high) if ends else (figure.value, figure.value)
 
 
 def _decide_against_people(difference: Measured) -> PeopleVerdict:
@@ -177,36 +180,40 @@ def round_up(count: int) -> int:
 
 def _measure_difference(things: Sequence[AnnotatedItem], scale: Scale, width: float, *, level: float) -> Measured:
     """Measure how much more the judge agrees with people than people do with each other, on the same items."""
-    referees = {*find_referees(things)}  # they make people agree more on the items on which others disagree
+    # Referees make people agree less on the items on which others disagree.
+    referees = {*find_referees(things)}
     valued = [(thing, [value for who, value in thing.values.items() if who not in referees]) for thing in things]
     shared = [(thing, values) for thing, values in valued if len(values) >= PAIR]
     if not shared:
         return Undefined(n=0, reason="no item was labelled by two annotators")
     differences = []
     for thing, values in shared:
-        own = fmean(_compare_values(thing.judge, value, scale, width) for value in values)
-        among = fmean(_compare_values(one, other, scale, width) for one, other in combinations(values, PAIR))
-        differences.append(own - among)
+        judge_similarity = fmean(_compare_values(thing.judge, value, scale, width) for value in values)
+        people_similarity = fmean(
+            _compare_values(first, second, scale, width) for first, second in combinations(values, PAIR)
+        )
+        differences.append(judge_similarity - people_similarity)
     return _measure_mean(differences, [thing.sample_id for thing, _ in shared], DIFFERENCE, level=level)
 
 
-def _compare_values(one: Value, other: Value, scale: Scale, width: float) -> float:
+def _compare_values(first: Value, second: Value, scale: Scale, width: float) -> float:
     """Return how similar two values are, 1 if they are equal; by their distance if the scale has an order."""
     if not isinstance(scale, CategoricalScale):
-        return max(0.0, 1 - abs(float(one) - float(other)) / width)
+        return max(0.0, 1 - abs(float(first) - float(second)) / width)
     if not scale.ordered:
-        return float(one == other)
+        return float(first == second)
     names = scale.names
-    return 1 - abs(names.index(str(one)) - names.index(str(other))) / (len(names) - 1)
+    return 1 - abs(names.index(str(first)) - names.index(str(second))) / (len(names) - 1)
 
 
 def _list_errors(pairs: Sequence[ValuePair], scale: Scale, width: float) -> _ItemErrors:
     """List the errors of the judge, with people's value as the truth."""
-    questions = [one.thing.sample_id for one in pairs]
+    questions = [pair.thing.sample_id for pair in pairs]
     numbers = _read_numbers(pairs, scale)
     if isinstance(scale, CategoricalScale):
-        same = [float(one.people == one.judge) for one in pairs]
+        same = [float(pair.people == pair.judge) for pair in pairs]
     else:
+        # The small term keeps differences of exactly a tenth inside, which rounding may move out.
         same = [float(abs(judge - people) <= NEAR * width + 1e-12) for people, judge in numbers or ()]
     if numbers is None:
         return _ItemErrors(questions, same, [1 - hit for hit in same], None)
@@ -217,13 +224,13 @@ def _list_errors(pairs: Sequence[ValuePair], scale: Scale, width: float) -> _Ite
 def _read_numbers(pairs: Sequence[ValuePair], scale: Scale) -> list[tuple[float, float]] | None:
     """Return the values as numbers: of two categories the first is 1; None for others without scores."""
     if not isinstance(scale, CategoricalScale):
-        return [(float(one.people), float(one.judge)) for one in pairs]
-    scores = {one.name: one.score for one in scale.categories if one.score is not None}
+        return [(float(pair.people), float(pair.judge)) for pair in pairs]
+    scores = {category.name: category.score for category in scale.categories if category.score is not None}
     if len(scores) < len(scale.names):
         if len(scale.names) != PAIR:
             return None
         scores = {scale.names[0]: 1.0, scale.names[1]: 0.0}
-    return [(scores[str(one.people)], scores[str(one.judge)]) for one in pairs]
+    return [(scores[str(pair.people)], scores[str(pair.judge)]) for pair in pairs]
 
 
 def _find_width(scale: Scale, things: Iterable[AnnotatedItem]) -> float:
@@ -234,6 +241,7 @@ def _find_width(scale: Scale, things: Iterable[AnnotatedItem]) -> float:
     if not isinstance(scale, MeasureScale):
         return 1.0
     values = [float(value) for thing in things for value in (*thing.values.values(), thing.judge)]
+    # If all values are equal, any width gives the same shares.
     return (max(values) - min(values)) or 1.0
 
 
@@ -243,6 +251,6 @@ def _measure_mean(
     """Measure a mean over items, with an interval over whole questions."""
     import numpy as np
 
-    found = sum_by_cluster(np.array(values), encode_names(questions))
-    interval = mean_interval(found.sums, found.sizes, numbers, level=level)
-    return MeasuredValue(value=found.mean, n=len(values), interval=interval)
+    clusters = sum_by_cluster(np.array(values), encode_names(questions))
+    interval = mean_interval(clusters.sums, clusters.sizes, numbers, level=level)
+    return MeasuredValue(value=clusters.mean, n=len(values), interval=interval)

@@ -209,8 +209,8 @@ def forecast_align(
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
         >>> run = evaluate(cases, [load_metric("correctness")], judge, out=tempfile.mkdtemp())
         >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=0) for n in range(20)]
-        >>> found = forecast_align(run, "correctness", judge, people, folds=2, ways=["examples"])
-        >>> found.before, found.written
+        >>> expected = forecast_align(run, "correctness", judge, people, folds=2, ways=["examples"])
+        >>> expected.before, expected.written
         (0, 18)
     """
     setup = _prepare_alignment(run, metric, judge, annotations, options)
@@ -220,6 +220,7 @@ def forecast_align(
         once = forecast(cases.values(), [alone], judge, out=Path(empty) / "run").expected[0]
     metric_judge = MetricJudge(alone, JudgeClient(judge))
     calls = {key: _count_calls(metric_judge, case) for key, case in cases.items()}
+    # Fold 0 is the last round, which learns from all labels and holds nothing out.
     folds = (*sorted({*setup.fold_of.values()}), 0)
     rounds = [_list_round(setup, calls, fold) for fold in folds]
     total = (0 if setup.reused else sum(calls.values())) + sum(map(sum, rounds))
@@ -342,10 +343,11 @@ def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path |
 
 def add_provenance(text: str, alignment: Alignment) -> str:
     """Add comments to the text of a metric file that state what it was learned from and the gain."""
-    first, rest = text.split("\n", 1) if text.startswith(SCHEMA_COMMENT) else ("", text)
+    # Editors look for the schema at the start of the file.
+    first, body = text.split("\n", 1) if text.startswith(SCHEMA_COMMENT) else ("", text)
     # A line break in a name would end the comment.
     printable = ("".join(c if c.isprintable() else " " for c in line) for line in _format_provenance(alignment))
-    return "\n".join((*([first] if first else []), *(f"# {line}" for line in printable), rest))
+    return "\n".join((*([first] if first else []), *(f"# {line}" for line in printable), body))
 
 
 def _format_provenance(alignment: Alignment) -> Iterator[str]:
@@ -377,6 +379,7 @@ def _list_round(setup: PreparedAlignment, calls: Mapping[CaseKey, int], fold: in
     """List the calls of each case of a round: the deciding items once per strategy, and the held-out items once."""
     learning = [item for item in setup.labelled.items if setup.fold_of[item.question] != fold]
     held_out = [item for item in setup.labelled.items if setup.fold_of[item.question] == fold]
+    # Which items decide is drawn later; the count is a maximum, so those with the most calls are assumed.
     deciding = sorted(_list_calls(learning, calls), reverse=True)[: min(setup.choosing, len(learning) // 2)]
     return deciding * len(setup.ways) + _list_calls(held_out, calls)
 
@@ -393,11 +396,12 @@ def _count_calls(metric_judge: MetricJudge, case: Case) -> int:
 
 
 def _estimate_writing(setup: PreparedAlignment, once: MetricForecast, way: AlignStrategy, rounds: int) -> Usage:
-    """Estimate the usage of the writer by a strategy. Each rewrite may be shown its own answer before."""
+    """Estimate the usage of the writer by a strategy."""
     calls = MAX_WRITER_CALLS[way] * rounds
     if way == "examples":
         return _scale_usage(once, calls)
     prompt, answer = estimate_rewrite_tokens(setup.metric, setup.labelled.items)
+    # A rewrite that is refused is asked for again with its own answer in the prompt.
     return Usage(calls=calls, input_tokens=calls * (prompt + answer), output_tokens=calls * answer)
 
 

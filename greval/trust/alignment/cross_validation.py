@@ -71,6 +71,7 @@ async def cross_validate_changes(task: AlignTask) -> CrossValidation:
         held_out = [item for item in items if setup.fold_of[item.question] == fold]
         metric, tried = await _learn_definition(task, learning, fold)
         attempts += tried
+        # A fold in which nothing was chosen keeps the original metric, and counts with a gain of 0.
         after = await task.runner.judge_items(metric, held_out, f"fold {fold}, held back") if metric else task.before
         pairs += _pair_verdicts(held_out, task.before, after)
     gain = compute_gain(pairs, scale, level=setup.level)
@@ -102,7 +103,7 @@ async def _learn_definition(
     questions = [item.question for item in items]
     deciding = draw_questions(questions, min(setup.choosing, len(items) // 2), seed=seed)
     lessons = [item for item in items if item.question not in deciding]
-    rest = [item for item in items if item.question in deciding]
+    deciding_items = [item for item in items if item.question in deciding]
     definitions: dict[AlignStrategy, tuple[JudgedMetric, list[LabelledItem]]] = {}
     dropped: dict[AlignStrategy, AlignAttempt] = {}
     for way in setup.ways:
@@ -111,7 +112,7 @@ async def _learn_definition(
             dropped[way] = AlignAttempt(fold=fold, way=way, dropped=changed)
         else:
             definitions[way] = changed
-    tried = {way: await _try_definition(task, fold, way, *each, rest) for way, each in definitions.items()}
+    tried = {way: await _try_definition(task, fold, way, *each, deciding_items) for way, each in definitions.items()}
     gains = {way: gain for way, (_, gain) in tried.items() if gain is not None and gain > 0}
     best = max(gains, key=lambda way: gains[way], default=None)
     attempts = dropped | {way: attempt for way, (attempt, _) in tried.items()}
@@ -127,11 +128,11 @@ async def _try_definition(
     way: AlignStrategy,
     metric: JudgedMetric,
     lessons: Sequence[LabelledItem],
-    rest: Sequence[LabelledItem],
+    deciding_items: Sequence[LabelledItem],
 ) -> tuple[AlignAttempt, float | None]:
     """Judge the deciding items by a changed definition, and return the attempt with its gain."""
     step = f"fold {fold}, {way}" if fold else f"all labels, {way}"
-    pairs = _pair_verdicts(rest, task.before, await task.runner.judge_items(metric, rest, step))
+    pairs = _pair_verdicts(deciding_items, task.before, await task.runner.judge_items(metric, deciding_items, step))
     gain = compute_gain(pairs, task.setup.labelled.scale)
     attempt = AlignAttempt(
         fold=fold,
@@ -140,16 +141,16 @@ async def _try_definition(
         things=len(pairs),
         before=gain.before,
         after=gain.after,
-        failed=sum(item.number in task.before for item in rest) - len(pairs),
+        failed=sum(item.number in task.before for item in deciding_items) - len(pairs),
         definition=write_metric(metric),
     )
     return attempt, gain.gain
 
 
-def _pair_verdicts(items: Sequence[LabelledItem], before: Verdicts, after: Verdicts) -> list[VerdictPair]:
+def _pair_verdicts(items: Sequence[LabelledItem], original: Verdicts, changed: Verdicts) -> list[VerdictPair]:
     """Pair the verdicts of two definitions. Items without both verdicts are left out."""
     return [
-        VerdictPair(item.question, item.people, before[item.number], after[item.number])
+        VerdictPair(item.question, item.people, original[item.number], changed[item.number])
         for item in items
-        if item.number in before and item.number in after
+        if item.number in original and item.number in changed
     ]

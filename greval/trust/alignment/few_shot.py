@@ -37,21 +37,22 @@ CONTEXT_FIELDS = ("chunks", "triples", "aggregates")
 
 
 async def add_examples(
-    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], verdicts: Verdicts, writer: DefinitionWriter, *, seed: str
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
     """Add few-shot examples from labelled items to a metric, after its existing examples.
 
-    The writer gives the reasons for items on which the judge was wrong `before`. Returns the new metric and the items
-    that became examples, or the reason if there is no new metric.
+    The writer gives the reasons for items on which the judge's `verdicts` were wrong. Returns the new metric and the
+    items that became examples, or the reason if there is no new metric.
     """
-    chosen = [*choose_items(metric, items, before, seed=seed)]
-    if all(before.get(item.number) == item.people for item in chosen):
+    chosen = [*choose_items(metric, items, verdicts, seed=seed)]
+    if all(verdicts.get(item.number) == item.people for item in chosen):
         return "the judge agrees with people on all that could be shown"
-    built = await gather_all(_build_example(metric, item, before, writer) for item in chosen)
+    built = await gather_all(_build_example(metric, item, verdicts, writer) for item in chosen)
     good = [(item, example) for item, example in zip(chosen, built, strict=True) if isinstance(example, Example)]
     if not good:
         return str(built[0])
-    examples = [one.model_dump(mode="json") for one in (*metric.examples, *(example for _, example in good))]
+    all_examples = (*metric.examples, *(example for _, example in good))
+    examples = [example.model_dump(mode="json") for example in all_examples]
     try:
         return build_metric({**metric.model_dump(mode="json"), "examples": examples}), [item for item, _ in good]
     except ValidationError as error:
@@ -59,30 +60,31 @@ async def add_examples(
 
 
 def choose_items(
-    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], verdicts: Verdicts, *, seed: str
 ) -> Iterator[LabelledItem]:
     """Yield items of different questions, round-robin over the values that people gave, disagreements first."""
     pools: dict[Value, list[LabelledItem]] = defaultdict(list)
-    for item in sort_by_distance(items, before, seed=seed):
+    for item in sort_by_distance(items, verdicts, seed=seed):
         if len(format_item(metric, item)) <= MAX_EXAMPLE_LENGTH:
             pools[_find_level(metric, item)].append(item)
+    # The ends of a scale define it best, and not every value may get an example.
     values = _order_from_ends(metric, pools)
-    taken: set[int] = set()
-    wanted = min(max(MIN_EXAMPLES, len(values)), MAX_EXAMPLES)
-    while values and len(taken) < wanted:
+    questions: set[int] = set()
+    count = min(max(MIN_EXAMPLES, len(values)), MAX_EXAMPLES)
+    while values and len(questions) < count:
         for value in values:
-            chosen = next((item for item in pools[value] if item.question not in taken), None)
+            chosen = next((item for item in pools[value] if item.question not in questions), None)
             if chosen is None:
-                values = [other for other in values if other != value]
-            elif len(taken) < wanted:
-                taken.add(chosen.question)
+                values = [candidate for candidate in values if candidate != value]
+            elif len(questions) < count:
+                questions.add(chosen.question)
                 yield chosen
 
 
-def sort_by_distance(items: Sequence[LabelledItem], before: Verdicts, *, seed: str) -> list[LabelledItem]:
+def sort_by_distance(items: Sequence[LabelledItem], verdicts: Verdicts, *, seed: str) -> list[LabelledItem]:
     """Return the items with the largest disagreements first; ties are in random order."""
     order = random.Random(seed).sample([*items], len(items))  # noqa: S311 - no secret
-    return sorted(order, key=lambda item: -compute_distance(before.get(item.number), item.people))
+    return sorted(order, key=lambda item: -compute_distance(verdicts.get(item.number), item.people))
 
 
 def compute_distance(verdict: Value | None, people: Value) -> float:
@@ -100,7 +102,7 @@ def compute_distance(verdict: Value | None, people: Value) -> float:
 
 
 def _order_from_ends(metric: JudgedMetric, pools: dict[Value, list[LabelledItem]]) -> list[Value]:
-    """Order values from the ends of the scale inwards, because the ends define the scale best."""
+    """Order values from the ends of the scale inwards."""
     scale = metric.scale
     rising = sorted(pools, key=scale.names.index if isinstance(scale, CategoricalScale) else float)
     return [rising[at // 2] if at % 2 == 0 else rising[-1 - at // 2] for at in range(len(rising))]
@@ -114,17 +116,18 @@ def _find_level(metric: JudgedMetric, item: LabelledItem) -> Value:
 
 
 async def _build_example(
-    metric: JudgedMetric, item: LabelledItem, before: Verdicts, writer: DefinitionWriter
+    metric: JudgedMetric, item: LabelledItem, verdicts: Verdicts, writer: DefinitionWriter
 ) -> Example | str:
     """Build an example, with the judge's own reason if it was right and a newly written reason otherwise."""
     value = _find_level(metric, item)
     verdict: Judgement | str = item.judgement
-    if before.get(item.number) != item.people or item.judgement.value not in {value, item.people}:
+    if verdicts.get(item.number) != item.people or item.judgement.value not in {value, item.people}:
         verdict = await _ask_reason(metric, item, value, writer)
     if isinstance(verdict, str):
         return verdict
     requested = [name for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     notes: dict[str, JsonValue] = {name: verdict.notes[name] for name in requested if name in verdict.notes}
+    # An example is published with the metric: fields that it does not show must not leak into it.
     case = _keep_shown_fields(metric, keep_item(metric, item.case, item.item_id))
     try:
         return Example(case=case, findings=verdict.findings, reason=verdict.reason, value=value, notes=notes)
@@ -139,6 +142,7 @@ async def _ask_reason(
     schema: dict[str, Any] = build_answer_schema(
         metric, many=False, reason_length=LOCAL_REASON_LENGTH if writer.is_bounded else None
     )
+    # The value is given and only the reason is asked for, in the same form as a verdict.
     properties = {**schema["properties"], "value": {**metric.scale.answer_schema(), "enum": [value]}}
     messages = [
         SystemMessage(format_system_text(metric, many=False, example=writer.client.tier == "text")),
@@ -155,8 +159,8 @@ async def _ask_reason(
 
 
 def _keep_shown_fields(metric: JudgedMetric, case: Case) -> Case:
-    """Return a case with only the fields that the metric shows. Other fields must not leak into a published example."""
-    wanted = {field for need in metric.needs for field in (CONTEXT_FIELDS if need == "context" else (need,))}
-    tags = {need.removeprefix(TAG) for need in wanted if need.startswith(TAG)}
-    kept = {field: getattr(case, field) for field in wanted if not field.startswith(TAG)}
-    return Case(**{"question": "", **kept}, tags={name: case.tags[name] for name in tags})
+    """Return a case with only the fields that the metric shows."""
+    fields = {field for need in metric.needs for field in (CONTEXT_FIELDS if need == "context" else (need,))}
+    tags = {need.removeprefix(TAG) for need in fields if need.startswith(TAG)}
+    contents = {field: getattr(case, field) for field in fields if not field.startswith(TAG)}
+    return Case(**{"question": "", **contents}, tags={name: case.tags[name] for name in tags})

@@ -92,9 +92,8 @@ def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | N
 def explain_rejection(gain: AgreementGain, *, level: float) -> str | None:
     """Return why a gain is not accepted, or None if it is beyond noise.
 
-    The interval of the gain must exclude 0, and the sign-flip test must agree, because the bootstrap alone is
-    overconfident if few items changed. For numbers, the rank correlation must not fall either: a constant
-    value can have the smallest error and orders nothing.
+    The interval of the gain must exclude 0, and the sign-flip test must agree. For numbers, the rank correlation must
+    not fall either.
     """
     if gain.why_undefined:
         return gain.why_undefined
@@ -102,8 +101,10 @@ def explain_rejection(gain: AgreementGain, *, level: float) -> str | None:
         return "the chosen definitions are significantly worse than the original metric"
     if gain.interval is None or gain.interval.low <= 0:
         return f"the {level:.0%} interval of the gain does not exclude 0"
+    # The bootstrap alone is overconfident if few items changed.
     if gain.p is not None and gain.p > 1 - level:
         return f"too few items changed: the sign-flip test gives p = {gain.p:.3f}"
+    # A constant value can have the smallest error and orders nothing.
     if gain.ranks and (gain.ranks[1] is None or gain.ranks[1] < (gain.ranks[0] or 0.0)):
         return "the error is smaller, but the judge orders items less as people do"
     return None
@@ -113,19 +114,20 @@ def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScal
     """Build one confusion matrix for each of the two definitions."""
     import numpy as np
 
-    place, name, n = index_categories(scale), choose_figure(scale), len(pairs)
-    size = len(place)
-    people, *sides = (np.array([place[value] for value in side]) for side in _split_pairs(pairs))
+    index, name, n = index_categories(scale), choose_figure(scale), len(pairs)
+    size = len(index)
+    people, *sides = (np.array([index[value] for value in side]) for side in _split_pairs(pairs))
+    # Both matrices lie in one row, one after the other, so that a resample counts them together.
     cells = np.concatenate([people * size + sides[0], size * size + people * size + sides[1]])
     rows = build_sparse((np.tile(np.arange(n), 2), cells), np.ones(2 * n), (n, 2 * size * size))
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         tables = sums.reshape(-1, 2, size, size)
-        before, after = (compute_kappas(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
-        return {"before": before, "after": after, "gain": after - before}
+        first, second = (compute_kappas(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
+        return {"before": first, "after": second, "gain": second - first}
 
-    before, after = (np.abs(people - side).clip(max=1 if name == "kappa" else None) for side in sides)
-    return _GainColumns(rows, statistic, (before - after).astype(float))
+    original, changed = (np.abs(people - side).clip(max=1 if name == "kappa" else None) for side in sides)
+    return _GainColumns(rows, statistic, (original - changed).astype(float))
 
 
 def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
@@ -134,15 +136,15 @@ def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
 
     n = len(pairs)
     people, *sides = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
-    before, after = (np.abs(side - people) for side in sides)
-    columns = np.stack([np.ones(n), before, after], axis=1)
+    original, changed = (np.abs(side - people) for side in sides)
+    columns = np.stack([np.ones(n), original, changed], axis=1)
     rows = build_sparse((np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)), columns.ravel(), (n, 3))
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         errors = sums[:, 1:] / sums[:, :1]
         return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
 
-    return _GainColumns(rows, statistic, before - after)
+    return _GainColumns(rows, statistic, original - changed)
 
 
 def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], level: float) -> dict[str, Any]:
@@ -151,12 +153,12 @@ def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], leve
 
     questions = np.array([pair.question for pair in pairs], dtype=np.int64)
     ends = compute_intervals(columns.rows, columns.statistic, questions, level=level)
-    _, place = np.unique(questions, return_inverse=True)
+    _, clusters = np.unique(questions, return_inverse=True)
     return {
         "before_interval": ends.get("before"),
         "after_interval": ends.get("after"),
         "interval": ends.get("gain"),
-        "p": sign_flip_test(np.bincount(place, weights=columns.closer).astype(np.float64)),
+        "p": sign_flip_test(np.bincount(clusters, weights=columns.closer).astype(np.float64)),
     }
 
 
@@ -165,8 +167,8 @@ def _correlate_ranks(pairs: Sequence[VerdictPair]) -> tuple[float | None, float 
     import numpy as np
 
     people, *sides = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
-    before, after = (_replace_nan(compute_rank_figures(people, side)["spearman"]) for side in sides)
-    return before, after
+    original, changed = (_replace_nan(compute_rank_figures(people, side)["spearman"]) for side in sides)
+    return original, changed
 
 
 def _split_pairs(pairs: Sequence[VerdictPair]) -> tuple[list[Value], list[Value], list[Value]]:

@@ -75,9 +75,9 @@ def read_labelled_items(
                 f"-m {metric.name}"
             )
         metrics = tuple(stored.judged for stored in read_metrics(store).values() if stored.judged)
-        wanted = {(pair.thing.sample_id, pair.thing.method) for pair in pairs}
-        judged = read_judged_cases(store, judged_by, wanted, matched.fingerprints)
-        cases = {(one.seen.id, one.seen.method): one.seen for one in judged}
+        keys = {(pair.thing.sample_id, pair.thing.method) for pair in pairs}
+        judged = read_judged_cases(store, judged_by, keys, matched.fingerprints)
+        cases = {(judged_case.seen.id, judged_case.seen.method): judged_case.seen for judged_case in judged}
     items = _build_items(metric, pairs, cases)
     counts = len(matched.things) - len(pairs), len(pairs) - len(items)
     return LabelledItems(
@@ -112,14 +112,16 @@ def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
 
     def find_root(number: int) -> int:
         while parent[number] != number:
+            # Halving the path keeps later look-ups short.
             parent[number] = parent[parent[number]]
             number = parent[number]
         return number
 
     for number, each in enumerate(marks):
         for mark in each:
-            one, other = find_root(number), find_root(first.setdefault(mark, number))
-            parent[max(one, other)] = min(one, other)
+            left_root, right_root = find_root(number), find_root(first.setdefault(mark, number))
+            # The smaller number becomes the root, so numbers do not depend on the order of the marks.
+            parent[max(left_root, right_root)] = min(left_root, right_root)
     return [find_root(number) for number in range(len(marks))]
 
 
@@ -142,17 +144,18 @@ def draw_questions(questions: Sequence[int], max_items: int, *, seed: str) -> se
         ({8, 7}, set())
     """
     drawn: set[int] = set()
-    held = 0
+    total = 0
     for question, size in _shuffle_questions(questions, seed).items():
-        if held + size <= max_items:
+        if total + size <= max_items:
             drawn.add(question)
-            held += size
+            total += size
     return drawn
 
 
 def _shuffle_questions(questions: Sequence[int], seed: int | str) -> dict[int, int]:
     """Return the number of items of each question, in random order."""
     sizes = Counter(questions)
+    # Sorted first, so that the seed alone decides and not the order of the annotations.
     order = sorted(sizes)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
     return {question: sizes[question] for question in order}
@@ -162,10 +165,13 @@ def _build_items(
     metric: JudgedMetric, pairs: Sequence[ValuePair], cases: Mapping[CaseKey, Case]
 ) -> tuple[LabelledItem, ...]:
     """Build the items whose case is known, without those that occur in the metric's own examples."""
-    known = [(pair, case) for pair in pairs if (case := cases.get((pair.thing.sample_id, pair.thing.method)))]
-    marks = [_list_marks(metric, case, pair.thing.item) for pair, case in known]
-    examples = [_list_marks(metric, one.case, _find_first_item(metric, one.case))[1:] for one in metric.examples]
+    pairs_with_case = [(pair, case) for pair in pairs if (case := cases.get((pair.thing.sample_id, pair.thing.method)))]
+    marks = [_list_marks(metric, case, pair.thing.item) for pair, case in pairs_with_case]
+    examples = [
+        _list_marks(metric, example.case, _find_first_item(metric, example.case))[1:] for example in metric.examples
+    ]
     questions = number_clusters([*marks, *examples])
+    # A label whose question is already an example would be learned from and measured on.
     excluded = {*questions[len(marks) :]}
     return tuple(
         LabelledItem(
@@ -176,7 +182,7 @@ def _build_items(
             pair.people,
             Judgement.model_validate({**pair.thing.judgement, "value": pair.judge}),
         )
-        for number, ((pair, case), question) in enumerate(zip(known, questions, strict=False))
+        for number, ((pair, case), question) in enumerate(zip(pairs_with_case, questions, strict=False))
         if question not in excluded
     )
 

@@ -114,8 +114,9 @@ class AlignBudget:
         The cap of a run counts what its folder has spent before, so that amount is added back.
         """
         self._check_caps(calls=1)
-        spent, own = self._spent, sum_spending([folder], self._prices)
-        calls, cost = own.calls - spent.calls, (own.cost or 0.0) - (spent.cost or 0.0)
+        spent, folder_spent = self._spent, sum_spending([folder], self._prices)
+        # The cap of a run counts what its folder has spent before.
+        calls, cost = folder_spent.calls - spent.calls, (folder_spent.cost or 0.0) - (spent.cost or 0.0)
         return {
             "max_calls": None if self._max_calls is None else self._max_calls + calls,
             "max_cost": None if self._max_cost is None else self._max_cost + cost,
@@ -194,10 +195,10 @@ class DefinitionRunner:
         if run.progress.failed and run.progress.failed == run.progress.done:
             self._raise_if_unavailable(run, step)
         values = {
-            (row.sample_id, row.method, one.item): self._normalise_verdict(one.value)
+            (row.sample_id, row.method, judgement.item): self._normalise_verdict(judgement.value)
             for row in run.results()
             if (row.sample_id, row.method) in cases
-            for one in row.judgements
+            for judgement in row.judgements
         }
         return {number: values[key] for number, key in keys.items() if key in values}
 
@@ -211,8 +212,8 @@ class DefinitionRunner:
 
     def _normalise_verdict(self, value: Value) -> Value:
         """Return a verdict in the form in which it is compared: the levels of a two-valued scale are category names."""
-        named = isinstance(self.scale, CategoricalScale) and not isinstance(value, str)
-        return str(int(value)) if named else value
+        is_level = isinstance(self.scale, CategoricalScale) and not isinstance(value, str)
+        return str(int(value)) if is_level else value
 
     def _get_folder(self, metric: JudgedMetric) -> Path:
         """Return the folder of a definition under this judge."""

@@ -38,23 +38,24 @@ Answer with JSON only, in the form in which the definition is given."""
 
 
 async def rewrite_metric(
-    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], verdicts: Verdicts, writer: DefinitionWriter, *, seed: str
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
     """Ask the writer for new steps, scale texts and instructions, from items on which the judge and people disagree.
 
     Returns the new metric and the items that the writer was shown, or the reason if there is no new metric.
     """
-    chosen = _choose_disagreements(metric, items, before, seed=seed)
+    chosen = _choose_disagreements(metric, items, verdicts, seed=seed)
     if not chosen:
         return "there is no disagreement to learn from"
 
     def read(answer: dict[str, Any]) -> JudgedMetric:
+        # An answer that changes nothing is asked for again, like one that cannot be used.
         rewritten = _apply_texts(metric, answer)
         if rewritten == metric:
             raise MalformedVerdictError("malformed", "nothing was changed")
         return rewritten
 
-    messages = [SystemMessage(SYSTEM), HumanMessage(_format_request(metric, chosen, before))]
+    messages = [SystemMessage(SYSTEM), HumanMessage(_format_request(metric, chosen, verdicts))]
     schema = _build_schema(metric, bounded=writer.is_bounded)
     written = await writer.write("metric", schema, messages, read, tries=MAX_TRIES)
     return written if isinstance(written, str) else (written, chosen)
@@ -69,12 +70,12 @@ def estimate_rewrite_tokens(metric: JudgedMetric, items: Sequence[LabelledItem])
 
 
 def _choose_disagreements(
-    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], verdicts: Verdicts, *, seed: str
 ) -> list[LabelledItem]:
     """Choose disagreements of different questions, the largest first."""
     chosen: dict[int, LabelledItem] = {}
-    for item in sort_by_distance(items, before, seed=seed):
-        differ = before.get(item.number) not in {None, item.people}
+    for item in sort_by_distance(items, verdicts, seed=seed):
+        differ = verdicts.get(item.number) not in {None, item.people}
         if differ and len(format_item(metric, item)) <= MAX_CASE_LENGTH:
             chosen.setdefault(item.question, item)
     return [*chosen.values()][:MAX_SHOWN]
@@ -88,8 +89,8 @@ def _format_request(metric: JudgedMetric, items: Sequence[LabelledItem], verdict
 
 def _format_disagreement(metric: JudgedMetric, item: LabelledItem, verdict: Value, number: int) -> str:
     """Format a disagreement, with the judge's reason if it belongs to this verdict."""
-    own = item.judgement.reason if item.judgement.value == verdict else ""
-    reason = f'<tag name="reason of the judge">\n{neutralise_fences(own)}\n</tag>' if own else ""
+    judge_reason = item.judgement.reason if item.judgement.value == verdict else ""
+    reason = f'<tag name="reason of the judge">\n{neutralise_fences(judge_reason)}\n</tag>' if judge_reason else ""
     difference = f"The judge said {verdict}. People say {item.people}."
     return "\n".join(part for part in (f"Case {number}:", format_item(metric, item), difference, reason) if part)
 
@@ -104,16 +105,17 @@ def _list_meanings(metric: JudgedMetric) -> list[dict[str, str]]:
     """List the described values of the scale with their meanings."""
     scale = metric.scale
     if isinstance(scale, CategoricalScale):
-        return [{"value": one.name, "means": one.means} for one in scale.categories]
+        return [{"value": category.name, "means": category.means} for category in scale.categories]
     return [{"value": str(level), "means": scale.levels[level]} for level in sorted(scale.levels)]
 
 
 def _build_schema(metric: JudgedMetric, *, bounded: bool) -> dict[str, Any]:
     """Build the JSON schema of the answer. `bounded` limits lengths and counts."""
     text: dict[str, Any] = {"type": "string", "maxLength": MAX_LOCAL_LENGTH} if bounded else {"type": "string"}
-    values = [one["value"] for one in _list_meanings(metric)]
+    values = [entry["value"] for entry in _list_meanings(metric)]
     steps = {"type": "array", "items": text, **({"minItems": 2, "maxItems": 5} if bounded else {})}
     meaning = build_object_schema({"value": {"type": "string", "enum": values}, "means": text})
+    # Small local models may write on without end if a grammar has no limits.
     ends = {"minItems": len(values), "maxItems": len(values)} if bounded else {}
     return build_object_schema(
         {"steps": steps, "scale": {"type": "array", "items": meaning, **ends}, "instructions": text}
@@ -131,24 +133,24 @@ def _apply_texts(metric: JudgedMetric, answer: Mapping[str, Any]) -> JudgedMetri
         raise MalformedVerdictError("malformed", "steps: must be a list of texts")
     if not isinstance(instructions, str):
         raise MalformedVerdictError("malformed", "instructions: must be a text")
-    given, texts = metric.model_dump(mode="json"), _read_meanings(metric, meanings)
-    scale: dict[str, Any] = dict(given["scale"])
+    definition, texts = metric.model_dump(mode="json"), _read_meanings(metric, meanings)
+    scale: dict[str, Any] = dict(definition["scale"])
     if isinstance(metric.scale, CategoricalScale):
         scale["categories"] = {name: {**old, "means": texts[name]} for name, old in scale["categories"].items()}
     else:
         scale["levels"] = {level: texts[str(level)] for level in scale["levels"]}
-    return build_metric({**given, "steps": steps, "scale": scale, "instructions": instructions.strip()})
+    return build_metric({**definition, "steps": steps, "scale": scale, "instructions": instructions.strip()})
 
 
 def _read_meanings(metric: JudgedMetric, meanings: object) -> dict[str, str]:
     """Read the meaning of each value."""
-    wanted = [one["value"] for one in _list_meanings(metric)]
+    values = [entry["value"] for entry in _list_meanings(metric)]
     entries = meanings if isinstance(meanings, list) else []
     texts = {
-        str(one.get("value")): one["means"].strip()
-        for one in entries
-        if isinstance(one, Mapping) and isinstance(one.get("means"), str) and one["means"].strip()
+        str(entry.get("value")): entry["means"].strip()
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("means"), str) and entry["means"].strip()
     }
-    if sorted(texts) != sorted(wanted) or len(entries) != len(wanted):
-        raise MalformedVerdictError("malformed", f"scale: say what each of {', '.join(wanted)} means, each once")
+    if sorted(texts) != sorted(values) or len(entries) != len(values):
+        raise MalformedVerdictError("malformed", f"scale: say what each of {', '.join(values)} means, each once")
     return texts

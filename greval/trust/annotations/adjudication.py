@@ -39,10 +39,10 @@ def find_majority(values: Iterable[Value]) -> Value | None:
         >>> find_majority(["Yes", "No", "Yes"]), find_majority(["Yes", "No"])
         ('Yes', None)
     """
-    given = [*values]
-    if len(given) == 1:
-        return given[0]
-    counted = Counter(given).most_common(2)
+    votes = [*values]
+    if len(votes) == 1:
+        return votes[0]
+    counted = Counter(votes).most_common(2)
     if not counted or (len(counted) > 1 and counted[0][1] == counted[1][1]):
         return None
     return counted[0][0]
@@ -58,22 +58,23 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
         annotations: The annotations, of any metrics, items and annotators.
 
     Example:
-        >>> said = {"ana": "Yes", "bob": "No"}
-        >>> rows = [Annotation(sample_id="q1", metric="m", annotator=who, value=value) for who, value in said.items()]
-        >>> [(one.value, one.is_tied, one.votes) for one in adjudicate(rows)]
+        >>> votes = {"ana": "Yes", "bob": "No"}
+        >>> rows = [Annotation(sample_id="q1", metric="m", annotator=who, value=value) for who, value in votes.items()]
+        >>> [(item.value, item.is_tied, item.votes) for item in adjudicate(rows)]
         [(None, True, {'Yes': 1, 'No': 1})]
     """
     things: dict[tuple[str, str, str, str | None], dict[str, Annotation]] = {}
-    for one in unite_annotators([*annotations])[0]:
-        if one.status == "submitted" and one.value is not None:
-            things.setdefault((one.sample_id, one.method, one.metric, one.item), {})[one.annotator] = one
+    for annotation in unite_annotators([*annotations])[0]:
+        if annotation.status == "submitted" and annotation.value is not None:
+            key = annotation.sample_id, annotation.method, annotation.metric, annotation.item
+            things.setdefault(key, {})[annotation.annotator] = annotation
     return tuple(_adjudicate_item(rows) for rows in things.values())
 
 
 def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:
     """Adjudicate one item from the annotation of each annotator."""
     first = next(iter(rows.values()))
-    values = [one.value for one in rows.values() if one.value is not None]
+    values = [row.value for row in rows.values() if row.value is not None]
     return Adjudication(
         sample_id=first.sample_id,
         method=first.method,

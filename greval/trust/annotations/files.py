@@ -57,9 +57,9 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "people.csv"
-        >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
-        >>> write_annotations([said], path)
-        >>> read_annotations(path).annotations == (said,)
+        >>> label = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
+        >>> write_annotations([label], path)
+        >>> read_annotations(path).annotations == (label,)
         True
     """
     path = Path(path)
@@ -92,8 +92,8 @@ def keep_annotations(run: str | Path, annotations: Iterable[Annotation]) -> Path
         DataError: If the file cannot be written, or has invalid rows, which would be lost.
     """
     path = Path(run) / ANNOTATIONS_FILE
-    known = read_valid_annotations(path)
-    write_annotations({build_row_key(one): one for one in (*known, *annotations)}.values(), path)
+    stored = read_valid_annotations(path)
+    write_annotations({build_row_key(annotation): annotation for annotation in (*stored, *annotations)}.values(), path)
     return path
 
 
@@ -102,10 +102,10 @@ def read_valid_annotations(path: Path) -> tuple[Annotation, ...]:
 
     Raise `DataError` if it has invalid rows, which rewriting would lose.
     """
-    found = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
-    if found.faults:
-        raise DataError(f"{found.faults[0].place}: {found.faults[0].message}; correct or remove the row first")
-    return found.annotations
+    file = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
+    if file.faults:
+        raise DataError(f"{file.faults[0].place}: {file.faults[0].message}; correct or remove the row first")
+    return file.annotations
 
 
 def load_annotations(
@@ -133,20 +133,23 @@ def load_annotations(
         files = [("the cases", read_label_tags(folder, metric, columns, scales))]
     else:
         files = [*_load_files(folder, source, scales, metric, columns)]
-    found = LoadedAnnotations(
-        tuple(_clear_missing_values(folder, (one for _, file in files for one in file.annotations), scales)),
+    loaded = LoadedAnnotations(
+        tuple(
+            _clear_missing_values(folder, (annotation for _, file in files for annotation in file.annotations), scales)
+        ),
         tuple(f"{fault.place}: {fault.message}" for _, file in files for fault in file.faults),
         tuple(note for _, file in files for note in file.notes),
         tuple(f"{', '.join(file.label_columns)} of {name}" for name, file in files if name and file.label_columns),
     )
     for name, file in files:
+        # A column that the caller names is taken as it is.
         if file.label_columns == ("value",) and not columns:
             _refuse_copied_verdicts(folder, name, file.annotations)
-    if found.unread and not found.annotations:
-        more = [f"... and {len(found.unread) - MAX_LISTED} more"] if len(found.unread) > MAX_LISTED else []
+    if loaded.unread and not loaded.annotations:
+        more = [f"... and {len(loaded.unread) - MAX_LISTED} more"] if len(loaded.unread) > MAX_LISTED else []
         fields = "a row has id and value, and annotator, method and item if there are several"
-        raise DataError("\n".join([*found.unread[:MAX_LISTED], *more, f"no row is an annotation; {fields}"]))
-    return found
+        raise DataError("\n".join([*loaded.unread[:MAX_LISTED], *more, f"no row is an annotation; {fields}"]))
+    return loaded
 
 
 def _load_files(
@@ -160,11 +163,11 @@ def _load_files(
     if source is None:
         yield "", read_run_annotations(folder, scales)
         return
-    for one in [source] if isinstance(source, str | Path) else source:
-        if isinstance(one, Annotation):
-            yield "", AnnotationFile(annotations=(one,))
+    for entry in [source] if isinstance(source, str | Path) else source:
+        if isinstance(entry, Annotation):
+            yield "", AnnotationFile(annotations=(entry,))
         else:
-            yield Path(one).name, read_annotations(one, scales, metric=metric, label_columns=label_columns)
+            yield Path(entry).name, read_annotations(entry, scales, metric=metric, label_columns=label_columns)
 
 
 def _clear_missing_values(
@@ -174,24 +177,30 @@ def _clear_missing_values(
     if scales is None:
         with Store.open(folder) as store:
             scales = read_known_scales(store)
-    for one in annotations:
-        if one.value is not None and is_missing_value(scales.get(one.metric), one.value):
-            status = "pending" if one.status == "submitted" else one.status
-            yield one.model_copy(update={"value": None, "status": status})
+    for annotation in annotations:
+        if annotation.value is not None and is_missing_value(scales.get(annotation.metric), annotation.value):
+            status = "pending" if annotation.status == "submitted" else annotation.status
+            yield annotation.model_copy(update={"value": None, "status": status})
         else:
-            yield one
+            yield annotation
 
 
 def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annotation]) -> None:
     """Raise `DataError` if labels are the judge's verdicts with its reasons, as in a table of results that was cut.
 
-    With them the judge would be compared with itself. A few labels with comments are enough to know.
+    With them the judge would be compared with itself.
     """
-    commented = [*islice((one for one in annotations if one.comment and one.value is not None), MAX_COMPARED)]
+    # A few labels with comments are enough to know, and reading all verdicts takes long.
+    commented = [
+        *islice(
+            (annotation for annotation in annotations if annotation.comment and annotation.value is not None),
+            MAX_COMPARED,
+        )
+    ]
     if not commented:
         return
     with Store.open(folder) as store:
-        if not all(_has_verdict(store, one) for one in commented):
+        if not all(_has_verdict(store, annotation) for annotation in commented):
             return
     raise DataError(
         f"{name}: its column value holds the judge's own verdicts, with its reasons; name the column that holds "
@@ -201,8 +210,8 @@ def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annot
 
 def _has_verdict(store: Store, annotation: Annotation) -> bool:
     """Return whether a run holds a verdict of the value and the reason that an annotation has."""
-    wanted = ResultFilter(sample_id=annotation.sample_id, metrics=(annotation.metric,))
-    results = store.results(wanted)
+    result_filter = ResultFilter(sample_id=annotation.sample_id, metrics=(annotation.metric,))
+    results = store.results(result_filter)
     return any(
         (judgement.value, judgement.reason, judgement.item) == (annotation.value, annotation.comment, annotation.item)
         for result in results
@@ -221,45 +230,48 @@ def read_label_tags(
     """
     annotations: list[Annotation] = []
     faults: list[RowFault] = []
-    known: dict[str, None] = {}
+    tag_names: dict[str, None] = {}
     with Store.open(folder) as store, store.snapshot():
         if over := read_metric(store, metric).over:
             raise DataError(f"{metric}: has a verdict for each of the {over}; a column of the cases has one a case")
         for result in store.results(ResultFilter(metrics=(metric,))):
-            known |= dict.fromkeys(result.tags)
-            place = {"sample_id": result.sample_id, "method": result.method, "metric": metric}
+            tag_names |= dict.fromkeys(result.tags)
+            keys = {"sample_id": result.sample_id, "method": result.method, "metric": metric}
             for column in columns:
                 value = result.tags.get(column)
                 if is_missing_value((scales or {}).get(metric), value):
                     continue
-                found = parse_annotation({**place, "annotator": column, "value": value}, scales or {})
-                if isinstance(found, str):
-                    faults.append(RowFault(place=f"{result.sample_id}, {column}", message=found, id=result.sample_id))
+                annotation = parse_annotation({**keys, "annotator": column, "value": value}, scales or {})
+                if isinstance(annotation, str):
+                    faults.append(
+                        RowFault(place=f"{result.sample_id}, {column}", message=annotation, id=result.sample_id)
+                    )
                 else:
-                    annotations.append(found)
+                    annotations.append(annotation)
     for column in columns:
-        if column not in known:
-            raise build_unknown_name_error("label column", column, known, folder)
+        if column not in tag_names:
+            raise build_unknown_name_error("label column", column, tag_names, folder)
     return AnnotationFile(annotations=tuple(annotations), faults=tuple(faults), label_columns=tuple(columns))
 
 
-def build_row_key(one: Annotation) -> tuple[str | None, ...]:
+def build_row_key(annotation: Annotation) -> tuple[str | None, ...]:
     """Return the key of an annotation: sample, method, metric, item and annotator."""
-    return one.sample_id, one.method, one.metric, one.item, one.annotator
+    return annotation.sample_id, annotation.method, annotation.metric, annotation.item, annotation.annotator
 
 
 def _format_json_lines(annotations: Iterable[Annotation]) -> str:
     """Format annotations as JSON lines, without fields that have their default value."""
-    return "".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in annotations)
+    return "".join(f"{annotation.model_dump_json(exclude_defaults=True)}\n" for annotation in annotations)
 
 
 def _format_table(annotations: Iterable[Annotation]) -> str:
-    """Format annotations as CSV; rows end with CRLF as in RFC 4180, so that every cell with a line break is quoted."""
+    """Format annotations as CSV."""
     file = io.StringIO(newline="")
+    # Rows end with CRLF as in RFC 4180, so that every cell with a line break is quoted.
     writer = csv.DictWriter(file, FIELDS)
     writer.writeheader()
-    for one in annotations:
-        writer.writerow({name: escape_formula(_format_cell(value)) for name, value in one.model_dump().items()})
+    for annotation in annotations:
+        writer.writerow({name: escape_formula(_format_cell(value)) for name, value in annotation.model_dump().items()})
     return file.getvalue()
 
 

@@ -23,15 +23,16 @@ def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annota
 
     Example:
         >>> rows = [Annotation(sample_id="q1", metric="m", annotator=name, value=1) for name in ("Ana", "ana ", "Bob")]
-        >>> found, remarks = unite_annotators(rows)
-        >>> [row.annotator for row in found], remarks
+        >>> united, remarks = unite_annotators(rows)
+        >>> [row.annotator for row in united], remarks
         (['Ana', 'Ana', 'Bob'], ("'ana ' is taken as the annotator 'Ana'; rename one of them if they are two people",))
     """
     counts = Counter(row.annotator for row in annotations)
     spellings: dict[str, list[str]] = {}
     for name, _ in counts.most_common():
         spellings.setdefault(_fold_name(name), []).append(name)
-    names = {other: first for first, *others in spellings.values() for other in others}
+    # The most frequent spelling comes first and is kept.
+    names = {variant: first for first, *variants in spellings.values() for variant in variants}
     if not names:
         return annotations, ()
     rows = [
@@ -39,8 +40,8 @@ def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annota
         for row in annotations
     ]
     remarks = (
-        f"{format_id(other)} is taken as the annotator {format_id(first)}; rename one of them if they are two people"
-        for other, first in names.items()
+        f"{format_id(variant)} is taken as the annotator {format_id(first)}; rename one of them if they are two people"
+        for variant, first in names.items()
     )
     return rows, tuple(remarks)
 
@@ -58,10 +59,10 @@ def join_items(unmet: Iterable[ItemKey], met: Collection[ItemKey], judged: Itera
         judged: The keys of items of the run that may be meant by the others.
     """
     missing = [format_item_key(key) for key in unmet]
-    others = dict.fromkeys(format_item_key(key) for key in judged if key not in met)
+    unlabelled = dict.fromkeys(format_item_key(key) for key in judged if key not in met)
     return build_join(
         JoinSide(NAMES[0], len(met) + len(missing), len(met), tuple(dict.fromkeys(missing))),
-        JoinSide(NAMES[1], len(met) + len(others), len(met), tuple(others)),
+        JoinSide(NAMES[1], len(met) + len(unlabelled), len(met), tuple(unlabelled)),
     )
 
 
@@ -72,8 +73,8 @@ def format_item_key(key: ItemKey) -> str:
         >>> format_item_key(("q1", "local", "c2"))
         'q1 (local, c2)'
     """
-    rest = ", ".join(part for part in key[1:] if part)
-    return f"{key[0]} ({rest})" if rest else key[0]
+    qualifiers = ", ".join(part for part in key[1:] if part)
+    return f"{key[0]} ({qualifiers})" if qualifiers else key[0]
 
 
 def find_off_scale_remark(off_scale: Sequence[str], labels: int) -> Iterator[str]:

@@ -51,49 +51,49 @@ class JudgedItem(Record):
     @property
     def uncertainty(self) -> float | None:
         """The judge's uncertainty from 0 to 1, from its confidence and flip rate; None if neither is known."""
-        found = [self.judgement.flip_rate]
-        found += [None if self.judgement.confidence is None else 1 - self.judgement.confidence]
-        known = [one for one in found if one is not None]
-        return max(known) if known else None
+        confidence = self.judgement.confidence
+        estimates = self.judgement.flip_rate, None if confidence is None else 1 - confidence
+        return max((estimate for estimate in estimates if estimate is not None), default=None)
 
 
 def read_judged_items(
     store: Store,
     metric: JudgedMetric,
-    wanted: Collection[CaseKey] | None = None,
+    keys: Collection[CaseKey] | None = None,
     prints: Iterable[str] | None = None,
     *,
     written: bool = False,
 ) -> Iterator[JudgedItem]:
     """Yield every item that a metric judged, with the fields of the case in which it was judged.
 
-    `wanted` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given. Judgements keep
+    `keys` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given. Judgements keep
     their reasons, findings and notes if `written`; most readers need the values only.
     """
-    for one in read_judged_cases(store, metric, wanted, prints):
-        for thing in _build_items(metric, one.seen, one.result):
+    for judged_case in read_judged_cases(store, metric, keys, prints):
+        for thing in _build_items(metric, judged_case.seen, judged_case.result):
             yield thing if written else thing.model_copy(update={"judgement": _drop_texts(thing.judgement)})
 
 
 def hash_contents(
-    store: Store, metric: str, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
+    store: Store, metric: str, keys: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
 ) -> dict[ItemKey, str]:
     """Return the hash of the fields of each judged item whose case is in the run; empty for a metric without a judge.
 
-    `wanted` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given.
+    `keys` and `prints` limit the samples and methods, and the fingerprints of verdicts, if given.
     """
     stored = read_metrics(store).get(metric)
     judged = stored and stored.judged
-    if not judged:  # a computed metric has no judge, so nothing was shown
+    # A computed metric has no judge that was shown anything.
+    if not judged:
         return {}
-    return {one.place.item_key: one.content for one in read_judged_items(store, judged, wanted, prints)}
+    return {thing.place.item_key: thing.content for thing in read_judged_items(store, judged, keys, prints)}
 
 
 def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[JudgedItem]:
     """Yield the judged items of one result."""
-    known = {item.id: item for item in list_judged_items(metric, case)} if metric.over else {}
+    items_by_id = {item.id: item for item in list_judged_items(metric, case)} if metric.over else {}
     for judgement in result.judgements:
-        item = known.get(judgement.item or "")
+        item = items_by_id.get(judgement.item or "")
         if metric.over and item is None:
             continue
         yield JudgedItem(

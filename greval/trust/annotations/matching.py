@@ -95,46 +95,46 @@ def match_annotations(
         >>> from greval.records.result import Judgement, Result, Scored
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
-        >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
+        >>> label = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
         >>> from greval.runs.store.writer import StoreWriter
         >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
         ...     writer.append("k", row)
-        ...     match_annotations(writer.reader, "tone", [said]).things[0].values
+        ...     match_annotations(writer.reader, "tone", [label]).things[0].values
         {'ana': 'Rude'}
     """
-    given = [one for one in annotations if one.metric == metric]
-    if not all(one.method for one in given):
+    of_metric = [row for row in annotations if row.metric == metric]
+    if not all(row.method for row in of_metric):
         methods = store.select(("method",), ResultFilter(metrics=(metric,)))
-        given = fill_in_method(given, {method for (method,) in methods})
-    people, united = unite_annotators(given)
-    submitted = [one for one in people if one.status == "submitted"]
-    keys = dict.fromkeys(get_item_key(one) for one in submitted)
+        of_metric = fill_in_method(of_metric, {method for (method,) in methods})
+    people, united = unite_annotators(of_metric)
+    submitted = [row for row in people if row.status == "submitted"]
+    keys = dict.fromkeys(get_item_key(row) for row in submitted)
     verdicts, tried = _read_verdicts(store, metric, keys)
-    judged = [one for one in submitted if get_item_key(one) in verdicts]
-    prints = {verdicts[get_item_key(one)].fingerprint for one in judged}
+    judged = [row for row in submitted if get_item_key(row) in verdicts]
+    prints = {verdicts[get_item_key(row)].fingerprint for row in judged}
     contents = hash_judged_contents(store, metric, judged, prints)
     rows: dict[ItemKey, dict[str, Annotation]] = {}
-    left_out: dict[LeftOut, list[str]] = {}
+    names_by_reason: dict[LeftOut, list[str]] = {}
     faults: list[str] = []
     replaced = 0
-    for key, one, reason, fault in place_annotations(submitted, verdicts.keys(), contents, scale):
+    for key, annotation, reason, fault in place_annotations(submitted, verdicts.keys(), contents, scale):
         if fault:
-            faults.append(f"{format_item_key(key)}, {one.annotator}: {fault}")
+            faults.append(f"{format_item_key(key)}, {annotation.annotator}: {fault}")
         elif reason:
-            left_out.setdefault(reason, []).append(format_item_key(key))
+            names_by_reason.setdefault(reason, []).append(format_item_key(key))
         else:
-            earlier = rows.setdefault(key, {}).get(one.annotator)
-            replaced += earlier is not None and earlier != one
-            rows[key][one.annotator] = one
+            earlier = rows.setdefault(key, {}).get(annotation.annotator)
+            replaced += earlier is not None and earlier != annotation
+            rows[key][annotation.annotator] = annotation
     used = [verdicts[key] for key in rows]
     unjudged = {format_item_key(key) for key in tried}
-    missing = dict.fromkeys(left_out.get("not_judged", ()))
-    changed = left_out.get("another_text", ())
-    differing = [key for key, of_item in rows.items() if len({one.content for one in of_item.values()} - {None}) > 1]
+    missing = dict.fromkeys(names_by_reason.get("not_judged", ()))
+    changed = names_by_reason.get("another_text", ())
+    differing = [key for key, of_item in rows.items() if len({row.content for row in of_item.values()} - {None}) > 1]
     return MatchedAnnotations(
         things=tuple(_build_item(key, of_item, verdicts[key]) for key, of_item in rows.items()),
-        statuses=dict(Counter(one.status for one in given)),
-        others=len(annotations) - len(given),
+        statuses=dict(Counter(row.status for row in of_metric)),
+        others=len(annotations) - len(of_metric),
         replaced=replaced,
         faults=tuple(faults),
         unjudged=tuple(name for name in missing if name in unjudged),
@@ -142,29 +142,27 @@ def match_annotations(
         differing=tuple(map(format_item_key, differing)),
         changed=tuple(dict.fromkeys(changed)),
         outdated=len(changed),
-        judges=tuple(sorted({one.judge for one in used})),
-        fingerprints=tuple(sorted({one.fingerprint for one in used})),
+        judges=tuple(sorted({verdict.judge for verdict in used})),
+        fingerprints=tuple(sorted({verdict.fingerprint for verdict in used})),
         join=_join_with_run(store, metric, keys, {*verdicts, *tried}),
         united=united,
     )
 
 
 def _join_with_run(store: Store, metric: str, annotated: Collection[ItemKey], met: Collection[ItemKey]) -> IdJoin:
-    """Join the annotated items with those of a run, which is read only if some did not meet.
-
-    An item of a case that is not in the run is compared with the cases of the run, without its own id.
-    """
+    """Join the annotated items with those of a run, which is read only if some did not meet."""
     cases = {key[:2] for key in annotated if key not in met}
-    known: set[CaseKey] = set()
+    cases_in_run: set[CaseKey] = set()
     judged: list[ItemKey] = []
     for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))) if cases else ():
         if (sample_id, method) in cases:
-            known.add((sample_id, method))
+            cases_in_run.add((sample_id, method))
             judgements = from_json(line)["outcome"].get("judgements", ())
             judged += [(sample_id, method, judgement["item"]) for judgement in judgements]
         else:
             judged.append((sample_id, method, None))
-    unmet = [key if key[:2] in known else (*key[:2], None) for key in annotated if key not in met]
+    # If the case itself is not in the run, only cases can be compared: the id of the item says nothing.
+    unmet = [key if key[:2] in cases_in_run else (*key[:2], None) for key in annotated if key not in met]
     return join_items(unmet, met, judged)
 
 
@@ -191,27 +189,33 @@ def place_annotations(
 
     `contents` has the hash of what the judge was shown of each item, if known. If `scale` is None, any value is valid.
     """
-    parsed: dict[tuple[type, Value], Value] = {}  # few values are given to many items
-    for one in annotations:
-        key = get_item_key(one)
+    # Few different values are given to many items, so each is parsed once.
+    parsed: dict[tuple[type, Value], Value] = {}
+    for annotation in annotations:
+        key = get_item_key(annotation)
         if key not in judged:
-            yield PlacedAnnotation(key, one, "not_judged")
-        elif one.status != "submitted":
-            yield PlacedAnnotation(key, one, "unfinished")
-        elif one.value is None:
-            yield PlacedAnnotation(key, one, "unfinished", f"{WITHOUT_VALUE}; give one, or another status")
-        elif is_of_other_text(one.content, contents.get(key)):
-            yield PlacedAnnotation(key, one, "another_text")
+            yield PlacedAnnotation(key, annotation, "not_judged")
+        elif annotation.status != "submitted":
+            yield PlacedAnnotation(key, annotation, "unfinished")
+        elif annotation.value is None:
+            yield PlacedAnnotation(key, annotation, "unfinished", f"{WITHOUT_VALUE}; give one, or another status")
+        elif is_of_other_text(annotation.content, contents.get(key)):
+            yield PlacedAnnotation(key, annotation, "another_text")
         else:
-            given = type(one.value), one.value
+            # With the type, because 1, 1.0 and True are one key otherwise.
+            typed_value = type(annotation.value), annotation.value
             try:
-                value = parsed.get(given)
+                value = parsed.get(typed_value)
                 if value is None:
-                    value = parsed[given] = one.value if scale is None else parse_on_scale(scale, one.value)
+                    value = parsed[typed_value] = (
+                        annotation.value if scale is None else parse_on_scale(scale, annotation.value)
+                    )
             except OffScaleError as error:
-                yield PlacedAnnotation(key, one, "off_scale", str(error))
+                yield PlacedAnnotation(key, annotation, "off_scale", str(error))
             else:
-                yield PlacedAnnotation(key, one if value == one.value else one.model_copy(update={"value": value}))
+                yield PlacedAnnotation(
+                    key, annotation if value == annotation.value else annotation.model_copy(update={"value": value})
+                )
 
 
 def fill_in_method(annotations: Iterable[Annotation], methods: Collection[str]) -> list[Annotation]:
@@ -225,15 +229,15 @@ def fill_in_method(annotations: Iterable[Annotation], methods: Collection[str]) 
     if len(methods) != 1:
         return [*annotations]
     (only,) = methods
-    return [one if one.method else one.model_copy(update={"method": only}) for one in annotations]
+    return [row if row.method else row.model_copy(update={"method": only}) for row in annotations]
 
 
 def hash_judged_contents(
     store: Store, metric: str, annotations: Iterable[Annotation], prints: Iterable[str] | None = None
 ) -> dict[ItemKey, str]:
     """Return the hash of what the judge was shown, for the cases of annotations that have a content hash."""
-    wanted = {get_item_key(one)[:2] for one in annotations if one.content is not None}
-    return hash_contents(store, metric, wanted, prints) if wanted else {}
+    keys = {get_item_key(annotation)[:2] for annotation in annotations if annotation.content is not None}
+    return hash_contents(store, metric, keys, prints) if keys else {}
 
 
 def get_item_key(annotation: Annotation) -> ItemKey:
@@ -252,22 +256,22 @@ def group_items(
     yield from sorted(groups.items())
 
 
-def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
+def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], folder: str) -> None:
     """Raise `DataError` if a name by which items are grouped is neither "method" nor a tag of any item."""
     names = {METHOD, *(tag for thing in things for tag in thing.tags)}
     for tag in by:
         if tag not in names:
-            raise build_unknown_name_error("tag", tag, names, place)
+            raise build_unknown_name_error("tag", tag, names, folder)
 
 
-def is_of_other_text(seen: str | None, now: str | None) -> bool:
+def is_of_other_text(shown_hash: str | None, current_hash: str | None) -> bool:
     """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown.
 
     Example:
         >>> is_of_other_text("ab", "cd"), is_of_other_text("ab", "ab"), is_of_other_text(None, "cd")
         (True, False, False)
     """
-    return seen is not None and now is not None and seen != now
+    return shown_hash is not None and current_hash is not None and shown_hash != current_hash
 
 
 class _ItemVerdict(NamedTuple):
@@ -280,18 +284,19 @@ class _ItemVerdict(NamedTuple):
 
 
 def _read_verdicts(
-    store: Store, metric: str, wanted: Collection[ItemKey]
+    store: Store, metric: str, keys: Collection[ItemKey]
 ) -> tuple[dict[ItemKey, _ItemVerdict], set[ItemKey]]:
     """Read the verdicts of the given items one row at a time, and find those that were tried without a verdict."""
     verdicts: dict[ItemKey, _ItemVerdict] = {}
     tried: set[ItemKey] = set()
     items: dict[tuple[str, str], list[ItemKey]] = {}
-    for key in wanted:
+    for key in keys:
         items.setdefault(key[:2], []).append(key)
     for case in iterate_verdicts(store, metric, items.keys()):
         for key in items[case.sample_id, case.method]:
             if judgement := case.judgements.get(key[2]):
                 verdicts[key] = _ItemVerdict(judgement, case.tags, case.judge, case.fingerprint)
+            # A case without any judgement was skipped or failed as a whole.
             elif not case.judgements or key[2] in case.failed:
                 tried.add(key)
     return verdicts, tried
@@ -306,9 +311,9 @@ def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerd
         item=key[2],
         tags=verdict.tags,
         judge=verdict.judgement["value"],
-        values={annotator: one.value for annotator, one in rows.items() if one.value is not None},
+        values={annotator: row.value for annotator, row in rows.items() if row.value is not None},
         weight=first.weight,
         stratum=first.stratum,
-        suggested=any(one.suggested for one in rows.values()),
+        suggested=any(row.suggested for row in rows.values()),
         judgement=verdict.judgement,
     )

@@ -97,12 +97,13 @@ def read_annotations(
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "people.csv"
         >>> _ = path.write_text("id,human_label,rater\nq1,Polite,ana\nq2,Rude,\n")
-        >>> found = read_annotations(path, metric="tone")
-        >>> found.annotations[0].annotator, found.annotations[0].value, found.faults[0].message
+        >>> file = read_annotations(path, metric="tone")
+        >>> file.annotations[0].annotator, file.annotations[0].value, file.faults[0].message
         ('ana', 'Polite', 'annotator: Field required')
     """
     path = Path(path)
-    rows = read_labelled_rows(path, {}, {}, required=False)  # as they are named in the file
+    # Without fields, every column has the name that the file gives it.
+    rows = read_labelled_rows(path, {}, {}, required=False)
     names = list(rows.unused)
     reading = _AnnotationReader(path, scales or {}, metric, annotator or path.stem)
     if is_record_export(names):
@@ -145,42 +146,44 @@ class _AnnotationReader:
 
     def read_results(self, names: Sequence[str], added: Sequence[str], label_columns: Sequence[str]) -> AnnotationFile:
         """Read a table of results, in which people added columns of labels."""
-        own = {*names} - {*added}
-        if mistaken := [column for column in label_columns if column in own]:
+        exported = {*names} - {*added}
+        if mistaken := [column for column in label_columns if column in exported]:
             raise DataError(
                 f"{self._path}: {mistaken[0]} is a column of the results that greval exported, so it holds no labels; "
                 f"name a column that people added (added are: {_join_names(added) or 'none'})"
             )
         fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
-        fields |= {name: _exclude(_COLUMN_NAMES[name], own) for name in ("annotator", "comment")}
+        fields |= {name: _exclude(_COLUMN_NAMES[name], exported) for name in ("annotator", "comment")}
         rows = self._read_rows(fields, label_columns)
         columns = self._list_named(rows, label_columns) or [self._choose_added(rows, added)]
-        is_shown = not VERDICT_COLUMNS.isdisjoint(own)
+        # People who write into a table with the judge's verdicts see them.
+        is_shown = not VERDICT_COLUMNS.isdisjoint(exported)
         self._read_columns(rows, [*fields], columns, {"suggested": True} if is_shown else {})
+        names_read = _join_names(column.name for column in columns)
         note = (
-            f"{self._path.name}: results that greval exported; labels are read from "
-            f"{_join_names(one.name for one in columns)}, because its other columns, such as value, are the judge's"
+            f"{self._path.name}: results that greval exported; labels are read from {names_read}, because its other "
+            "columns, such as value, are the judge's"
         )
         return self._build(columns=columns, notes=[note])
 
     def read_records(self, rows: LabelledRows, questions: Sequence[str]) -> AnnotationFile:
         """Read records of Argilla, with an annotation for each answer to the question of a metric."""
-        asked: dict[str, None] = {}
+        answered: dict[str, None] = {}
         uncertain = 0
         for row in rows.rows:
-            place = f"{rows.name}{row.unit}{row.number}"
+            location = f"{rows.name}{row.unit}{row.number}"
             record = row.faults.get("") or parse_record(row.values)
             if isinstance(record, str):
-                self._add_fault(place, None, record)
+                self._add_fault(location, None, record)
                 continue
-            asked |= dict.fromkeys(name for name, answers in record.answers.items() if answers)
+            answered |= dict.fromkeys(name for name, answers in record.answers.items() if answers)
             for fields in iterate_annotations(record, self._metric, questions):
                 uncertain += "status" not in fields
-                self._add(place, fields)
-        if asked and not self._annotations and not self._faults:
+                self._add(location, fields)
+        if answered and not self._annotations and not self._faults:
             raise DataError(
                 f"{self._path}: has no answers to a question of {self._metric or 'a metric'}; the questions are "
-                f"{_join_names(asked)}; name the one that asks for it with --label-column QUESTION"
+                f"{_join_names(answered)}; name the one that asks for it with --label-column QUESTION"
             )
         note = (
             f"{STATUS_UNKNOWN}: {self._path.name}: this export of Argilla does not say which answers are drafts or "
@@ -192,8 +195,8 @@ class _AnnotationReader:
     def _read_rows(self, fields: Mapping[str, Sequence[str]], label_columns: Sequence[str]) -> LabelledRows:
         """Read the rows with these fields and label columns; without label columns, `value` is a field too."""
         labels = {f"{LABEL} {column}": column for column in label_columns}
-        others = {name: known for name, known in fields.items() if not labels or name != "value"}
-        return read_labelled_rows(self._path, {**others, **dict.fromkeys(labels, ())}, labels, required=False)
+        plain_fields = {name: aliases for name, aliases in fields.items() if not labels or name != "value"}
+        return read_labelled_rows(self._path, {**plain_fields, **dict.fromkeys(labels, ())}, labels, required=False)
 
     def _list_named(self, rows: LabelledRows, label_columns: Sequence[str]) -> list[_LabelColumn]:
         """List the label columns that are named; each names an annotator, unless one stands beside their column."""
@@ -201,15 +204,13 @@ class _AnnotationReader:
         return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
 
     def _check_other_columns(self, rows: LabelledRows, columns: Sequence[_LabelColumn]) -> None:
-        """Raise `DataError` if labels are found in `value`, and in another column as well.
-
-        A table of results may have been cut down to the columns that people need, and `value` would be the judge's.
-        """
+        """Raise `DataError` if labels are found in `value`, and in another column as well."""
         scale = self._scales.get(self._metric or "")
-        if scale is None or [one.name for one in columns] != ["value"] or columns[0].annotator is not None:
+        if scale is None or [column.name for column in columns] != ["value"] or columns[0].annotator is not None:
             return
-        others = {name: [row.values[name] for row in rows.rows if name in row.values] for name in rows.unused}
-        if also := [name for name, values in others.items() if name not in FIELDS and _holds_labels(scale, values)]:
+        # A table of results may have been cut down to the columns that people need: `value` would be the judge's.
+        cells = {name: [row.values[name] for row in rows.rows if name in row.values] for name in rows.unused}
+        if also := [name for name, values in cells.items() if name not in FIELDS and _holds_labels(scale, values)]:
             names = " or ".join(map(format_printable, ["value", *also]))
             raise DataError(
                 f"{self._path}: the labels could be {names}, and in results of greval value is the judge's; say which "
@@ -220,12 +221,13 @@ class _AnnotationReader:
         """Return the only added column of labels; raise `DataError` if it is missing or one of several."""
         possible = [name for name in added if name not in rows.columns.values()]
         filled = [name for name in possible if any(_has_content(row.values.get(name)) for row in rows.rows)]
+        # An empty column is meant for labels only if no other is filled.
         names = filled or possible
         if len(names) != 1:
-            found = f"several were: {_join_names(names)}" if names else "none was"
+            problem = f"several were: {_join_names(names)}" if names else "none was"
             raise DataError(
                 f"{self._path}: these are results that greval exported, and a column of labels that people added is "
-                f"expected; {found}; "
+                f"expected; {problem}; "
                 + ("name those that hold labels with --label-column COLUMN" if names else "add a column, such as label")
             )
         name = names[0]
@@ -245,31 +247,31 @@ class _AnnotationReader:
             defaults["annotator"] = self._annotator
         is_escaped = self._path.suffix.lower() in _ESCAPED
         for row in rows.rows:
-            place = f"{rows.name}{row.unit}{row.number}"
+            location = f"{rows.name}{row.unit}{row.number}"
             values = {name: unescape_formula(value) for name, value in row.values.items()} if is_escaped else row.values
             item = {name: values[name] for name in fields if not _is_unrecorded(name, values.get(name))}
             if isinstance(content := item.get("content"), str):
                 item["content"] = content.removeprefix(CONTENT_MARK)
             if faults := _find_row_faults(row):
-                self._add_fault(place, item.get("sample_id"), faults)
+                self._add_fault(location, item.get("sample_id"), faults)
                 continue
             for column in columns or [_LabelColumn("value", "value")]:
-                given = {**defaults, **item, **(shared or {}), "value": values.get(column.key)}
+                entry = {**defaults, **item, **(shared or {}), "value": values.get(column.key)}
                 if column.annotator is not None:
-                    given["annotator"] = column.annotator
-                self._add(place, given, is_pending=bool(columns) and "status" not in item)
+                    entry["annotator"] = column.annotator
+                self._add(location, entry, is_pending=bool(columns) and "status" not in item)
 
-    def _add(self, place: str, fields: Mapping[str, object], *, is_pending: bool = False) -> None:
+    def _add(self, location: str, fields: Mapping[str, object], *, is_pending: bool = False) -> None:
         """Add an annotation, or its fault; `is_pending` says that an item without a value is not labelled yet."""
         parsed = parse_annotation(fields, self._scales, is_pending=is_pending)
         if isinstance(parsed, str):
-            self._add_fault(place, fields.get("sample_id"), parsed)
+            self._add_fault(location, fields.get("sample_id"), parsed)
         else:
             self._annotations.append(parsed)
 
-    def _add_fault(self, place: str, sample_id: object, message: str) -> None:
+    def _add_fault(self, location: str, sample_id: object, message: str) -> None:
         self._faults.append(
-            RowFault(place=place, message=message, id=sample_id if isinstance(sample_id, str) else None)
+            RowFault(place=location, message=message, id=sample_id if isinstance(sample_id, str) else None)
         )
 
     def _build(
@@ -279,7 +281,7 @@ class _AnnotationReader:
             annotations=tuple(self._annotations),
             faults=tuple(self._faults),
             ignored=ignored,
-            label_columns=tuple(format_printable(one.name) for one in columns),
+            label_columns=tuple(format_printable(column.name) for column in columns),
             notes=tuple(notes),
         )
 
@@ -291,15 +293,16 @@ def parse_annotation(
 
     A value that stands for none, such as an empty cell or NaN, is None; the status is then pending if `is_pending`.
     """
-    given = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
-    scale = scales.get(str(given.get("metric")))
-    if isinstance(given.get("value"), bool):
-        given["value"] = str(given["value"]).lower()
-    elif is_missing_value(scale, given.get("value")):
-        given["value"] = None
-        given |= {"status": "pending"} if is_pending else {}
+    values = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
+    scale = scales.get(str(values.get("metric")))
+    # A bool of JSON or Parquet is read like the word that a CSV file has in its place.
+    if isinstance(values.get("value"), bool):
+        values["value"] = str(values["value"]).lower()
+    elif is_missing_value(scale, values.get("value")):
+        values["value"] = None
+        values |= {"status": "pending"} if is_pending else {}
     try:
-        return parse_annotation_value(Annotation.model_validate(given), scales)
+        return parse_annotation_value(Annotation.model_validate(values), scales)
     except ValidationError as error:
         faults = {".".join(map(str, fault["loc"][:1])): fault["msg"] for fault in error.errors()}
         return "; ".join(f"{name}: {message}" for name, message in faults.items())
@@ -315,7 +318,8 @@ def _is_unrecorded(name: str, value: object) -> bool:
 def _holds_labels(scale: Scale, values: Iterable[object]) -> bool:
     """Return whether cells can only be labels: all that have content are values of a scale that has few."""
     if isinstance(scale, MeasureScale) or (isinstance(scale, ValueScale) and scale.size > MAX_ENUM_LEVELS):
-        return False  # almost any number would be one
+        # Almost any column of numbers would be one of labels.
+        return False
     filled = [value for value in values if _has_content(value)]
     try:
         return bool([parse_on_scale(scale, value) for value in filled])
@@ -333,6 +337,7 @@ def _find_row_faults(row: RawRow) -> str:
     if "" in row.faults:
         return row.faults[""]
     faults = {name: why for name, why in row.faults.items() if _concerns_field(name) or name not in row.values}
+    # A file may have names with half a surrogate pair, which no terminal can encode.
     return "; ".join(f"{name}: {why}" for name, why in faults.items()).encode(errors="backslashreplace").decode()
 
 
@@ -341,10 +346,10 @@ def _concerns_field(name: str) -> bool:
     return name.partition(".")[0].partition("[")[0] in FIELDS or name.startswith(f"{LABEL} ")
 
 
-def _exclude(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+def _exclude(names: Iterable[str], excluded: Iterable[str]) -> tuple[str, ...]:
     """Return the names that are not among others."""
-    known = {*others}
-    return tuple(name for name in names if name not in known)
+    excluded_names = {*excluded}
+    return tuple(name for name in names if name not in excluded_names)
 
 
 def _join_names(names: Iterable[str]) -> str:

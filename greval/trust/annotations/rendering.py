@@ -45,21 +45,21 @@ def list_titles(metric: JudgedMetric) -> dict[str, str]:
         >>> list_titles(predefined()["comprehensiveness"])
         {'question': 'Question', 'answer_a': 'Answer A', 'answer_b': 'Answer B'}
     """
-    found = {
+    titles = {
         name: need.removeprefix(TAG) if need.startswith(TAG) else f"{TITLES[need]} {side.upper()}".rstrip()
         for name, need, side in _iterate_field_names(metric)
     }
     if metric.over:
-        one = metric.over.removesuffix("s")
-        found[one] = TITLES[one]
-    return found
+        item_field = metric.over.removesuffix("s")
+        titles[item_field] = TITLES[item_field]
+    return titles
 
 
 def format_fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
     """Return the content of each field: the inputs that the metric needs, and the judged item."""
-    other = swap_responses(case) if is_preference(metric) else case
+    swapped = swap_responses(case) if is_preference(metric) else case
     fields = {
-        name: _format_need(need, other if side == SIDES[1] else case)
+        name: _format_need(need, swapped if side == SIDES[1] else case)
         for name, need, side in _iterate_field_names(metric)
     }
     if metric.over and item is not None:
@@ -74,8 +74,8 @@ def escape_text(text: str) -> str:
         >>> escape_text("if a < b:\n\tgo & <i>stop</i>")
         'if a &lt; b:<br>&emsp;go &amp; &lt;i&gt;stop&lt;/i&gt;'
     """
-    whole = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-    lines = html.escape(whole, quote=False).strip().splitlines()
+    encodable = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    lines = html.escape(encodable, quote=False).strip().splitlines()
     return "<br>".join(_keep_indent(line) for line in lines) or "(empty)"
 
 
@@ -91,20 +91,18 @@ def unescape_text(escaped: str) -> str:
 
 def _keep_indent(line: str) -> str:
     """Replace leading whitespace with entities, because a page would collapse it."""
-    rest = line.lstrip(" \t")
-    return line[: len(line) - len(rest)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + rest
+    content = line.lstrip(" \t")
+    return line[: len(line) - len(content)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + content
 
 
 def _iterate_field_names(metric: JudgedMetric) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the need and the side of each field; the side is empty for what both responses share.
-
-    Tags are numbered, because their names may have characters that field names may not.
-    """
+    """Yield the name, the need and the side of each field; the side is empty for what both responses share."""
     tags = [need for need in metric.needs if need.startswith(TAG)]
     for need in metric.needs:
         if is_preference(metric) and need in RESPONSE_FIELDS:
             yield from ((f"{need}_{side}", need, side) for side in SIDES)
         elif need != metric.over:
+            # Tags are numbered, because their names may have characters that field names may not.
             yield (f"tag_{tags.index(need) + 1}" if need in tags else need), need, ""
 
 
@@ -119,16 +117,17 @@ def _format_need(need: str, case: Case) -> str:
         return _format_numbered(map(_format_item, list_items(need, case)))
     if need == "traversal":
         return _format_traversal(case.traversal or Traversal())
-    if need == "question" and case.history:  # in its field, because the fields of a dataset are the same for all cases
+    # The history goes into the field of the question, because the fields of a dataset are the same for all cases.
+    if need == "question" and case.history:
         return f"{format_history(case.history)}\n\n{case.question}"
     return str(getattr(case, need))
 
 
 def _format_context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[str]) -> str:
     """Format all that an answer was generated from, each kind under its title."""
-    found = {TITLES[field]: _format_numbered(map(_format_item, items)) for field, items in parts.items()}
-    found |= {"Computed": _format_numbered(aggregates)} if aggregates else {}
-    return "\n\n".join(f"{title}\n\n{text}" for title, text in found.items()) or NOTHING
+    sections = {TITLES[field]: _format_numbered(map(_format_item, items)) for field, items in parts.items()}
+    sections |= {"Computed": _format_numbered(aggregates)} if aggregates else {}
+    return "\n\n".join(f"{title}\n\n{text}" for title, text in sections.items()) or NOTHING
 
 
 def _format_numbered(texts: Iterable[str]) -> str:

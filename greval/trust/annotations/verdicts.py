@@ -33,9 +33,11 @@ class CaseVerdicts(NamedTuple):
 def iterate_verdicts(store: Store, metric: str, cases: Collection[CaseKey] | None = None) -> Iterator[CaseVerdicts]:
     """Yield the verdicts of a metric on each case, in the order in which they were stored; `cases` limits them."""
     for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))):
-        if cases is not None and (sample_id, method) not in cases:  # most rows have no annotation and need no parsing
+        # Most rows have no annotation and need no parsing.
+        if cases is not None and (sample_id, method) not in cases:
             continue
-        row = from_json(line)  # it was validated when it was written
+        # Parsed without validation, which it passed when it was written.
+        row = from_json(line)
         outcome = row["outcome"]
         failures = outcome.get("failures", ())
         yield CaseVerdicts(

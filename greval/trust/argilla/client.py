@@ -66,7 +66,7 @@ class ArgillaClient(CloseOnExit):
         try:
             self._client = httpx.Client(base_url=self.url, auth=user, headers=all_headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
-            # the error may quote a key, so that its type alone is passed on
+            # The error may quote a key, so its type alone is passed on.
             message = (
                 f"{URL_VARIABLE} or {KEY_VARIABLE}: cannot be used ({type(error).__name__}); look for wrong characters"
             )
@@ -96,8 +96,8 @@ class ArgillaClient(CloseOnExit):
 
     def list_items(self, path: str, **query: str | int) -> list[Json]:
         """Return the items of a list endpoint."""
-        found: list[Json] = self.get(path, **query).get("items", [])
-        return found
+        items: list[Json] = self.get(path, **query).get("items", [])
+        return items
 
     def iter_records(self, dataset_id: str, *include: str) -> Iterator[Json]:
         """Yield each record of a dataset once, with the parts that `include` names, such as its responses.
@@ -106,18 +106,20 @@ class ArgillaClient(CloseOnExit):
         passes with other page sizes follow until all records were seen. Raise `ArgillaError` if some never were,
         or a page cannot be read.
         """
-        seen: set[str] = set()
+        ids: set[str] = set()
         for reading in range(MAX_PASSES):
+            # Another page size moves the borders of the pages, across which records change places.
             read, total, limit = 0, 1, PAGE_SIZE - reading
             while read < total:
                 page = self.get(f"/datasets/{dataset_id}/records", offset=read, limit=limit, include=include)
                 total = page["total"] or 0
-                yield from (one for one in page["items"] if one["id"] not in seen)
-                seen.update(one["id"] for one in page["items"])
+                yield from (record for record in page["items"] if record["id"] not in ids)
+                ids.update(record["id"] for record in page["items"])
+                # An empty page counts as read, so that a total that is too high does not repeat it for ever.
                 read += len(page["items"]) or limit
-            if len(seen) >= total:
+            if len(ids) >= total:
                 return
-        raise ArgillaError(f"{self.url}: {total - len(seen)} of {total} records could not be read; {RESUME_HINT}")
+        raise ArgillaError(f"{self.url}: {total - len(ids)} of {total} records could not be read; {RESUME_HINT}")
 
     def close(self) -> None:
         """Close the connections, unless they are of a client that was given."""
@@ -128,14 +130,14 @@ class ArgillaClient(CloseOnExit):
         if not answer.content:
             return {}
         try:
-            found = answer.json()
+            body = answer.json()
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            body = None
+        if not isinstance(body, dict):
             raise ArgillaError(
                 f"{self.url}: that is no Argilla server: {answer.text[:MAX_SHOWN]!r}; mend {URL_VARIABLE}"
             )
-        return found
+        return body
 
     def _build_error(self, answer: httpx.Response) -> ArgillaError:
         """Build the error of a refused request, with what to do."""
@@ -171,30 +173,32 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
         >>> split_credentials("http://admin:hunter2@127.0.0.1:6900/")
         ('http://127.0.0.1:6900', ('admin', 'hunter2'))
     """
-    place = f"the URL of the Argilla server ({URL_VARIABLE} or --url)"
+    setting = f"the URL of the Argilla server ({URL_VARIABLE} or --url)"
     try:
         parts = urlsplit(url)
     except ValueError:
+        # The message of the error quotes the URL, perhaps with a password.
         parts = urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        shown = "another text" if "@" in url else url
-        raise ArgillaError(f"{place}: expected an http(s) address such as http://127.0.0.1:6900, got {shown}")
+        # A password may be anywhere before an @.
+        printable = "another text" if "@" in url else url
+        raise ArgillaError(f"{setting}: expected an http(s) address such as http://127.0.0.1:6900, got {printable}")
     if "@" in f"{parts.path}{parts.query}{parts.fragment}":
         message = (
             "has an @ after the host; in a user name or password write %2F for /, %23 for #, %3F for ? and %40 for @"
         )
-        raise ArgillaError(f"{place}: {message}")
+        raise ArgillaError(f"{setting}: {message}")
     user, at, host = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     plain = parts._replace(netloc=host).geturl().rstrip("/")
     return plain, (unquote(name), unquote(password)) if at else None
 
 
-def _read_setting(name: str, given: str | None, variable: str) -> str:
-    found = given or os.environ.get(variable, "")
-    if not found.strip():
+def _read_setting(name: str, value: str | None, variable: str) -> str:
+    setting = value or os.environ.get(variable, "")
+    if not setting.strip():
         raise ArgillaError(f"no {name} of an Argilla server: set {variable} in the environment")
-    return found.strip()
+    return setting.strip()
 
 
 def _extract_detail(answer: httpx.Response) -> str:

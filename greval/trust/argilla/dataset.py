@@ -72,8 +72,8 @@ class ArgillaDataset(NamedTuple):
         faults = []
         if missing := sorted(needed - self.fields.keys()):
             faults.append(f"it has no field {', '.join(missing)}")
-        if others := sorted(name for name, is_required in self.fields.items() if is_required and name not in needed):
-            faults.append(f"it requires {', '.join(others)}, which the metrics do not have")
+        if extra := sorted(name for name, is_required in self.fields.items() if is_required and name not in needed):
+            faults.append(f"it requires {', '.join(extra)}, which the metrics do not have")
         lost = [name for name in IDENTIFYING if not self._takes_metadata(name)]
         if lost:
             faults.append(f"it takes no metadata {', '.join(lost)}, by which answers find their items again")
@@ -114,7 +114,8 @@ def ensure_workspace(server: ArgillaClient, name: str) -> None:
     try:
         server.call("POST", "/workspaces", {"name": name})
     except ArgillaError as error:
-        if error.status == CONFLICT and name in _list_workspaces(server):  # somebody else has just created it
+        # Somebody else has just created it.
+        if error.status == CONFLICT and name in _list_workspaces(server):
             return
         reason = f"no {name!r} for the user of the key, who could not create it; create it in Argilla as an owner"
         raise ArgillaArgumentError("workspace", reason, "missing") from error
@@ -158,6 +159,7 @@ def ensure_dataset(
             "name": name,
             "workspace_id": workspace_id,
             "guidelines": format_guidelines(metrics),
+            # Otherwise the server refuses records with metadata that it does not know.
             "allow_extra_metadata": True,
             "distribution": {"strategy": "overlap", "min_submitted": min_submitted or MIN_SUBMITTED},
             "metadata": {METADATA_KEY: settings.model_dump(mode="json")},
@@ -193,11 +195,13 @@ def _add_missing_parts(server: ArgillaClient, dataset_id: str, parts_by_path: Ma
         for part in parts:
             if part["name"] not in names:
                 server.call("POST", f"/datasets/{dataset_id}/{path}", part)
+    # Last, because no question can be added to a published dataset.
     server.call("PUT", f"/datasets/{dataset_id}/publish")
 
 
 def _list_parts(server: ArgillaClient, dataset_id: str, path: str) -> list[Json]:
-    prefix = "/me" if path == "metadata-properties" else ""  # the server has no other route to list these
+    # The server has no other route to list these.
+    prefix = "/me" if path == "metadata-properties" else ""
     return server.list_items(f"{prefix}/datasets/{dataset_id}/{path}")
 
 
@@ -227,19 +231,19 @@ def _parse_settings(raw: Json) -> DatasetSettings | None:
 
 
 def _describe_difference(
-    raw: Json, stored: DatasetSettings | None, wanted: DatasetSettings, min_submitted: int | None
+    raw: Json, stored: DatasetSettings | None, requested: DatasetSettings, min_submitted: int | None
 ) -> str | None:
     """Describe the first setting in which a dataset differs from what was requested, or None if none does."""
     number = (raw.get("distribution") or {}).get("min_submitted")
     if min_submitted is not None and min_submitted != number:
         return f"with min_submitted {number} (asked for: {min_submitted})"
-    if stored is None or stored == wanted:
+    if stored is None or stored == requested:
         return None
-    if stored.metrics.keys() != wanted.metrics.keys():
-        return f"with the metrics {', '.join(stored.metrics)} (asked for: {', '.join(wanted.metrics)})"
-    if stored.suggested != wanted.suggested:
-        return f"with suggestions {stored.suggested} (asked for: {wanted.suggested})"
-    changed = [name for name, form in wanted.metrics.items() if stored.metrics[name] != form]
+    if stored.metrics.keys() != requested.metrics.keys():
+        return f"with the metrics {', '.join(stored.metrics)} (asked for: {', '.join(requested.metrics)})"
+    if stored.suggested != requested.suggested:
+        return f"with suggestions {stored.suggested} (asked for: {requested.suggested})"
+    changed = [name for name, form in requested.metrics.items() if stored.metrics[name] != form]
     return f"with another definition of {', '.join(changed)}"
 
 

@@ -45,8 +45,8 @@ class ExportedRecord(NamedTuple):
         edited the record: its hash is no judge's.
         """
         pushed = self.metadata.get("content")
-        shown = hash_shown_texts(split_texts(self.texts))
-        return None if pushed is None or (len(self.metrics) > 1 and pushed == shown) else shown
+        current = hash_shown_texts(split_texts(self.texts))
+        return None if pushed is None or (len(self.metrics) > 1 and pushed == current) else current
 
 
 def is_record_export(names: Collection[str]) -> bool:
@@ -70,11 +70,12 @@ def parse_record(row: Mapping[str, object]) -> ExportedRecord | str:
     else:
         metadata = texts = row
         names = [name for name in row if name.endswith(ANSWERS)]
-        if texts_of_lists := [name for name in names if isinstance(row[name], str)]:  # of which CSV has many forms
+        # Lists have many forms in CSV, and none is read reliably.
+        if texts_of_lists := [name for name in names if isinstance(row[name], str)]:
             return f"{texts_of_lists[0]}: expected a list, got a text; save the export as JSON, JSON lines or Parquet"
         answers = {name.removesuffix(ANSWERS): _parse_flat(row, name) for name in names}
-    shown = {name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name) and isinstance(text, str)}
-    return ExportedRecord(row.get("id"), metadata, shown, answers)
+    item_texts = {name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name) and isinstance(text, str)}
+    return ExportedRecord(row.get("id"), metadata, item_texts, answers)
 
 
 def iterate_annotations(
@@ -91,8 +92,10 @@ def iterate_annotations(
         questions: The names of questions that are called otherwise.
     """
     alone = record.metrics[0] if len(record.metrics) == 1 else metric
-    asked = dict.fromkeys(questions, metric or alone)
-    asked |= {name_questions(name).judgement: name for name in (*record.metrics, metric) if name is not None}
+    metric_of_question = dict.fromkeys(questions, metric or alone)
+    metric_of_question |= {
+        name_questions(name).judgement: name for name in (*record.metrics, metric) if name is not None
+    }
     meta = record.metadata
     shared = {
         "sample_id": meta.get("sample_id") or record.id,
@@ -101,7 +104,7 @@ def iterate_annotations(
         "suggested": meta.get("suggested") == "yes",
     }
     for question, answers in record.answers.items():
-        name = asked.get(question)
+        name = metric_of_question.get(question)
         if name is None:
             continue
         comments = {answer.user: answer.value for answer in record.answers.get(name_questions(name).comment, ())}
@@ -113,8 +116,10 @@ def iterate_annotations(
 
 
 def _parse_nested(listed: object) -> tuple[ExportedAnswer, ...]:
-    answers = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list | tuple) else []
-    return tuple(ExportedAnswer(str(one.get("user_id")), one.get("value"), one.get("status")) for one in answers)
+    answers = [answer for answer in listed if isinstance(answer, Mapping)] if isinstance(listed, list | tuple) else []
+    return tuple(
+        ExportedAnswer(str(answer.get("user_id")), answer.get("value"), answer.get("status")) for answer in answers
+    )
 
 
 def _parse_flat(row: Mapping[str, object], name: str) -> tuple[ExportedAnswer, ...]:
@@ -124,6 +129,6 @@ def _parse_flat(row: Mapping[str, object], name: str) -> tuple[ExportedAnswer, .
         for column in (name, f"{name}.users", f"{name}.status")
     )
     return tuple(
-        ExportedAnswer(str(user), value, statuses[place] if place < len(statuses) else None)
-        for place, (value, user) in enumerate(zip(values, users, strict=False))
+        ExportedAnswer(str(user), value, statuses[index] if index < len(statuses) else None)
+        for index, (value, user) in enumerate(zip(values, users, strict=False))
     )

@@ -92,6 +92,7 @@ def _format_metric_guidelines(metric: JudgedMetric) -> str:
         f"## Values\n\n{metric.scale.explain()}",
         f"## Also\n\n{metric.instructions.strip()}" if metric.instructions.strip() else "",
     ]
+    # Argilla renders HTML, in which text between < and > would vanish.
     return shorten_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
@@ -99,11 +100,12 @@ def build_parts(metrics: Sequence[JudgedMetric], *, suggested: bool = False) -> 
     """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
 
     What both responses of a pair have is in one field, side by side. A field that not all metrics need may be left out
-    of a record, because an item may have been judged by the others alone.
+    of a record.
 
     Raises:
         ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
     """
+    # An item may have been judged by some of the metrics only, so other fields are not required.
     shared = set.intersection(*(set(join_titles(list_titles(metric))) for metric in metrics))
     fields = [
         {
@@ -139,9 +141,9 @@ def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
     Raises:
         ArgillaArgumentError: If the metrics judge different items, or need different texts in one field.
     """
-    first, *others = metrics
+    first, *remaining = metrics
     titles = list_titles(first)
-    for metric in others:
+    for metric in remaining:
         if (items := _name_judged(first)) != (other_items := _name_judged(metric)):
             reason = f"{first.name} judges {items} and {metric.name} {other_items}"
             raise ArgillaArgumentError("metrics", f"{reason}, which are not in one record; {OWN_DATASETS_HINT}")
@@ -178,16 +180,16 @@ def shorten_text(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else text[: max_length - len(ending) - 2] + ending
 
 
-def parse_answer(scale: JudgedScale, given: object) -> Value | None:
+def parse_answer(scale: JudgedScale, answer: object) -> Value | None:
     """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given.
 
     Example:
         >>> parse_answer(ValueScale(range=(-5, 5), levels={-5: "Bad.", 5: "Good."}), "-2")
         -2
     """
-    if isinstance(scale, ValueScale) and isinstance(given, str) and NUMBER.fullmatch(given):
-        return float(given) if "." in given else int(given)
-    return given if isinstance(given, int | str) else None
+    if isinstance(scale, ValueScale) and isinstance(answer, str) and NUMBER.fullmatch(answer):
+        return float(answer) if "." in answer else int(answer)
+    return answer if isinstance(answer, int | str) else None
 
 
 def format_answer(scale: JudgedScale, value: object) -> int | str | None:
@@ -200,7 +202,8 @@ def format_answer(scale: JudgedScale, value: object) -> int | str | None:
     """
     if isinstance(scale, CategoricalScale):
         return str(value)
-    level = next((one for one in scale.values if one == value), None)  # the mean of repeats may be none
+    # The mean of repeats may be no level.
+    level = next((candidate for candidate in scale.values if candidate == value), None)
     if level is None:
         return None
     return int(level) if _is_rating(scale) else str(level)

@@ -61,7 +61,8 @@ def lock_run(run: Path) -> IO[str]:
     try:
         return lock_folder(get_ledger_folder(run))
     except StoreError as error:
-        if error.__cause__:  # the folder cannot be used at all
+        # With a cause, the folder cannot be used at all; without one, somebody else has the lock.
+        if error.__cause__:
             raise
         message = f"{run}: another push or pull of this run is under way; run the same again when it has ended"
         raise StoreError(message) from error
@@ -98,24 +99,24 @@ def replace_annotations(
 ) -> Counter[str]:
     """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator.
 
-    The ledger first holds both the old and the new rows. If this is interrupted, the next pull still knows which rows
-    of the file belong to the dataset. Raise `DataError` if a file cannot be written, or contains invalid rows.
+    Raise `DataError` if a file cannot be written, or contains invalid rows.
     """
     marks = frozenset(map(_hash_row, rows))
     mine = ledger.pulled - find_rows_of_others(run, dataset_id)
     old = read_valid_annotations(run / ANNOTATIONS_FILE)
-    kept = [row for row in old if _hash_row(row) not in mine]
-    there = set(map(build_row_key, (*rows, *outdated)))
-    gone = [row for row in old if _hash_row(row) in mine and build_row_key(row) not in there]
+    foreign = [row for row in old if _hash_row(row) not in mine]
+    current_keys = set(map(build_row_key, (*rows, *outdated)))
+    removed = [row for row in old if _hash_row(row) in mine and build_row_key(row) not in current_keys]
+    # Old and new rows first: if this is interrupted, the next pull knows which rows of the file came from here.
     write_ledger(run, dataset_id, ledger.model_copy(update={"pulled": ledger.pulled | marks}))
-    if gone:
+    if removed:
         path = get_excluded_path(run, dataset_id, GONE)
-        _write_rows(path, [*read_valid_annotations(path), *gone])
+        _write_rows(path, [*read_valid_annotations(path), *removed])
     if outdated or get_excluded_path(run, dataset_id, OUTDATED).exists():
         _write_rows(get_excluded_path(run, dataset_id, OUTDATED), outdated)
-    _write_rows(run / ANNOTATIONS_FILE, [*kept, *rows])
+    _write_rows(run / ANNOTATIONS_FILE, [*foreign, *rows])
     write_ledger(run, dataset_id, ledger.model_copy(update={"pulled": marks}))
-    return Counter(row.annotator for row in gone)
+    return Counter(row.annotator for row in removed)
 
 
 def _hash_row(row: Annotation) -> str:

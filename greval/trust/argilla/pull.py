@@ -126,7 +126,7 @@ def pull_from_argilla(  # noqa: PLR0913 - the options of a pull
         contents = {metric.name: hash_contents(store, metric.name) for metric in definitions}
         reader = ResponseReader(server, source, definitions, ledger, questions=questions, contents=contents)
         rows = [*reader.iter_annotations()]
-        gone = replace_annotations(folder, source.id, ledger, rows=rows, outdated=reader.outdated)
+        removed_counts = replace_annotations(folder, source.id, ledger, rows=rows, outdated=reader.outdated)
     return PullResult(
         dataset=source.name,
         workspace=source.workspace,
@@ -137,7 +137,7 @@ def pull_from_argilla(  # noqa: PLR0913 - the options of a pull
         unanswered=reader.unanswered,
         edited=reader.edited,
         unknown=reader.unknown,
-        gone=dict(gone),
+        gone=dict(removed_counts),
         gone_path=str(get_excluded_path(folder, source.id, GONE)),
         outdated=len(reader.outdated),
         outdated_path=str(get_excluded_path(folder, source.id, OUTDATED)),
@@ -146,9 +146,9 @@ def pull_from_argilla(  # noqa: PLR0913 - the options of a pull
 
 def _find_asked_metrics(store: Store, dataset: ArgillaDataset) -> list[JudgedMetric]:
     """Find the judged metrics of a run after which questions of a dataset are named."""
-    asked = {question["name"] for question in dataset.questions}
+    question_names = {question["name"] for question in dataset.questions}
     judged = [metric.judged for metric in read_metrics(store).values() if metric.judged]
-    metrics = [metric for metric in judged if name_questions(metric.name).judgement in asked]
+    metrics = [metric for metric in judged if name_questions(metric.name).judgement in question_names]
     if not metrics:
         reason = f"{dataset.name!r} has no question named after a judged metric of {store.folder}"
         names = f"judged metrics: {', '.join(metric.name for metric in judged) or 'none'}"
@@ -199,16 +199,16 @@ class ResponseReader:
         """
         for record in self._server.iter_records(self._dataset.id, "responses", "suggestions"):
             entry = find_entry(record, self._ledger)
-            place = entry.place if entry else locate_record(record, self._methods)
-            if entry is None and self._contents is not None and place.item_key not in self._items:
+            ref = entry.place if entry else locate_record(record, self._methods)
+            if entry is None and self._contents is not None and ref.item_key not in self._items:
                 self.unknown += 1
                 continue
-            shown = self._hash_shown(record) if entry else {}
+            shown_hashes = self._hash_shown(record) if entry else {}
             is_edited = entry is not None and hash_shown_texts(split_texts(record["fields"])) != entry.content
-            changed = set() if is_edited else self._find_changed(place, shown)
+            changed = set() if is_edited else self._find_changed(ref, shown_hashes)
             responses = record.get("responses") or ()
             for metric in self._questions:
-                rows = self._parse_responses(metric, record, entry or LedgerEntry(place=place, content=""), shown)
+                rows = self._parse_responses(metric, record, entry or LedgerEntry(place=ref, content=""), shown_hashes)
                 if metric in changed:
                     self.outdated += rows
                 else:
@@ -229,18 +229,19 @@ class ResponseReader:
             for metric, fields in self._fields.items()
         }
 
-    def _find_changed(self, place: ItemRef, shown: Mapping[str, str]) -> set[str]:
+    def _find_changed(self, ref: ItemRef, shown_hashes: Mapping[str, str]) -> set[str]:
         """Return the metrics whose judge was shown something else since the push."""
-        now = {metric: hashes.get(place.item_key) for metric, hashes in (self._contents or {}).items()}
-        return {metric for metric, content in shown.items() if now.get(metric) not in {None, content}}
+        now = {metric: hashes.get(ref.item_key) for metric, hashes in (self._contents or {}).items()}
+        return {metric for metric, content in shown_hashes.items() if now.get(metric) not in {None, content}}
 
     def _parse_responses(
-        self, metric: str, record: Json, entry: LedgerEntry, shown: Mapping[str, str]
+        self, metric: str, record: Json, entry: LedgerEntry, shown_hashes: Mapping[str, str]
     ) -> Iterator[Annotation]:
-        """Yield the answers to the question of a metric. A discarded response may have no form at all."""
+        """Yield the answers to the question of a metric."""
         question = self._questions[metric]
         suggested = {str(suggestion["question_id"]) for suggestion in record.get("suggestions") or ()}
         for response in record.get("responses") or ():
+            # A discarded response may have no values, or an answer that is null.
             values = {name: (answer or {}).get("value") for name, answer in (response.get("values") or {}).items()}
             value = question.parse_answer(values.get(question.name))
             if value is None and response["status"] == "submitted":
@@ -254,7 +255,7 @@ class ResponseReader:
                 status=response["status"],
                 value=value,
                 comment=values.get(question.comment) or None,
-                content=shown.get(metric),
+                content=shown_hashes.get(metric),
                 weight=entry.weight,
                 stratum=entry.stratum,
                 suggested=question.id in suggested or bool(record["fields"].get(JUDGE_FIELD)),
@@ -278,6 +279,7 @@ def _read_usernames(server: ArgillaClient, workspace: str) -> dict[str, str]:
     try:
         users = server.list_items("/users")
     except ArgillaError as error:
+        # Only an owner may list all users.
         if error.status != FORBIDDEN:
             raise
         ids = {item["name"]: item["id"] for item in server.list_items("/me/workspaces")}

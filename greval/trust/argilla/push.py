@@ -190,6 +190,7 @@ class _RecordSender(NamedTuple):
         missing = [item for item in drawn if not records.find(item)]
         if missing:
             self.dataset.check_takes(join_titles(merge_titles(self.metrics)))
+        # Before anything is sent, so that an interrupted push resumes with the same sample.
         if new != old:
             write_ledger(run, self.dataset.id, new)
         self._send_batches(
@@ -233,7 +234,7 @@ class _RecordSender(NamedTuple):
             return
         for record_id, record in records.pushed.items():
             planned = new.planned.get(record_id)
-            # a dataset may have all items of several runs, but those that this sample leaves out have no weight in it
+            # A dataset may have all items of several runs, but those that this sample leaves out have no weight in it.
             if planned.weight == record.weight if planned else not sample:
                 continue
             reason = f"{self.dataset.name!r} holds a sample that was drawn elsewhere, perhaps from a copy of this run"
@@ -246,13 +247,16 @@ class _RecordSender(NamedTuple):
             if record is None:
                 continue
             suggestions = self.writer.build_suggestions(item)
-            if lacking := [one for one in suggestions if one["question_id"] not in record.suggested]:
+            if lacking := [
+                suggestion for suggestion in suggestions if suggestion["question_id"] not in record.suggested
+            ]:
                 yield {"id": record.id, "suggestions": lacking}
 
     def _send_batches(self, records: Iterable[Json]) -> None:
         """Send records in batches. A record that is on the server is updated by what is sent of it."""
-        left = iter(records)
-        while batch := [*islice(left, MAX_BATCH)]:  # upsert by id, so a repeated record is harmless
+        pending = iter(records)
+        # The server replaces records by their ids, so a repeated record is harmless.
+        while batch := [*islice(pending, MAX_BATCH)]:
             self.server.call("PUT", f"/datasets/{self.dataset.id}/records/bulk", {"items": batch})
 
 
@@ -268,12 +272,12 @@ class RecordWriter(NamedTuple):
 
     def build_record(self, item: RecordItem, entry: LedgerEntry) -> Json:
         """Build the record of an item."""
-        shown = {"run": self.run, "suggested": "yes" if self.suggested else "no"}
+        origin = {"run": self.run, "suggested": "yes" if self.suggested else "no"}
         texts = join_texts(item.fields)
         return {
             "external_id": item.id,
             "fields": {**texts, **(_build_judge_field(item.judged) if self.suggested else {})},
-            "metadata": {**_build_metadata(item.judged, entry), **shown},
+            "metadata": {**_build_metadata(item.judged, entry), **origin},
             "suggestions": self.build_suggestions(item) if self.suggested else [],
         }
 
@@ -300,16 +304,17 @@ def _build_judge_field(judged: Sequence[JudgedItem]) -> dict[str, str]:
 
 def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
     """Build the metadata of a record. It is visible to owners and admins only, not to annotators."""
-    first, *others = judged
+    first, *remaining = judged
     terms = {
-        "metric": [item.metric for item in judged] if others else first.metric,
+        "metric": [item.metric for item in judged] if remaining else first.metric,
         "sample_id": first.place.sample_id,
         "method": first.place.method,
         "item": first.place.item,
-        "fingerprint": [item.fingerprint for item in judged] if others else first.fingerprint,
+        "fingerprint": [item.fingerprint for item in judged] if remaining else first.fingerprint,
         "content": entry.content,
         "stratum": entry.stratum,
         "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
+        # Argilla refuses an integer for metadata of the type float.
         "weight": float(entry.weight),
     }
     return {name: value for name, value in terms.items() if value not in (None, [])}

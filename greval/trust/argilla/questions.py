@@ -30,17 +30,17 @@ class MetricQuestion(NamedTuple):
     comment: str | None = None
     values: Mapping[int | str, Value] = {}
 
-    def parse_answer(self, given: object) -> Value | None:
+    def parse_answer(self, answer: object) -> Value | None:
         """Parse an answer as a value of the scale. An answer that is none of the options is kept as given."""
-        if isinstance(given, int | str) and given in self.values:
-            return self.values[given]
-        return parse_answer(self.scale, given)
+        if isinstance(answer, int | str) and answer in self.values:
+            return self.values[answer]
+        return parse_answer(self.scale, answer)
 
     def format_answer(self, value: Value) -> int | str | None:
         """Format a value of the scale as an answer, None if no option stands for it."""
         if not self.values:
             return format_answer(self.scale, value)
-        return next((option for option, known in self.values.items() if known == value), None)
+        return next((option for option, level in self.values.items() if level == value), None)
 
 
 def find_questions(
@@ -93,10 +93,11 @@ def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] 
     if settings["type"] not in ONE_VALUE_KINDS:
         return None
     try:
-        found = {one["value"]: parse_on_scale(scale, one["value"]) for one in settings["options"]}
+        values = {option["value"]: parse_on_scale(scale, option["value"]) for option in settings["options"]}
     except OffScaleError:
         return None
-    return found if sorted(map(str, found.values())) == sorted(map(str, _list_values(scale))) else None
+    # Each value needs one option of its own, or an answer and a verdict could not be told from each other.
+    return values if sorted(map(str, values.values())) == sorted(map(str, _list_values(scale))) else None
 
 
 def _list_values(scale: JudgedScale) -> Sequence[Value]:
@@ -107,14 +108,19 @@ def _build_no_question_error(
     metric: JudgedMetric, questions: Iterable[Json], fitting: Sequence[str], chosen: str | None
 ) -> ArgillaArgumentError:
     """Build the error for a metric without a question, or with several that could be meant."""
-    wanted = _format_options(build_question(metric))
+    expected_labels = _format_options(build_question(metric))
     if chosen is None and len(fitting) > 1:
-        reason = f"the labels of {metric.name} ({wanted}) are those of several questions: {', '.join(fitting)}"
+        reason = f"the labels of {metric.name} ({expected_labels}) are those of several questions: {', '.join(fitting)}"
         hint = f"name one with questions={{{metric.name!r}: {fitting[0]!r}}}"
     else:
-        found = "; ".join(f"{one['name']} ({_format_options(one)})" for one in questions) or "none"
+        question_list = (
+            "; ".join(f"{question['name']} ({_format_options(question)})" for question in questions) or "none"
+        )
         which = "no question" if chosen is None else f"no question {chosen!r}"
-        reason = f"{which} with the labels of {metric.name} was found; expected labels: {wanted}; questions: {found}"
+        reason = (
+            f"{which} with the labels of {metric.name} was found; expected labels: {expected_labels}; "
+            f"questions: {question_list}"
+        )
         hint = "build the dataset with greval.argilla.settings, or add such a question"
     return ArgillaArgumentError("dataset", f"{reason}; {hint}")
 
@@ -122,6 +128,6 @@ def _build_no_question_error(
 def _format_options(question: Json) -> str:
     """Format the kind of a question with its options."""
     settings = question["settings"]
-    options = [str(one["value"]) for one in settings.get("options") or ()]
-    shown = [*options[:MAX_SHOWN], *(["..."] if len(options) > MAX_SHOWN else [])]
-    return " ".join([settings["type"], ", ".join(shown)]).strip()
+    options = [str(option["value"]) for option in settings.get("options") or ()]
+    labels = [*options[:MAX_SHOWN], *(["..."] if len(options) > MAX_SHOWN else [])]
+    return " ".join([settings["type"], ", ".join(labels)]).strip()

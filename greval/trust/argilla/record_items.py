@@ -54,9 +54,9 @@ class RecordItem(Record):
         return max((item.uncertainty for item in self.judged if item.uncertainty is not None), default=None)
 
 
-def build_record_id(place: ItemRef, content: str) -> str:
+def build_record_id(ref: ItemRef, content: str) -> str:
     """Return the id of an item with its content; a different content gives a different id."""
-    return hash_json([place.sample_id, place.method, place.item, content])
+    return hash_json([ref.sample_id, ref.method, ref.item, content])
 
 
 def read_record_items(store: Store, metrics: Sequence[JudgedMetric], *, written: bool = False) -> list[RecordItem]:
@@ -75,12 +75,12 @@ def read_record_items(store: Store, metrics: Sequence[JudgedMetric], *, written:
     return [RecordItem(judged=tuple(judged)) for judged in items.values()]
 
 
-def _check_same_texts(others: Iterable[JudgedItem], item: JudgedItem) -> None:
+def _check_same_texts(earlier_items: Iterable[JudgedItem], item: JudgedItem) -> None:
     """Raise `ArgillaArgumentError` if another metric showed its judge another text in a field."""
-    for other in others:
-        for name in other.fields.keys() & item.fields.keys():
-            if other.fields[name] != item.fields[name]:
-                judges = f"of {item.place.sample_id!r} the judges of {other.metric} and {item.metric}"
+    for earlier in earlier_items:
+        for name in earlier.fields.keys() & item.fields.keys():
+            if earlier.fields[name] != item.fields[name]:
+                judges = f"of {item.place.sample_id!r} the judges of {earlier.metric} and {item.metric}"
                 reason = f"{judges} saw different texts in the field {name}"
                 raise ArgillaArgumentError("metrics", f"{reason}; {OWN_DATASETS_HINT}")
 
@@ -94,11 +94,12 @@ def find_entry(record: Json, ledger: Ledger) -> LedgerEntry | None:
         return entry
     meta = record.get("metadata") or {}
     try:
-        place = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
-        entry = LedgerEntry(place=place, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum"))
+        ref = ItemRef(sample_id=meta["sample_id"], method=meta.get("method", ""), item=meta.get("item"))
+        entry = LedgerEntry(place=ref, content=meta["content"], weight=meta["weight"], stratum=meta.get("stratum"))
     except (KeyError, ValidationError):
         return None
-    return entry if record["external_id"] == build_record_id(place, entry.content) else None
+    # Metadata that was edited, or copied to another record, does not give the id of the record.
+    return entry if record["external_id"] == build_record_id(ref, entry.content) else None
 
 
 def locate_record(record: Json, methods: Collection[str] = ()) -> ItemRef:

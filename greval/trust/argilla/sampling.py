@@ -55,17 +55,17 @@ class SamplingPlan(Record):
             >>> SamplingPlan.parse("random:200")
             SamplingPlan(kind='random', size=200)
         """
-        found = re.fullmatch(r"(random|stratified|uncertain):([1-9]\d{0,8})", text.strip())
-        if not found:
+        match = re.fullmatch(r"(random|stratified|uncertain):([1-9]\d{0,8})", text.strip())
+        if not match:
             raise ArgillaArgumentError("sample", f"write random:200, stratified:200 or uncertain:200, got {text}")
-        return cls.model_validate({"kind": found[1], "size": int(found[2])})
+        return cls.model_validate({"kind": match[1], "size": int(match[2])})
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.size}"
 
     def check(self, candidates: Sequence[SampleCandidate]) -> None:
         """Raise `ArgillaError` if the method is `uncertain` and no candidate has an uncertainty."""
-        if self.kind == "uncertain" and all(one.uncertainty is None for one in candidates):
+        if self.kind == "uncertain" and all(candidate.uncertainty is None for candidate in candidates):
             reason = "uncertain needs the certainty of the judge, which the run does not record"
             hint = "judge with confidence or 3 repeats, or draw with random or stratified"
             raise ArgillaArgumentError("sample", f"{reason}; {hint}")
@@ -77,8 +77,8 @@ class SamplingPlan(Record):
             ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
 
         Example:
-            >>> some = [SampleCandidate(str(n), "Yes" if n else "No", None) for n in range(9)]
-            >>> SamplingPlan(kind="stratified", size=3).draw(some, 1)["0"]
+            >>> candidates = [SampleCandidate(str(n), "Yes" if n else "No", None) for n in range(9)]
+            >>> SamplingPlan(kind="stratified", size=3).draw(candidates, 1)["0"]
             SampleWeight(weight=1.0, stratum='No')
         """
         ordered = sorted(candidates)
@@ -97,36 +97,42 @@ class SamplingPlan(Record):
 def _draw_simple(shuffled: Sequence[SampleCandidate], size: int, stratum: str | None) -> dict[str, SampleWeight]:
     """Draw the first `size` items of a shuffled list."""
     size = min(size, len(shuffled))
-    return {one.key: SampleWeight(len(shuffled) / size, stratum) for one in shuffled[:size]}
+    return {candidate.key: SampleWeight(len(shuffled) / size, stratum) for candidate in shuffled[:size]}
 
 
 def _draw_stratified(shuffled: Sequence[SampleCandidate], size: int) -> dict[str, SampleWeight]:
     """Draw equally many items of each value. The unused share of a small stratum goes to the larger ones."""
     parts: dict[str, list[SampleCandidate]] = defaultdict(list)
-    for one in shuffled:
-        parts[one.value].append(one)
-    found: dict[str, SampleWeight] = {}
-    left = max(size, len(parts))
-    for place, (value, part) in enumerate(sorted(parts.items(), key=lambda entry: (len(entry[1]), entry[0]))):
-        share = min(len(part), left // (len(parts) - place))
-        found |= _draw_simple(part, share, value)
-        left -= share
-    return found
+    for candidate in shuffled:
+        parts[candidate.value].append(candidate)
+    weights: dict[str, SampleWeight] = {}
+    remaining = max(size, len(parts))
+    # From the smallest stratum to the largest: what one does not use is left for those that follow.
+    for index, (value, part) in enumerate(sorted(parts.items(), key=lambda entry: (len(entry[1]), entry[0]))):
+        share = min(len(part), remaining // (len(parts) - index))
+        weights |= _draw_simple(part, share, value)
+        remaining -= share
+    return weights
 
 
 def _draw_uncertain(shuffled: Sequence[SampleCandidate], size: int, chance: Random) -> dict[str, SampleWeight]:
     """Draw `size` items with probabilities that increase with their uncertainty (systematic sampling)."""
-    known = [one.uncertainty for one in shuffled if one.uncertainty is not None]
-    middle = sorted(known)[len(known) // 2]
-    sizes = {one.key: max(MIN_UNCERTAINTY, middle if one.uncertainty is None else one.uncertainty) for one in shuffled}
+    uncertainties = [candidate.uncertainty for candidate in shuffled if candidate.uncertainty is not None]
+    # Items whose uncertainty is not known are as likely to be drawn as the median one.
+    middle = sorted(uncertainties)[len(uncertainties) // 2]
+    sizes = {
+        candidate.key: max(MIN_UNCERTAINTY, middle if candidate.uncertainty is None else candidate.uncertainty)
+        for candidate in shuffled
+    }
     chances = _compute_chances(sizes, min(size, len(shuffled)))
-    found, passed, mark = {}, 0.0, chance.random()
+    weights, passed, mark = {}, 0.0, chance.random()
     for key, share in chances.items():
         passed += share
+        # An item with a share of 1 is always drawn, whatever rounding does to the sum.
         if passed > mark or share >= 1:
-            found[key] = SampleWeight(1 / share)
+            weights[key] = SampleWeight(1 / share)
             mark += 1
-    return found
+    return weights
 
 
 def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]:
@@ -159,6 +165,7 @@ def plan_records(
     weights = sample.draw(fresh, seed) if sample else {candidate.key: SampleWeight() for candidate in fresh}
     if sample and ledger.draws:
         weights = {key: _mark_later_draw(weight, ledger.draws) for key, weight in weights.items()}
+    # Last, so that a place keeps the weight of the draw in which it was first seen.
     weights |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
     drawn = {
         item.id: LedgerEntry(place=item.place, content=item.content, **weights[candidate.key]._asdict())

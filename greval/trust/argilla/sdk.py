@@ -68,10 +68,7 @@ def build_settings(metrics: Sequence[JudgedMetric], *, suggested: bool, min_subm
 
 
 def build_sdk_records(records: Iterable[Json]) -> list[rg.Record]:
-    """Build records of the SDK from those that are sent over REST, in which questions are named instead of their ids.
-
-    A record of the SDK has no dataset before it is logged, so that its suggestions name their questions.
-    """
+    """Build records of the SDK from those that are sent over REST; they name questions instead of giving their ids."""
     sdk = import_sdk()
     return [
         sdk.Record(
@@ -79,6 +76,7 @@ def build_sdk_records(records: Iterable[Json]) -> list[rg.Record]:
             fields=record["fields"],
             metadata=record["metadata"],
             suggestions=[
+                # A record of the SDK has no dataset before it is logged, so its suggestions name their questions.
                 sdk.Suggestion(
                     verdict["question_id"], verdict["value"], score=verdict.get("score"), agent=verdict.get("agent")
                 )

@@ -44,25 +44,25 @@ def split_texts(texts: Mapping[str, Any]) -> dict[str, Any]:
         >>> split_texts(join_texts({"question": "Who?", "answer_a": "Ada.", "answer_b": "Bob."}))
         {'question': 'Who?', 'answer_a': 'Ada.', 'answer_b': 'Bob.'}
     """
-    found: dict[str, Any] = {}
+    separate: dict[str, Any] = {}
     for name, text in texts.items():
         if isinstance(text, str) and text.startswith(START):
             first, _, second = text.removeprefix(START).partition(MIDDLE)
             base = name.removesuffix(f"{FIRST}{SECOND}")
-            found |= {f"{base}{FIRST}": first, f"{base}{SECOND}": second}
+            separate |= {f"{base}{FIRST}": first, f"{base}{SECOND}": second}
         else:
-            found[name] = text
-    return found
+            separate[name] = text
+    return separate
 
 
 def _join_pairs(texts: Mapping[str, str], join: Callable[[str, str], str]) -> dict[str, str]:
     """Replace each two texts whose names end with the letters of the sides by one."""
-    found = {}
+    joined = {}
     for name, text in texts.items():
         base = name[: -len(FIRST)]
         first, second = f"{base}{FIRST}", f"{base}{SECOND}"
         if first not in texts or second not in texts or not base.endswith("_"):
-            found[name] = text
+            joined[name] = text
         elif name == first:
-            found[f"{base}{FIRST}{SECOND}"] = join(text, texts[second])
-    return found
+            joined[f"{base}{FIRST}{SECOND}"] = join(text, texts[second])
+    return joined

@@ -109,9 +109,9 @@ def estimate(
         >>> from greval.metrics.computed import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]
         >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> said = [Annotation(sample_id=f"q{n}", method="walk", metric="latency", annotator="ana",
+        >>> labels = [Annotation(sample_id=f"q{n}", method="walk", metric="latency", annotator="ana",
         ...                    value=n % 4 + 0.5 + n % 2 / 4) for n in range(0, 40, 3)]
-        >>> row = estimate(run, "latency", said).rows[0]
+        >>> row = estimate(run, "latency", labels).rows[0]
         >>> row.judged, row.labels, row.judge.value, round(row.prediction_powered.value, 2)
         (40, 14, 1.5, 2.13)
     """
@@ -132,56 +132,59 @@ def _compute_estimate(
     level = check_level(options.get("level", LEVEL))
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != METHOD)
     labels_in = options.get("label_columns", ())
-    all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
-    people, united = unite_annotators([one for one in all_given.annotations if one.metric == metric])
+    loaded = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
+    people, united = unite_annotators([annotation for annotation in loaded.annotations if annotation.metric == metric])
     with Store.open(folder) as store, store.snapshot():
-        found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
-        _check_baseline(found, baseline, folder)
-        people = fill_in_method(people, found.methods)
+        judged = read_judged_columns(
+            store, metric, by=tags, wanted={(annotation.sample_id, annotation.method) for annotation in people}
+        )
+        _check_baseline(judged, baseline, folder)
+        people = fill_in_method(people, judged.methods)
         contents = hash_judged_contents(store, metric, people)
-        is_whole = all(get_item_key(one) in found.places for one in people)
+        is_whole = all(get_item_key(annotation) in judged.places for annotation in people)
         places = store.select(("sample_id", "method"), ResultFilter(metrics=(metric,)))
+        # The cases help to explain why items did not meet; if all did, they need not be read.
         cases = [] if is_whole else [(sample_id, method, None) for sample_id, method in places]
-    labels = build_labels(people, found, contents, cases)
+    labels = build_labels(people, judged, contents, cases)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
-        near = labels.join.near
-        raise DataError(_format_too_few(labels, metric) + (f"; {near}" if near else ""))
-    drawn = infer_design(found, labels, options.get("drawn_by"))
-    targets = [*_build_targets(found, labels, drawn.drawn)]
+        hint = labels.join.near
+        raise DataError(_format_too_few(labels, metric) + (f"; {hint}" if hint else ""))
+    drawn = infer_design(judged, labels, options.get("drawn_by"))
+    targets = [*_build_targets(judged, labels, drawn.drawn)]
     rules = _EstimateSettings(level, options.get("new_questions", False), drawn.unlike)
     rows = [
-        _build_row(found, cell, target, labels, rules)
-        for cell in iterate_cells(found, baseline, grouped=bool(tags))
+        _build_row(judged, cell, target, labels, rules)
+        for cell in iterate_cells(judged, baseline, grouped=bool(tags))
         for target in targets
     ]
     return Estimate(
         folder=str(folder),
-        notes=all_given.notes,
+        notes=loaded.notes,
         metric=metric,
-        better=find_direction(found.scale).better,
+        better=find_direction(judged.scale).better,
         level=level,
         by=tags,
         baseline=baseline,
         drawn_by=drawn.by,
         new_questions=rules.new_questions,
         enriched=labels.enriched,
-        judged=len(found.values),
+        judged=len(judged.values),
         labels=len(labels.found),
         not_used=labels.not_used,
         refused=drawn.unlike,
         rows=tuple(rows),
-        unread=all_given.unread,
-        warnings=(*labels.warnings, *united, *drawn.warnings, *find_failures(found.statuses)),
+        unread=loaded.unread,
+        warnings=(*labels.warnings, *united, *drawn.warnings, *find_failures(judged.statuses)),
     )
 
 
-def _check_baseline(found: JudgedColumns, baseline: str | None, folder: Path) -> None:
+def _check_baseline(judged: JudgedColumns, baseline: str | None, folder: Path) -> None:
     """Raise an error if the baseline does not exist or is the only method."""
     if baseline is None:
         return
-    if baseline not in found.methods:
-        raise build_unknown_name_error("method", baseline, found.methods, folder)
-    if len(found.methods) == 1:
+    if baseline not in judged.methods:
+        raise build_unknown_name_error("method", baseline, judged.methods, folder)
+    if len(judged.methods) == 1:
         raise DataError(f"{folder}: {baseline} is the only method; a difference needs two")
 
 
@@ -192,42 +195,42 @@ def _format_too_few(labels: ItemLabels, metric: str) -> str:
     return f"{metric}: an estimate needs labels of at least two judged items, got {len(labels.found)}{why}"
 
 
-def _build_targets(found: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
+def _build_targets(judged: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
     """Yield the quantities to estimate: the mean, or for categories without scores the share of each."""
     import numpy as np
 
-    verdicts = found.get_verdicts()
+    verdicts = judged.get_verdicts()
     places = np.array([label.place for label in labels.found])
     people = np.array([label.value for label in labels.found])
-    if not found.categories:
-        ends = find_direction(found.scale).ends
-        seen = np.r_[verdicts, people]
-        binary = bool(np.isin(seen, (0.0, 1.0)).all())
-        width = ends[1] - ends[0] if ends else float(seen.max() - seen.min())
+    if not judged.categories:
+        ends = find_direction(judged.scale).ends
+        values = np.r_[verdicts, people]
+        binary = bool(np.isin(values, (0.0, 1.0)).all())
+        width = ends[1] - ends[0] if ends else float(values.max() - values.min())
         yield _EstimateTarget(
             None,
             verdicts,
             LabelledSample(drawn, people, verdicts[places]),
             ValueRange(ends, width, binary and ends == (0, 1)),
         )
-    for number, name in enumerate(found.categories):
+    for number, name in enumerate(judged.categories):
         share = (verdicts == number).astype(float)
         sample = LabelledSample(drawn, (people == number).astype(float), share[places])
         yield _EstimateTarget(name, share, sample, ValueRange((0.0, 1.0), 1.0, binary=True))
 
 
 def _build_row(
-    found: JudgedColumns, cell: EstimateCell, target: _EstimateTarget, labels: ItemLabels, rules: _EstimateSettings
+    judged: JudgedColumns, cell: EstimateCell, target: _EstimateTarget, labels: ItemLabels, rules: _EstimateSettings
 ) -> EstimateRow:
     """Estimate one quantity in one cell."""
     import numpy as np
 
-    of = select_items(found, cell)
+    of = select_items(judged, cell)
     count = sum(len(side.which) for side in of)
     described = {"group": cell.group, "method": cell.method or NO_VALUE, "category": target.category, "judged": count}
     described["baseline"] = None if cell.baseline is None else cell.baseline or NO_VALUE
     mean = cell.baseline is None
-    of_questions = sum_by_question(found, of, target.verdicts)
+    of_questions = sum_by_question(judged, of, target.verdicts)
     judge = compute_judge_figure(*of_questions, target.reach, level=rules.level, mean=mean)
     places = np.array([label.place for label in labels.found])
     none = EstimateFigure(reason=rules.unlike or "no judged item")

@@ -42,9 +42,9 @@ class CellItems:
         """
         import numpy as np
 
-        whole = np.zeros(len(verdicts))
-        whole[self.which] = self.shares
-        return EstimateTerm(whole[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
+        all_shares = np.zeros(len(verdicts))
+        all_shares[self.which] = self.shares
+        return EstimateTerm(all_shares[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
 
 
 def iterate_cells(judged: JudgedColumns, baseline: str | None, *, grouped: bool) -> Iterator[EstimateCell]:
@@ -75,8 +75,10 @@ def select_items(judged: JudgedColumns, cell: EstimateCell) -> tuple[CellItems, 
         return (CellItems(of[0], np.ones(len(of[0]))),)
     counts = [np.bincount(question[which], minlength=int(question.max()) + 1) for which in of]
     both = (counts[0] > 0) & (counts[1] > 0)
-    kept = [which[both[question[which]]] for which in of]
-    return tuple(CellItems(which, 1 / count[question[which]]) for which, count in zip(kept, counts, strict=True))
+    shared_items = [which[both[question[which]]] for which in of]
+    return tuple(
+        CellItems(which, 1 / count[question[which]]) for which, count in zip(shared_items, counts, strict=True)
+    )
 
 
 def sum_by_question(judged: JudgedColumns, sides: Sequence[CellItems], verdicts: Floats) -> tuple[Floats, Integers]:
@@ -88,5 +90,5 @@ def sum_by_question(judged: JudgedColumns, sides: Sequence[CellItems], verdicts:
     for sign, side in zip((1.0, -1.0), sides, strict=False):
         np.add.at(added, question[side.which], sign * side.shares * verdicts[side.which])
         np.add.at(counted, question[side.which], 1)
-    there = counted > 0
-    return added[there], counted[there] if len(sides) == 1 else np.ones(int(there.sum()), dtype=np.int64)
+    has_items = counted > 0
+    return added[has_items], counted[has_items] if len(sides) == 1 else np.ones(int(has_items.sum()), dtype=np.int64)

@@ -110,18 +110,20 @@ def compute_figures(
     if lacking := _describe_missing_labels(sides):
         none = EstimateFigure(reason=lacking)
         return CellFigures(none, none, None, none)
-    given = sample.drawn, sides, sample.labels
-    form = _CellSettings(reach, scope.level, len(sides) == 1, sum(int((one.shares > 0).sum()) for one in sides), judged)
+    labelled = sample.drawn, sides, sample.labels
+    form = _CellSettings(
+        reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged
+    )
     new = _compute_question_variance(sample, sides, scope)
-    both = estimate_prediction_powered(*given, sample.verdicts, width=reach.width)
+    both = estimate_prediction_powered(*labelled, sample.verdicts, width=reach.width)
     corrected: CorrectedRate | Undefined = Undefined(
         n=len(sample.labels), reason="it is of rates only: the values are not all 0 or 1"
     )
     if reach.binary:
-        corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
+        corrected = rogan_gladen(*labelled, sample.verdicts, level=scope.level)
     drop_interval = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
     return CellFigures(
-        drop_interval("labels_only", _build_figure(estimate_from_labels(*given, width=reach.width), form, new)),
+        drop_interval("labels_only", _build_figure(estimate_from_labels(*labelled, width=reach.width), form, new)),
         drop_interval("prediction_powered", _build_figure(both, form, new)),
         both.power,
         drop_interval("rogan_gladen", _build_corrected_figure(corrected, form, new)),
@@ -139,13 +141,13 @@ def _count_questions(drawn: WeightedSample, sides: Sequence[EstimateTerm]) -> in
     return min(int((drawn.compute_unit_shares(side.shares) > 0).sum()) for side in sides)
 
 
-def _drop_interval(name: str, found: EstimateFigure, *, count: int | None, mean: bool) -> EstimateFigure:
+def _drop_interval(name: str, figure: EstimateFigure, *, count: int | None, mean: bool) -> EstimateFigure:
     """Return the figure, without its interval and with the reason if too few whole questions were labelled."""
     needed = MIN_QUESTIONS[name].mean if mean else MIN_QUESTIONS[name].difference
-    if count is None or count >= needed or found.interval is None:
-        return found
+    if count is None or count >= needed or figure.interval is None:
+        return figure
     reason = f"no interval from {count} whole questions: it needs {needed}; label more questions"
-    return found.model_copy(update={"interval": None, "labels_to_halve": None, "reason": reason})
+    return figure.model_copy(update={"interval": None, "labels_to_halve": None, "reason": reason})
 
 
 class _CellSettings(NamedTuple):
@@ -172,7 +174,8 @@ def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm]
         return 0.0
     weights = sample.drawn.weights
     labelled, judged = (
-        float(weights @ linearise_scores(sample.drawn, sides, one) ** 2) for one in (sample.labels, sample.verdicts)
+        float(weights @ linearise_scores(sample.drawn, sides, values) ** 2)
+        for values in (sample.labels, sample.verdicts)
     )
     return scope.judge_error * labelled / judged if judged else scope.judge_error
 
@@ -192,6 +195,7 @@ def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> in
     if fixed >= QUARTER:
         return None
     now = 1 / labels - 1 / judged
+    # Rounded first, so that an error in the last digit does not ask for one more label.
     return ceil(round(1 / ((QUARTER - fixed) / (1 - fixed) * now + 1 / judged), 6))
 
 
@@ -209,6 +213,7 @@ def compute_judge_figure(
         interval = mean_interval(sums, sizes, reach.number_range, level=level)
         return EstimateFigure(value=ClusterSums(sums, sizes).mean, interval=interval)
     value = float(sums.sum() / sizes.sum())
+    # Without a spread there is no interval of Student's t.
     if len(sums) == 1 or (sums / sizes).min() == (sums / sizes).max():
         return EstimateFigure(value=value)
     figure = EstimateFigure(value=value, interval=student_interval(ClusterSums(sums, sizes), level=level))
@@ -221,14 +226,14 @@ def _find_ends(reach: ValueRange, *, mean: bool) -> tuple[float, float] | None:
     return ends if ends is None or mean else (ends[0] - ends[1], ends[1] - ends[0])
 
 
-def _clip_to_scale(found: EstimateFigure, ends: tuple[float, float] | None) -> EstimateFigure:
+def _clip_to_scale(figure: EstimateFigure, ends: tuple[float, float] | None) -> EstimateFigure:
     """Clip the value and the interval to the scale, and set `cut` if that changes them."""
-    if ends is None or found.value is None or found.interval is None:
-        return found
-    before = (found.value, found.interval.low, found.interval.high)
-    value, low, high = (min(max(end, ends[0]), ends[1]) for end in before)
-    interval = found.interval.model_copy(update={"low": low, "high": high})
-    return found.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != before})
+    if ends is None or figure.value is None or figure.interval is None:
+        return figure
+    unclipped = (figure.value, figure.interval.low, figure.interval.high)
+    value, low, high = (min(max(end, ends[0]), ends[1]) for end in unclipped)
+    interval = figure.interval.model_copy(update={"low": low, "high": high})
+    return figure.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != unclipped})
 
 
 def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
@@ -239,29 +244,30 @@ def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
     return "one label only" if min(counts) == 1 else None
 
 
-def _build_figure(found: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:
+def _build_figure(estimate: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from an estimate; `new` is the variance added by new questions."""
     if form.reach.width == 0:
         why = "all values are alike and the scale has no end: the spread is unknown"
-        return EstimateFigure(value=found.value, reason=why)
-    wider = found._replace(spread=found.spread.add_variance(new))
+        return EstimateFigure(value=estimate.value, reason=why)
+    wider = estimate._replace(spread=estimate.spread.add_variance(new))
     share = form.mean and form.reach.binary
     value, interval, cut = compute_interval(wider, level=form.level, ends=form.ends, share=share)
     halve = count_labels_to_halve(form.labels, form.judged, fixed=new / wider.spread.variance if new else 0.0)
     return EstimateFigure(value=value, interval=interval, labels_to_halve=halve, cut=cut)
 
 
-def _build_corrected_figure(found: CorrectedRate | Undefined, form: _CellSettings, new: float) -> EstimateFigure:
+def _build_corrected_figure(rate: CorrectedRate | Undefined, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from a corrected rate, clipped to the scale; `new` is the variance added by new questions."""
     from scipy.special import ndtri
 
-    if isinstance(found, Undefined):
-        return EstimateFigure(reason=found.reason)
-    before = found.high - found.low
-    found = found.widen(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
-    width = found.high - found.low
-    fixed = 1 - (before / width) ** 2 if new and width else 0.0  # at a level next to 0 the interval is a point
-    method: IntervalMethod = "bounded" if found.bound else "t"
-    interval = Interval(low=found.low, high=found.high, level=form.level, method=method)
+    if isinstance(rate, Undefined):
+        return EstimateFigure(reason=rate.reason)
+    unwidened = rate.high - rate.low
+    rate = rate.widen(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
+    width = rate.high - rate.low
+    # At a level next to 0 the interval is a point.
+    fixed = 1 - (unwidened / width) ** 2 if new and width else 0.0
+    method: IntervalMethod = "bounded" if rate.bound else "t"
+    interval = Interval(low=rate.low, high=rate.high, level=form.level, method=method)
     halve = count_labels_to_halve(form.labels, form.judged, fixed=fixed)
-    return _clip_to_scale(EstimateFigure(value=found.value, interval=interval, labels_to_halve=halve), form.ends)
+    return _clip_to_scale(EstimateFigure(value=rate.value, interval=interval, labels_to_halve=halve), form.ends)

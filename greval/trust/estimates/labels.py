@@ -68,30 +68,30 @@ def build_labels(
     ignored, so that its item counts as sampled but not labelled.
     """
     lacking: Counter[str] = Counter()
-    given: dict[ItemKey, dict[str, Value]] = {}
+    annotator_values: dict[ItemKey, dict[str, Value]] = {}
     draws: dict[ItemKey, ItemDraw] = {}
     inconsistent: set[ItemKey] = set()
     off_scale: list[str] = []
     annotated: dict[ItemKey, None] = {}
-    for key, one, reason, fault in place_annotations(annotations, judged.places, hashes, judged.scale):
+    for key, annotation, reason, fault in place_annotations(annotations, judged.places, hashes, judged.scale):
         annotated.setdefault(key)
         if reason == "off_scale":
-            off_scale.append(f"{format_item_key(key)}, {one.annotator}: {fault}")
-        draw = ItemDraw(one.weight, one.stratum)
+            off_scale.append(f"{format_item_key(key)}, {annotation.annotator}: {fault}")
+        draw = ItemDraw(annotation.weight, annotation.stratum)
         if reason != "not_judged" and draws.setdefault(key, draw) != draw:
             inconsistent.add(key)
         if reason:
             lacking[reason] += 1
-        elif one.value is not None:
-            given.setdefault(key, {})[one.annotator] = one.value
-    combined = {key: _combine_values([*by.values()], judged) for key, by in given.items()}
+        elif annotation.value is not None:
+            annotator_values.setdefault(key, {})[annotation.annotator] = annotation.value
+    combined = {key: _combine_values([*by.values()], judged) for key, by in annotator_values.items()}
     values = {key: value for key, value in combined.items() if value is not None}
     lacking["tied"] = len(combined) - len(values)
     strata = {key: draw.stratum for key, draw in draws.items()}
     join = _join_with_judged(annotated, judged, cases)
     remark = join.find_remark("annotations are matched by sample, method and item") or (join.near and str(join.near))
     warnings = (
-        *find_off_scale_remark(off_scale, len(off_scale) + sum(map(len, given.values()))),
+        *find_off_scale_remark(off_scale, len(off_scale) + sum(map(len, annotator_values.values()))),
         *filter(None, [remark]),
         *find_inconsistent_draws(inconsistent),
         *find_unlabelled_items(strata, values),
@@ -99,6 +99,7 @@ def build_labels(
     weights = _compute_weights(draws, values)
     labels = tuple(ItemLabel(judged.places[key], value, weights[key], strata[key]) for key, value in values.items())
     plain = {draws[key].weight for key in values}
+    # Weights that were written with other digits are the same.
     enriched = bool(plain) and max(plain) > min(plain) * (1 + 1e-9)
     unweighted = plain == {1.0} and len({*strata.values()}) > 1
     return ItemLabels(labels, len(draws), enriched, unweighted, UnusedAnnotations(**lacking), warnings, join)
@@ -107,26 +108,30 @@ def build_labels(
 def _join_with_judged(annotated: Collection[ItemKey], judged: JudgedColumns, cases: Iterable[ItemKey]) -> IdJoin:
     """Join the annotated items with the judged ones: items of cases of the run by item, and the others by case."""
     met = {key for key in annotated if key in judged.places}
-    known = {key[:2] for key in judged.places}
-    unmet = [key if key[:2] in known else (*key[:2], None) for key in annotated if key not in met]
-    return join_items(unmet, met, (*judged.places, *(case for case in cases if case[:2] not in known)))
+    judged_cases = {key[:2] for key in judged.places}
+    unmet = [key if key[:2] in judged_cases else (*key[:2], None) for key in annotated if key not in met]
+    return join_items(unmet, met, (*judged.places, *(case for case in cases if case[:2] not in judged_cases)))
 
 
-def _combine_values(given: Sequence[Value], judged: JudgedColumns) -> float | None:
+def _combine_values(values: Sequence[Value], judged: JudgedColumns) -> float | None:
     """Combine the values of several annotators; None if categories, or the values of a two-level scale, are tied."""
     scale = judged.scale
     of_two = isinstance(scale, ValueScale) and scale.size == 2  # noqa: PLR2004 - two levels are a choice
-    if not of_two and not isinstance(given[0], str):
-        return fsum(float(value) for value in given) / len(given)
-    most = find_majority(given)
+    if not of_two and not isinstance(values[0], str):
+        return fsum(float(value) for value in values) / len(values)
+    most = find_majority(values)
     return None if most is None else judged.convert_value(most)
 
 
 def _compute_weights(draws: Mapping[ItemKey, ItemDraw], labelled: Collection[ItemKey]) -> dict[ItemKey, float]:
     """Return the weight of each labelled item, increased for the items of its stratum without a label."""
     drawn: defaultdict[str | None, float] = defaultdict(float)
-    kept: defaultdict[str | None, float] = defaultdict(float)
+    labelled_weight: defaultdict[str | None, float] = defaultdict(float)
     for key, (weight, stratum) in draws.items():
         drawn[stratum] += weight
-        kept[stratum] += weight if key in labelled else 0.0
-    return {key: weight * drawn[stratum] / kept[stratum] for key, (weight, stratum) in draws.items() if key in labelled}
+        labelled_weight[stratum] += weight if key in labelled else 0.0
+    return {
+        key: weight * drawn[stratum] / labelled_weight[stratum]
+        for key, (weight, stratum) in draws.items()
+        if key in labelled
+    }

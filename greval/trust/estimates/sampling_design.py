@@ -53,44 +53,45 @@ def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: Drawn
     places = np.array([label.place for label in labels.found])
     question, method = judged.get_numbers("question"), judged.get_numbers("method")
     frame = np.isin(method, np.unique(method[places]))
-    others = _compute_labelled_share(question, places, frame)
+    other_share = _compute_labelled_share(question, places, frame)
     share = (len(places) - 1) / max(1, int(frame.sum()) - 1)
-    by = sampling_unit or ("questions" if others is not None and others > (1 + share) / 2 else "items")
+    # The limit is halfway between sampled items, whose questions have no more labels than others, and whole questions.
+    by = sampling_unit or ("questions" if other_share is not None and other_share > (1 + share) / 2 else "items")
     names = {label.stratum: n for n, label in enumerate(labels.found)}
-    found = build_weighted_sample(
+    sample = build_weighted_sample(
         np.array([label.weight for label in labels.found]),
         np.array([names[label.stratum] for label in labels.found]),
         question[places] if by == "questions" else None,
         population=int(frame.sum()),
-        complete=by == "items" or others == 1,
+        complete=by == "items" or other_share == 1,
     )
-    if found.unit_count < 2:  # noqa: PLR2004 - a spread needs two
+    if sample.unit_count < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(ONE_QUESTION)
-    warnings = tuple(find_sample_warnings(found))
+    warnings = tuple(find_sample_warnings(sample))
     if labels.enriched:
-        if unlike := _describe_unlike_weighted(judged, places, frame, found):
+        if unlike := _describe_unlike_weighted(judged, places, frame, sample):
             warnings = (*warnings, f"the weights may be wrong: weighted by them, {unlike}")
-        return SamplingDesign(found, by, None, warnings)
+        return SamplingDesign(sample, by, None, warnings)
     if labels.unweighted and labels.drawn < frame.sum():
-        return SamplingDesign(found, by, UNWEIGHTED, warnings)
-    return SamplingDesign(found, by, _describe_unlike(judged, places, frame, by), warnings)
+        return SamplingDesign(sample, by, UNWEIGHTED, warnings)
+    return SamplingDesign(sample, by, _describe_unlike(judged, places, frame, by), warnings)
 
 
 def _compute_labelled_share(question: Integers, places: Integers, frame: Flags) -> float | None:
     """Return the labelled share of the other items of labelled questions; None if there are no others."""
     import numpy as np
 
-    there = np.bincount(question[frame], minlength=int(question.max()) + 1)
-    got = np.bincount(question[places], minlength=int(question.max()) + 1)
-    pairs = float((got * (there - 1)).sum())
-    return float((got * (got - 1)).sum()) / pairs if pairs else None
+    sizes = np.bincount(question[frame], minlength=int(question.max()) + 1)
+    labelled_sizes = np.bincount(question[places], minlength=int(question.max()) + 1)
+    pairs = float((labelled_sizes * (sizes - 1)).sum())
+    return float((labelled_sizes * (labelled_sizes - 1)).sum()) / pairs if pairs else None
 
 
 def _describe_unlike(judged: JudgedColumns, places: Integers, frame: Flags, by: DrawnBy) -> str | None:
     """Describe how the judge's verdicts on the labelled items differ from those of a random sample.
 
-    Questions that are labelled in part are tested twice, each time at half the significance level: which questions
-    were sampled, and which of their items were labelled.
+    Questions that are labelled in part are tested twice: which questions were sampled, and which of their items were
+    labelled.
     """
     import numpy as np
 
@@ -101,10 +102,12 @@ def _describe_unlike(judged: JudgedColumns, places: Integers, frame: Flags, by: 
     else:
         _, question = np.unique(judged.get_numbers("question")[frame], return_inverse=True)
         chosen = np.bincount(question, labelled) > 0
+        # Deviations, because sums of the figures themselves differ with the sizes of the questions.
         off = columns - columns.mean(axis=0)
         sums: Floats = np.stack([np.bincount(question, column) for column in off.T], axis=1).astype(np.float64)
         of_chosen = chosen[question]
         partly = not labelled[of_chosen].all()
+        # Two tests share the significance level.
         level = REJECTION_LEVEL / 2 if partly else REJECTION_LEVEL
         unlike = find_unlike_column(sums, chosen, level=level)
         if unlike is None and partly:
@@ -113,16 +116,16 @@ def _describe_unlike(judged: JudgedColumns, places: Integers, frame: Flags, by: 
 
 
 def _describe_unlike_weighted(
-    judged: JudgedColumns, places: Integers, frame: Flags, found: WeightedSample
+    judged: JudgedColumns, places: Integers, frame: Flags, sample: WeightedSample
 ) -> str | None:
     """Describe how the judge's weighted verdicts on the labelled items differ significantly from those on all items."""
     import numpy as np
 
     for column in _build_columns(judged):
         side = EstimateTerm(np.ones(len(places)), float(column[frame].mean()))
-        seen = estimate_from_labels(found, [side], column[places], width=float(np.ptp(column)))
-        if abs(seen.value - side.judged) > seen.spread.compute_half_width(1 - REJECTION_LEVEL) > 0:
-            return _format_not_random(seen.value, side.judged)
+        estimate = estimate_from_labels(sample, [side], column[places], width=float(np.ptp(column)))
+        if abs(estimate.value - side.judged) > estimate.spread.compute_half_width(1 - REJECTION_LEVEL) > 0:
+            return _format_not_random(estimate.value, side.judged)
     return None
 
 
@@ -132,9 +135,9 @@ def _build_columns(judged: JudgedColumns) -> list[Floats]:
     return [(values == number).astype(float) for number in range(len(judged.categories))] or [values]
 
 
-def _format_not_random(labelled: float, whole: float) -> str:
+def _format_not_random(labelled: float, overall: float) -> str:
     """Format the message that the labelled items are not a random sample."""
     return (
-        f"the judge's mean is {labelled:.3g} on the labelled items and {whole:.3g} on all: they are "
+        f"the judge's mean is {labelled:.3g} on the labelled items and {overall:.3g} on all: they are "
         "no random sample; give each annotation its sampling weight, 1 / probability"
     )

@@ -71,19 +71,20 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         things = read_record_items(store, [definition])
         if not things:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to label")
-        known = [one for one in read_valid_annotations(folder / ANNOTATIONS_FILE) if one.metric == metric]
-        others = _group_labels(one for one in known if one.annotator != annotator)
+        labels = [row for row in read_valid_annotations(folder / ANNOTATIONS_FILE) if row.metric == metric]
+        labels_of_others = _group_labels(row for row in labels if row.annotator != annotator)
         drawn = (
-            _find_disagreements(things, others)
+            _find_disagreements(things, labels_of_others)
             if sample == DISAGREEMENTS
             else _draw_items(folder, metric, things, plan, seed)
         )
-        mine = {_build_ref(one): one for one in known if one.annotator == annotator and one.status in DONE}
-        queue = [one for one in things if one.id in drawn]
-        left = sorted((one for one in queue if not _is_labelled(one, mine)), key=_get_position)
-        wanted = {one.id for one in islice(left, limit)}
-        found = _read_items(store, definition, wanted, written=suggestions)
-    shown = others if sample == DISAGREEMENTS and suggestions else {}
+        mine = {_build_ref(row): row for row in labels if row.annotator == annotator and row.status in DONE}
+        queue = [thing for thing in things if thing.id in drawn]
+        unlabelled = sorted((thing for thing in queue if not _is_labelled(thing, mine)), key=_get_position)
+        ids = {thing.id for thing in islice(unlabelled, limit)}
+        items = _read_items(store, definition, ids, written=suggestions)
+    # A blind annotator must not see how others voted.
+    visible_labels = labels_of_others if sample == DISAGREEMENTS and suggestions else {}
     return LabelQueue(
         metric=metric,
         annotator=annotator,
@@ -93,10 +94,11 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         suggested=suggestions,
         judged=len(things),
         drawn=len(queue),
-        labelled=len(queue) - len(left),
-        discarded=sum(_is_labelled(one, mine) and mine[one.place].status == "discarded" for one in queue),
+        labelled=len(queue) - len(unlabelled),
+        discarded=sum(_is_labelled(thing, mine) and mine[thing.place].status == "discarded" for thing in queue),
         items=tuple(
-            _build_item(one, drawn[one.id], shown.get(one.place, {}), suggestions=suggestions) for one in found
+            _build_item(item, drawn[item.id], visible_labels.get(item.place, {}), suggestions=suggestions)
+            for item in items
         ),
     )
 
@@ -108,11 +110,11 @@ def _build_ref(annotation: Annotation) -> ItemRef:
 
 def _group_labels(annotations: Iterable[Annotation]) -> dict[ItemRef, dict[str, Annotation]]:
     """Group submitted annotations by item and annotator."""
-    found: dict[ItemRef, dict[str, Annotation]] = {}
-    for one in annotations:
-        if one.status == "submitted" and one.value is not None:
-            found.setdefault(_build_ref(one), {})[one.annotator] = one
-    return found
+    labels: dict[ItemRef, dict[str, Annotation]] = {}
+    for annotation in annotations:
+        if annotation.status == "submitted" and annotation.value is not None:
+            labels.setdefault(_build_ref(annotation), {})[annotation.annotator] = annotation
+    return labels
 
 
 def _is_labelled(thing: RecordItem, mine: Mapping[ItemRef, Annotation]) -> bool:
@@ -125,16 +127,16 @@ def _find_disagreements(
     things: Collection[RecordItem], labels: Mapping[ItemRef, Mapping[str, Annotation]]
 ) -> dict[str, LedgerEntry]:
     """Return the items whose labels differ from the verdict or from each other, with the weight of the labels."""
-    found = {}
+    entries = {}
     for thing in things:
-        given = labels.get(thing.place, {})
-        values: set[Value | None] = {one.value for one in given.values()}
+        item_labels = labels.get(thing.place, {})
+        values: set[Value | None] = {annotation.value for annotation in item_labels.values()}
         if values and values != {thing.judgement.value}:
-            first = next(iter(given.values()))
-            found[thing.id] = LedgerEntry(
+            first = next(iter(item_labels.values()))
+            entries[thing.id] = LedgerEntry(
                 place=thing.place, content=thing.content, weight=first.weight, stratum=first.stratum
             )
-    return found
+    return entries
 
 
 def _draw_items(
@@ -143,21 +145,23 @@ def _draw_items(
     """Draw a sample, or continue the one that was drawn before, and store it before anybody labels."""
     name = f"labels-{hash_json([metric, str(plan), seed])}"
     old = read_ledger(folder, name)
-    new, wanted = plan_records(old, things, plan, seed=seed)
+    new, drawn_ids = plan_records(old, things, plan, seed=seed)
+    # Before anybody labels, so that all annotators get the same sample.
     if new != old:
         write_ledger(folder, name, new)
-    return {one: new.planned[one] for one in wanted}
+    return {record_id: new.planned[record_id] for record_id in drawn_ids}
 
 
-def _read_items(store: Store, metric: JudgedMetric, wanted: Collection[str], *, written: bool) -> list[RecordItem]:
+def _read_items(store: Store, metric: JudgedMetric, ids: Collection[str], *, written: bool) -> list[RecordItem]:
     """Return the items of these ids in the order of the queue, with what the judge wrote if `written`."""
-    # all items with the texts of the judge take more memory than the queue
+    # All items with the texts of the judge take more memory than the queue.
     items = (RecordItem(judged=(item,)) for item in read_judged_items(store, metric, written=written))
-    return sorted((item for item in items if item.id in wanted), key=_get_position)
+    return sorted((item for item in items if item.id in ids), key=_get_position)
 
 
 def _get_position(thing: RecordItem) -> str:
-    """Return what orders a queue: a hash, so that neighbours in the data are not neighbours in the queue."""
+    """Return what orders a queue."""
+    # A hash, so that neighbours in the data are not neighbours in the queue.
     return thing.place.hash_key()
 
 
@@ -172,5 +176,5 @@ def _build_item(
         weight=drawn.weight,
         stratum=drawn.stratum,
         judgement=thing.judgement if suggestions else None,
-        labels={name: one.value for name, one in labels.items()},
+        labels={name: label.value for name, label in labels.items()},
     )

@@ -82,19 +82,20 @@ def write_label_sheet(
     path = Path(path)
     if path.suffix.lower() not in SHEET_FORMATS:
         raise DataError(f"{path}: a label sheet ends in {' or '.join(SHEET_FORMATS)}; name such a file")
-    wanted = ResultFilter(
+    result_filter = ResultFilter(
         method=method,
         status="scored",
         tags=tuple((name, value) for name, values in (tags or {}).items() for value in values),
     )
     with Store.open(resolve_run_folder(run)) as store, store.snapshot():
         stored = _find_metric(store, metric)
-        rows = [*_iterate_rows(store, stored, wanted._replace(metrics=(stored.name,)))]
+        rows = [*_iterate_rows(store, stored, result_filter._replace(metrics=(stored.name,)))]
     if not rows:
         raise DataError(f"{store.folder}: no verdict of {stored.name} is there, so there is nothing to label")
     columns = _list_columns(stored, rows)
     content = _build_csv(columns, rows) if path.suffix.lower() == ".csv" else _build_workbook(columns, rows, stored)
     try:
+        # Exclusive creation never overwrites labels, not even of a file that appeared a moment ago.
         with path.open("xb") as file:
             file.write(content)
     except FileExistsError:
@@ -113,7 +114,10 @@ def explain_levels(scale: Scale) -> list[str]:
     """
     match scale:
         case CategoricalScale():
-            return [f"{one.name}: {one.means}" if one.means else one.name for one in scale.categories]
+            return [
+                f"{category.name}: {category.means}" if category.means else category.name
+                for category in scale.categories
+            ]
         case ValueScale():
             described = [f"{level}: {scale.levels[level]}" for level in sorted(scale.levels)]
             return [*described, *([f"allowed: {scale.allowed()}"] if scale.size > len(described) else [])]
@@ -134,25 +138,28 @@ def _find_metric(store: Store, name: str | None) -> StoredMetric:
     return read_metric(store, name)
 
 
-def _iterate_rows(store: Store, stored: StoredMetric, wanted: ResultFilter) -> Iterator[SheetRow]:
+def _iterate_rows(store: Store, stored: StoredMetric, result_filter: ResultFilter) -> Iterator[SheetRow]:
     """Yield the row of each judged item, in an order that does not depend on the data."""
-    results = [*store.results(wanted)]
-    seen = {} if stored.judged is None else {one.place: one for one in read_judged_items(store, stored.judged)}
+    results = [*store.results(result_filter)]
+    judged_items = (
+        {} if stored.judged is None else {item.place: item for item in read_judged_items(store, stored.judged)}
+    )
     finder = CaseFinder(store)
-    texts = {(one.sample_id, one.method): read_texts(finder.find_case(one), stored.over) for one in results}
+    texts = {(result.sample_id, result.method): read_texts(finder.find_case(result), stored.over) for result in results}
     places = {
-        ItemRef(sample_id=one.sample_id, method=one.method, item=judgement.item): None
-        for one in results
-        for judgement in one.judgements
+        ItemRef(sample_id=result.sample_id, method=result.method, item=judgement.item): None
+        for result in results
+        for judgement in result.judgements
     }
     legend = " | ".join(explain_levels(stored.scale))
-    for place in sorted(places, key=ItemRef.hash_key):
-        item = seen.get(place)
+    # By hash, so that the rows from the top are a random sample however many of them people label.
+    for ref in sorted(places, key=ItemRef.hash_key):
+        item = judged_items.get(ref)
         yield {
-            "id": place.sample_id,
-            "method": place.method,
-            "item": place.item or "",
-            **_collect_texts(texts[place.sample_id, place.method], stored, place.item),
+            "id": ref.sample_id,
+            "method": ref.method,
+            "item": ref.item or "",
+            **_collect_texts(texts[ref.sample_id, ref.method], stored, ref.item),
             **(_collect_fields(item, stored) if item else {}),
             SCALE_COLUMN: legend,
             "metric": stored.name,
@@ -162,10 +169,10 @@ def _iterate_rows(store: Store, stored: StoredMetric, wanted: ResultFilter) -> I
 
 def _collect_texts(texts: CaseTexts, stored: StoredMetric, item: str | None) -> dict[str, str]:
     """Return the texts of a case, and that of the judged item."""
-    found = {name: getattr(texts, name) or "" for name in TEXT_COLUMNS}
+    cells = {name: getattr(texts, name) or "" for name in TEXT_COLUMNS}
     if stored.over and item:
-        found[stored.over.removesuffix("s")] = (texts.items or {}).get(item, "")
-    return found
+        cells[stored.over.removesuffix("s")] = (texts.items or {}).get(item, "")
+    return cells
 
 
 def _collect_fields(item: JudgedItem, stored: StoredMetric) -> dict[str, str]:
@@ -181,17 +188,19 @@ def _list_columns(stored: StoredMetric, rows: Iterable[SheetRow]) -> tuple[str, 
     """List the columns of a sheet: what was judged, the texts, and what people fill in; the judged item comes last."""
     names = dict.fromkeys(name for row in rows for name in row)
     judged = (stored.over or "").removesuffix("s")
-    paired = {name for name in TEXT_COLUMNS if f"{name}_a" in names}  # each side has a column of its own
+    # Of a pair, each side has a column of its own.
+    paired = {name for name in TEXT_COLUMNS if f"{name}_a" in names}
     texts = [name for name in names if name not in {*PLACE_COLUMNS, *LAST_COLUMNS, *paired, judged}]
     return (*PLACE_COLUMNS, *texts, *([judged] if judged in names else []), *LAST_COLUMNS)
 
 
 def _build_csv(columns: Sequence[str], rows: Iterable[SheetRow]) -> bytes:
-    """Build a sheet as CSV, with the mark by which spreadsheets know UTF-8."""
+    """Build a sheet as CSV."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(columns)
     writer.writerows([escape_formula(_cut(row.get(name, ""))) for name in columns] for row in rows)
+    # Spreadsheets know UTF-8 by its byte order mark only.
     return file.getvalue().encode("utf-8-sig")
 
 
@@ -206,17 +215,17 @@ def _build_workbook(columns: Sequence[str], rows: Iterable[SheetRow], stored: St
     book = openpyxl.Workbook()
     labels, legend = book.active, book.create_sheet(SCALE_COLUMN)
     labels.title = "labels"
-    shown = [name for name in columns if name != SCALE_COLUMN]
-    table = [dict(zip(shown, shown, strict=True)), *rows]
+    sheet_columns = [name for name in columns if name != SCALE_COLUMN]
+    table = [dict(zip(sheet_columns, sheet_columns, strict=True)), *rows]
     for number, row in enumerate(table, 1):
-        for place, name in enumerate(shown, 1):
-            _write_text(labels.cell(number, place), row.get(name, ""))
+        for column, name in enumerate(sheet_columns, 1):
+            _write_text(labels.cell(number, column), row.get(name, ""))
     labels.freeze_panes = "A2"
-    for place, name in enumerate(shown, 1):
+    for column, name in enumerate(sheet_columns, 1):
         is_text = name not in {*PLACE_COLUMNS, *LAST_COLUMNS} or name == "comment"
-        labels.column_dimensions[openpyxl.utils.get_column_letter(place)].width = WIDE if is_text else NARROW
+        labels.column_dimensions[openpyxl.utils.get_column_letter(column)].width = WIDE if is_text else NARROW
     if listed := _list_choices(stored.scale):
-        letter = openpyxl.utils.get_column_letter(shown.index(LABEL_COLUMN) + 1)
+        letter = openpyxl.utils.get_column_letter(sheet_columns.index(LABEL_COLUMN) + 1)
         choice = DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True, errorStyle="warning")
         labels.add_data_validation(choice)
         choice.add(f"{letter}2:{letter}{len(table)}")
@@ -237,6 +246,7 @@ def _write_text(cell: Any, text: str) -> None:  # noqa: ANN401 - openpyxl is unt
 
     if text:
         cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", _cut(text))
+        # Text by all three means: no formula, and no number or date that the program makes of it.
         cell.data_type, cell.number_format, cell.quotePrefix = "s", "@", True
         cell.alignment = Alignment(wrap_text=True, vertical="top")
 
@@ -247,6 +257,7 @@ def _list_choices(scale: Scale) -> str:
     if isinstance(scale, ValueScale) and scale.size <= MAX_ENUM_LEVELS:
         names = tuple(map(str, scale.values))
     listed = ",".join(names)
+    # Excel separates the choices by commas and has no way to quote one.
     return "" if len(listed) > MAX_CHOICES or any(set(name) & {",", '"'} for name in names) else listed
 
 

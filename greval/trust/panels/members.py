@@ -151,8 +151,7 @@ def _compute_alphas_without_judges(
 ) -> Sequence[Measured | None]:
     """Compute the alpha of the other judges without each judge in turn; None for two judges.
 
-    For numbers all judges share the draws of the resamples. For categories each has resamples of its own, as few
-    distinct items occur, so that their draws are cheap.
+    For numbers all judges share the draws of the resamples. For categories each has resamples of its own.
     """
     if len(order) < MIN_JUDGES:
         return [None] * len(order)
@@ -160,8 +159,9 @@ def _compute_alphas_without_judges(
         table = ratings.numbers.reshape(-1, len(order))
         alphas = compute_alphas_without(table, ratings.questions, level=settings.level)
         return [alphas[rater] for rater in order]
-    rest = (build_ratings(_leave_out(ratings, rater), settings.scale) for rater in order)
-    return [compute_reliability(others, level=settings.level)["alpha"] for others in rest]
+    # Few distinct items occur with categories, so draws for each judge are cheap.
+    remaining = (build_ratings(_leave_out(ratings, rater), settings.scale) for rater in order)
+    return [compute_reliability(raters, level=settings.level)["alpha"] for raters in remaining]
 
 
 def _leave_out(ratings: RatingColumns, rater: int) -> RatingColumns:
@@ -182,21 +182,18 @@ def _build_judge_figures(
     """Compare one judge with the others and with people."""
     import numpy as np
 
-    verdicts, rest = group.verdicts[:, number], np.delete(group.verdicts, number, axis=1)
-    others = combine_verdicts(rest, settings.combine, settings.scale)
+    verdicts, remaining = group.verdicts[:, number], np.delete(group.verdicts, number, axis=1)
+    combined = combine_verdicts(remaining, settings.combine, settings.scale)
     return JudgeFigures(
         name=settings.judges[number],
-        others=_compare_sides(others, verdicts, group.questions, settings),
+        others=_compare_sides(combined, verdicts, group.questions, settings),
         people=_compare_with_people(verdicts, group, settings),
         alpha_without=alpha_without,
     )
 
 
 def _compare_with_people(verdicts: Floats, group: _GroupVerdicts, settings: PanelSettings) -> SideAgreement | None:
-    """Compare verdicts with people on the items that have a verdict of the panel; None if people gave no values.
-
-    All judges are thus compared on the same items.
-    """
+    """Compare verdicts with people on the items that have a verdict of the panel; None if people gave no values."""
     import numpy as np
 
     if not settings.people:
@@ -204,6 +201,7 @@ def _compare_with_people(verdicts: Floats, group: _GroupVerdicts, settings: Pane
     labelled = np.flatnonzero(~np.isnan(group.people))
     if not len(labelled):
         return SideAgreement(n=0, why="people gave no verdict on these items")
+    # Items on which the panel is tied are left out for all, so that all are compared on the same ones.
     people = np.where(np.isnan(group.panel), np.nan, group.people)[labelled]
     return _compare_sides(people, verdicts[labelled], group.questions[labelled], settings)
 
@@ -234,8 +232,8 @@ def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None
         return None, "the figures of a judge with the others are undefined"
     farthest = max(distances, key=lambda name: distances[name][0])
     nearest_end = distances[farthest][1]
-    rest = [distance[0] for name, distance in distances.items() if name != farthest]
-    if nearest_end is None or nearest_end <= max(rest):
+    other_distances = [distance[0] for name, distance in distances.items() if name != farthest]
+    if nearest_end is None or nearest_end <= max(other_distances):
         return None, NO_OUTLIER
     return farthest, None
 

@@ -96,19 +96,19 @@ def read_panel_items(
     scale_of_run = first.metric.scale
     common = _list_common_items(runs, numbers)
     stored = [(run.folder, run.metric) for run in runs.values()]
-    shown = find_differing_cases(stored, [item.key for item in common])
-    alike = [item for item in common if item.key[:2] not in shown.differing]
+    shown_cases = find_differing_cases(stored, [item.key for item in common])
+    comparable = [item for item in common if item.key[:2] not in shown_cases.differing]
     keys = [*numbers]
-    if not alike:
+    if not comparable:
         counts = ", ".join(f"{name} {run.count} verdicts" for name, run in runs.items())
-        other = f"; {len(common)} of them judged another text than the rest" if common else ""
-        near = "".join(f"; {join.describe()}" for join in join_runs(runs, keys) if join.met_nothing)
-        raise DataError(f"{metric}: no item was judged by every judge of the panel: {counts}{other}{near}")
-    scale, converted = convert_items(metric, scale_of_run, alike, treat_as)
+        text_fault = f"; {len(common)} of them judged another text than the rest" if common else ""
+        hints = "".join(f"; {join.describe()}" for join in join_runs(runs, keys) if join.met_nothing)
+        raise DataError(f"{metric}: no item was judged by every judge of the panel: {counts}{text_fault}{hints}")
+    scale, converted = convert_items(metric, scale_of_run, comparable, treat_as)
     things = [item for item in converted if len(item.values) == len(runs)]
     if not things:
         raise DataError(f"{metric}: every verdict lies between two levels; compare them as numbers")
-    unknown = (sum(item.key[:2] in missing for item in things) for missing in shown.missing)
+    unknown = (sum(item.key[:2] in missing for item in things) for missing in shown_cases.missing)
     return PanelItems(
         runs=runs,
         item_count=len(numbers),
@@ -116,9 +116,9 @@ def read_panel_items(
         scale=scale,
         scale_of_run=scale_of_run,
         combine=_choose_combination(metric, scale, combine),
-        differing=tuple(item.key for item in common if item.key[:2] in shown.differing),
+        differing=tuple(item.key for item in common if item.key[:2] in shown_cases.differing),
         unknown=dict(zip(runs, unknown, strict=True)),
-        between=len(alike) - len(things),
+        between=len(comparable) - len(things),
         joins=tuple(join_runs(runs, keys)) if 2 * len(common) < len(keys) else (),
     )
 
@@ -128,7 +128,8 @@ def _list_common_items(runs: Mapping[str, JudgeRun], numbers: Mapping[ItemKey, i
     first = next(iter(runs.values()))
     rows = zip_longest(*(run.values for run in runs.values()))
     items: list[AnnotatedItem] = []
-    for key, tags, row in zip(numbers, first.tags, rows, strict=False):  # what the first run lacks is not common
+    # An item that the first run lacks is not common, so the shortest sequence ends the loop.
+    for key, tags, row in zip(numbers, first.tags, rows, strict=False):
         values = [value for value in row if value is not None]
         if len(values) == len(runs):
             items.append(AnnotatedItem(*key, tags, values[0], dict(zip(runs, values, strict=True))))
@@ -165,8 +166,8 @@ def read_runs(folders: Sequence[Path], metric: str, numbers: dict[ItemKey, int])
     if len({folder.resolve() for folder in folders}) < max(len(folders), MIN_RUNS):
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
     runs = [_read_run(folder, metric, numbers) for folder in folders]
-    first, *others = runs
-    for run in others:
+    first, *later_runs = runs
+    for run in later_runs:
         if run.metric.scale != first.metric.scale:
             raise DataError(
                 f"{run.folder}: {metric} has another scale than in {first.folder}; judge all by one definition"
@@ -178,7 +179,8 @@ def _read_run(folder: Path, metric: str, numbers: dict[ItemKey, int]) -> JudgeRu
     """Read the verdicts of a run, or raise `DataError` if it does not contain the metric."""
     with Store.open(folder) as store, store.snapshot():
         run = JudgeRun(folder, read_metric(store, metric))
-        shared_tags: dict[tuple[tuple[str, str], ...], Tags] = {}  # a mapping for each case would take much memory
+        # Most cases have tags in common, and a mapping for each case would take much memory.
+        shared_tags: dict[tuple[tuple[str, str], ...], Tags] = {}
         for case in iterate_verdicts(store, metric):
             run.failed += case.failures
             run.skipped += case.is_skipped
@@ -190,6 +192,7 @@ def _read_run(folder: Path, metric: str, numbers: dict[ItemKey, int]) -> JudgeRu
             for item, judgement in case.judgements.items():
                 number = numbers.setdefault((case.sample_id, case.method, item), len(numbers))
                 run.put(number, judgement["value"], tags)
+    # A computed row has no judge after which the run could be named.
     run.judges.discard(COMPUTED_JUDGE)
     return run
 

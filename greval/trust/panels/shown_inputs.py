@@ -45,14 +45,15 @@ def find_differing_cases(runs: Sequence[StoredRun], items: Iterable[ItemKey]) ->
             elif first_key != key:
                 unclear.add(case)
         missing.append(frozenset(absent))
-    first, *others = (metric for _, metric in runs)
-    if first.claim_fields or any(_list_inputs(metric) != _list_inputs(first) for metric in others):
-        unclear = {*first_keys}  # each run lists claims of its own, or shows other fields
+    first, *later_metrics = (metric for _, metric in runs)
+    if first.claim_fields or any(_list_inputs(metric) != _list_inputs(first) for metric in later_metrics):
+        # Equal cases do not help if each run lists claims of its own, or shows other fields.
+        unclear = {*first_keys}
     hashes: defaultdict[CaseKey, set[str]] = defaultdict(set)
     for folder, metric in runs if unclear else ():
-        for case, shown in _hash_shown(folder, metric, unclear):
-            hashes[case].add(shown)
-    return ShownCases({case for case, shown in hashes.items() if len(shown) > 1}, missing)
+        for case, shown_hash in _hash_shown(folder, metric, unclear):
+            hashes[case].add(shown_hash)
+    return ShownCases({case for case, shown_hashes in hashes.items() if len(shown_hashes) > 1}, missing)
 
 
 def _list_stored_cases(folder: Path) -> Iterator[tuple[CaseKey, int]]:

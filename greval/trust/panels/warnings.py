@@ -24,8 +24,8 @@ def find_warnings(items: PanelItems, ties: int) -> Iterator[str]:
                 f"MIXED: {run.folder} holds verdicts of {len(run.judges)} judges and {len(run.fingerprints)} "
                 f"definitions as one ({label}); run its command of greval evaluate again, so that all are of one"
             )
-    first, *others = items.runs.values()
-    if any(run.metric != first.metric for run in others):
+    first, *later_runs = items.runs.values()
+    if any(run.metric != first.metric for run in later_runs):
         yield "the definitions differ between the runs, so judges also differ by what they were asked"
     if count := len(items.differing):
         names = ", ".join(map(format_item_key, items.differing[:MAX_LISTED]))

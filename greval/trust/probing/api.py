@@ -62,8 +62,8 @@ def probe(
         >>> from greval import load_metric
         >>> from greval.testing import ScriptedJudge
         >>> judge = ScriptedJudge([{"reason": "It always says so.", "value": 1}])
-        >>> found = probe(load_metric("correctness"), judge, checks=["empty"], limit=2, out=tempfile.mkdtemp())
-        >>> found.checks[0].name, found.checks[0].rate.value, found.checks[0].rate.n
+        >>> result = probe(load_metric("correctness"), judge, checks=["empty"], limit=2, out=tempfile.mkdtemp())
+        >>> result.checks[0].name, result.checks[0].rate.value, result.checks[0].rate.n
         ('empty', 0.0, 2)
     """
     return run_sync(probe_async(metric, judge, cases, **options))
@@ -196,7 +196,7 @@ def _build_task(
     """Read the cases and select the checks, or raise `DataError` if there is nothing to probe."""
     if not isinstance(metric, JudgedMetric):
         raise DataError(f"{metric.name}: is computed, not judged: there is no judge to probe")
-    named = _parse_checks(options)
+    check_names = _parse_checks(options)
     limit, mutants = options.get("limit", DEFAULT_LIMIT), options.get("mutants", DEFAULT_MUTANTS)
     repeats = options.get("repeats", DEFAULT_REPEATS)
     if min(limit, mutants, repeats) < 1:
@@ -207,13 +207,14 @@ def _build_task(
         if source.unread:
             reasons += f"; rows that are not cases: {len(source.unread)}, the first: {source.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, MIN_POOL)}: {reasons}")
+    # Its cases are narrowed already, so the mutants must not be narrowed again.
     alone = metric.model_copy(update={"uses": {}})
     chosen = choose_judge(metric, judge, options.get("judges"))
     one_by_one = alone.over is not None and MetricJudge(alone, JudgeClient(chosen)).max_items == 1
-    context = CheckContext(alone, one_by_one=one_by_one, named=named)
-    unfit = {name: check.unfit(context) for name, check in CHECKS.items() if name in named or not named}
+    context = CheckContext(alone, one_by_one=one_by_one, named=check_names)
+    unfit = {name: check.unfit(context) for name, check in CHECKS.items() if name in check_names or not check_names}
     skipped = [SkippedCheck(check=name, reason=reason) for name, reason in unfit.items() if reason]
-    repeated = REPEATS in named or not named
+    repeated = REPEATS in check_names or not check_names
     if repeated and repeats == 1:
         skipped.insert(0, SkippedCheck(check=REPEATS, reason=NO_REPEATS))
     *built_on, _ = find_dependencies(metric, options.get("built_on", ()))
@@ -235,12 +236,12 @@ def _get_folder(metric: Metric, options: ProbeOptions) -> Path:
 
 def _parse_checks(options: ProbeOptions) -> frozenset[str]:
     """Return the named checks, or raise `DataError` if one is unknown."""
-    given = options.get("checks") or ()
-    named = frozenset([given] if isinstance(given, str) else given)
-    if unknown := sorted(named - {*PROBE_CHECKS}):
-        known, got = ", ".join(PROBE_CHECKS), ", ".join(map(repr, unknown))
-        raise DataError(f"checks: expected names among {known}, got {got}")
-    return named
+    checks = options.get("checks") or ()
+    names = frozenset([checks] if isinstance(checks, str) else checks)
+    if unknown := sorted(names - {*PROBE_CHECKS}):
+        allowed, got = ", ".join(PROBE_CHECKS), ", ".join(map(repr, unknown))
+        raise DataError(f"checks: expected names among {allowed}, got {got}")
+    return names
 
 
 async def _narrow_cases(task: ProbeTask, stages: ProbeStages) -> Sequence[Case]:
@@ -252,13 +253,14 @@ async def _narrow_cases(task: ProbeTask, stages: ProbeStages) -> Sequence[Case]:
     for case in task.source.cases:
         key = BUILT_ON, case.id, case.method
         rows = {name: by_key[key] for name, by_key in results.items() if key in by_key}
-        seen, broken = narrow_for_metric(case, task.given, rows)
+        narrow_case, broken = narrow_for_metric(case, task.given, rows)
+        # A probe that was stopped early has no row of some of the metrics.
         failed = broken or len(rows) < len(task.built_on)
-        reason = "what it builds on could not be judged" if failed else explain_missing_needs(task.metric, seen)
+        reason = "what it builds on could not be judged" if failed else explain_missing_needs(task.metric, narrow_case)
         if reason:
             task.source.left_out[reason] += 1
         else:
-            narrowed.append(seen)
+            narrowed.append(narrow_case)
     return narrowed
 
 
@@ -288,8 +290,8 @@ def _list_stages(task: ProbeTask) -> Iterator[tuple[str, str, Sequence[Case], Se
     bases = build_references(task.source.cases, task.source.pool, task.metric, task.checks)
     unchanged = [base.original for base in bases]
     yield "unchanged", MAIN, unchanged, [task.metric]
-    others = [base.references["other"] for base in bases if "other" in base.references]
-    yield "another question's", MAIN, others, [task.metric]
+    foreign_cases = [base.references["other"] for base in bases if "other" in base.references]
+    yield "another question's", MAIN, foreign_cases, [task.metric]
     plan = plan_mutants(bases, task.metric, task.checks, None, mutants=task.mutants)
     for check in task.checks:
         yield check.name, MAIN, [case for case in plan.cases if case.tags[PROBE_TAG] == check.name], [task.metric]

@@ -68,10 +68,10 @@ def compute_position(scale: JudgedScale, value: Value) -> float | None:
         case CategoricalScale(ordered=True, names=names):
             return 1 - names.index(str(value)) / (len(names) - 1)
         case CategoricalScale(categories=categories):
-            scores = {one.name: one.score for one in categories if one.score is not None}
+            scores = {category.name: category.score for category in categories if category.score is not None}
             least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-            known = len(scores) == len(categories) and least < most
-            return (scores[str(value)] - least) / (most - least) if known else None
+            is_ordered = len(scores) == len(categories) and least < most
+            return (scores[str(value)] - least) / (most - least) if is_ordered else None
 
 
 def find_best_value(scale: JudgedScale) -> Value | None:
@@ -82,23 +82,23 @@ def find_best_value(scale: JudgedScale) -> Value | None:
         1
     """
     values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
-    places = {value: place for value in values if (place := compute_position(scale, value)) is not None}
+    places = {value: position for value in values if (position := compute_position(scale, value)) is not None}
     return max(places, key=lambda value: places[value], default=None)
 
 
-def explain_unusable(relation: VerdictRelation, scale: JudgedScale, before: Value) -> str | None:
+def explain_unusable(relation: VerdictRelation, scale: JudgedScale, reference_value: Value) -> str | None:
     """Return why the verdict on the reference cannot show a failure of the relation, or None if it can."""
-    place = compute_position(scale, before)
+    position = compute_position(scale, reference_value)
     match relation:
         case VerdictRelation.same:
             return None
         case VerdictRelation.not_better:
-            return "already the best verdict: none is better" if place is None or place >= 1 else None
+            return "already the best verdict: none is better" if position is None or position >= 1 else None
         case VerdictRelation.bad | VerdictRelation.worst:
-            return "not judged good before: no fall can be seen" if place is None or place <= MIDDLE else None
+            return "not judged good before: no fall can be seen" if position is None or position <= MIDDLE else None
 
 
-def is_satisfied(relation: VerdictRelation, scale: JudgedScale, before: Value, after: Value) -> bool:
+def is_satisfied(relation: VerdictRelation, scale: JudgedScale, reference_value: Value, mutant_value: Value) -> bool:
     """Return whether a relation holds between the verdicts on a reference and its mutant.
 
     Example:
@@ -106,8 +106,8 @@ def is_satisfied(relation: VerdictRelation, scale: JudgedScale, before: Value, a
         False
     """
     if relation is VerdictRelation.same:
-        return before == after
-    old, new = (compute_position(scale, value) for value in (before, after))
+        return reference_value == mutant_value
+    old, new = (compute_position(scale, value) for value in (reference_value, mutant_value))
     if old is None or new is None:
         return False
     match relation:

@@ -82,12 +82,19 @@ def measure_noise(bases: Sequence[ReferenceCases], verdicts: ProbeVerdicts, stag
         for stage in stages:
             result = verdicts.get(get_verdict_key(base.original, stage))
             failed += len(result.failures) if result else 0
-            for one in result.judgements if result else ():
-                by_item.setdefault((base.sample_id, base.original.method, one.item), []).append(one)
+            for judgement in result.judgements if result else ():
+                key = base.sample_id, base.original.method, judgement.item
+                by_item.setdefault(key, []).append(judgement)
     repeated = {key: judgements for key, judgements in by_item.items() if len(judgements) >= MIN_REPEATS}
-    flips = [1 - max(Counter(one.value for one in each).values()) / len(each) for each in repeated.values()]
-    numbers = [[one.number for one in each if one.number is not None] for each in repeated.values()]
-    variances = [variance(each) for each in numbers if len(each) >= MIN_REPEATS]
+    flips = [
+        1 - max(Counter(judgement.value for judgement in judgements).values()) / len(judgements)
+        for judgements in repeated.values()
+    ]
+    numbers = [
+        [judgement.number for judgement in judgements if judgement.number is not None]
+        for judgements in repeated.values()
+    ]
+    variances = [variance(values) for values in numbers if len(values) >= MIN_REPEATS]
     questions = len({sample_id for sample_id, _, _ in repeated})
     return JudgeNoise(
         repeats=len(stages),
@@ -106,31 +113,32 @@ def count_failures(results: Iterable[Result]) -> dict[str, int]:
 
 def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:
     """Compare each verdict on a mutant with the verdict on its reference."""
-    before, after = verdicts.get(pair.before), verdicts.get(pair.after)
-    if before is None or not before.judgements:
-        tally.unused[NO_VERDICT if before else NOT_YET] += 1
+    reference, mutant = verdicts.get(pair.before), verdicts.get(pair.after)
+    if reference is None or not reference.judgements:
+        tally.unused[NO_VERDICT if reference else NOT_YET] += 1
         return
-    skipped = after.outcome.reason if after and isinstance(after.outcome, Skipped) else None
-    now = {one.item: one for one in after.judgements} if after else {}
-    for one in before.judgements:
-        if why := explain_unusable(pair.relation, scale, one.value) or skipped:
+    skipped = mutant.outcome.reason if mutant and isinstance(mutant.outcome, Skipped) else None
+    mutant_judgements = {judgement.item: judgement for judgement in mutant.judgements} if mutant else {}
+    for judgement in reference.judgements:
+        if why := explain_unusable(pair.relation, scale, judgement.value) or skipped:
             tally.unused[why] += 1
-        elif one.item not in now:
-            tally.counts["failed" if after and after.failures else "missing"] += 1
+        elif judgement.item not in mutant_judgements:
+            tally.counts["failed" if mutant and mutant.failures else "missing"] += 1
         else:
-            tally.counts.update(_classify_verdict(tally, pair, one, now[one.item], scale))
+            mutant_judgement = mutant_judgements[judgement.item]
+            tally.counts.update(_classify_verdict(tally, pair, judgement, mutant_judgement, scale))
             tally.questions.add(pair.sample_id)
 
 
 def _classify_verdict(
-    tally: MutantTally, pair: MutantPair, before: Judgement, after: Judgement, scale: JudgedScale
+    tally: MutantTally, pair: MutantPair, reference: Judgement, mutant: Judgement, scale: JudgedScale
 ) -> Iterator[str]:
     """Yield the counters that a verdict increments, and record a survivor if the mutant was not caught."""
     yield "mutants"
-    old, new = (compute_position(scale, one.value) for one in (before, after))
+    old, new = (compute_position(scale, judgement.value) for judgement in (reference, mutant))
     if old is not None and new is not None and old != new:
         yield "better" if new > old else "worse"
-    if is_satisfied(pair.relation, scale, before.value, after.value):
+    if is_satisfied(pair.relation, scale, reference.value, mutant.value):
         yield "killed"
         return
     tally.survivors.append(
@@ -139,9 +147,9 @@ def _classify_verdict(
             variant=pair.variant,
             sample_id=pair.sample_id,
             method=pair.after[2],
-            item=before.item,
-            before=before.value,
-            after=after.value,
-            reason=after.reason,
+            item=reference.item,
+            before=reference.value,
+            after=mutant.value,
+            reason=mutant.reason,
         )
     )

@@ -84,14 +84,15 @@ def _blank_items(case: Case, field: str) -> tuple[Item, ...]:
     return tuple(item.model_copy(update=triple if isinstance(item, Triple) else {"text": ""}) for item in items)
 
 
-def swap_target(case: Case, other: Case, target: Target) -> Case:
-    """Return the case with what is judged taken from another case. Items keep their ids, so that verdicts match."""
+def swap_target(case: Case, source: Case, target: Target) -> Case:
+    """Return the case with what is judged taken from another case; items keep their ids."""
     if target == "answer":
-        return case.model_copy(update={"answer": other.answer})
+        return case.model_copy(update={"answer": source.answer})
     if target == "context":
-        return case.model_copy(update={name: getattr(other, name) for name in ("chunks", "triples", "aggregates")})
-    own, theirs = list_items(target, case), list_items(target, other)
-    swapped = (theirs[n % len(theirs)].model_copy(update={"id": item.id}) for n, item in enumerate(own))
+        return case.model_copy(update={name: getattr(source, name) for name in ("chunks", "triples", "aggregates")})
+    items, source_items = list_items(target, case), list_items(target, source)
+    # With their ids, so that verdicts match; content is repeated if the other case has fewer items.
+    swapped = (source_items[n % len(source_items)].model_copy(update={"id": item.id}) for n, item in enumerate(items))
     return case.model_copy(update={target: tuple(swapped)})
 
 
@@ -102,22 +103,20 @@ def reorder_items(case: Case, target: Over, shift: int | None) -> Case:
 
 
 def find_foreign_case(case: Case, pool: Sequence[Case], target: Target) -> Case | None:
-    """Return the case of another question whose content shares the fewest words with this one, or None.
-
-    Answers that state something from their own sources are preferred, because a refusal would fit any question.
-    """
+    """Return the case of another question whose content shares the fewest words with this one, or None."""
     texts = [*iter_texts(case, target)]
     words = extract_words(" ".join((case.question, case.expected_answer or "", *texts)))
     foreign = [
-        other
-        for other in pool
-        if other.question != case.question
-        and any(map(str.strip, iter_texts(other, target)))
-        and [*iter_texts(other, target)] != texts
+        candidate
+        for candidate in pool
+        if candidate.question != case.question
+        and any(map(str.strip, iter_texts(candidate, target)))
+        and [*iter_texts(candidate, target)] != texts
     ]
 
-    def rank(other: Case) -> tuple[bool, int]:
-        return not is_grounded(other, target), len(words & extract_words(" ".join(iter_texts(other, target))))
+    def rank(candidate: Case) -> tuple[bool, int]:
+        # Answers that state something from their sources come first, because a refusal would fit any question.
+        return not is_grounded(candidate, target), len(words & extract_words(" ".join(iter_texts(candidate, target))))
 
     return min(foreign, key=rank, default=None)
 
@@ -127,6 +126,7 @@ def is_grounded(case: Case, target: Target) -> bool:
     if target != "answer":
         return True
     sources = " ".join((case.expected_answer or "", *iter_texts(case, "context")))
+    # Words of the question show nothing, because a refusal repeats them.
     return bool((extract_words(case.answer or "") & extract_words(sources)) - extract_words(case.question))
 
 

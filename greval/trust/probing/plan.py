@@ -84,10 +84,10 @@ class ProbePlan:
         self.unused.setdefault(check, Counter()).update(reasons)
 
 
-def read_source_cases(given: CaseRecords, metric: JudgedMetric, limit: int) -> SourceCases:
+def read_source_cases(records: CaseRecords, metric: JudgedMetric, limit: int) -> SourceCases:
     """Read cases and select the first `limit` that the metric is defined for."""
     source = SourceCases()
-    for row in islice(read_records(given), max(limit, MIN_POOL)):
+    for row in islice(read_records(records), max(limit, MIN_POOL)):
         try:
             case = read_case(row)
         except DataError as error:
@@ -111,12 +111,12 @@ def iter_demo_cases() -> Iterator[Case]:
         >>> next(iter_demo_cases()).question
         'How long does a crew session in identity last?'
     """
-    seen: set[str] = set()
+    ids: set[str] = set()
     for line in (files("greval") / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
         case = Case.model_validate_json(line)
         supported = case.tags["human_correct"] == "yes" and case.triples and case.expected_answer != NO_ANSWER
-        if supported and case.id not in seen:
-            seen.add(case.id)
+        if supported and case.id not in ids:
+            ids.add(case.id)
             yield case
 
 
@@ -132,8 +132,8 @@ def build_references(
     bases: list[ReferenceCases] = []
     for number, case in enumerate(cases):
         references: dict[ReferenceName, Case] = {"unchanged": tag_case(case, case.id, "unchanged")}
-        if target and wants_other and (other := find_foreign_case(case, pool, target)):
-            references["other"] = tag_case(swap_target(case, other, target), case.id, "other", "question")
+        if target and wants_other and (foreign := find_foreign_case(case, pool, target)):
+            references["other"] = tag_case(swap_target(case, foreign, target), case.id, "other", "question")
         bases.append(ReferenceCases(number, case.id, references))
     return bases
 
@@ -161,17 +161,18 @@ def plan_mutants(
     for check in checks:
         variants = [*check.variants(metric)]
         for base in bases:
-            before = get_verdict_key(base.original)
+            reference_key = get_verdict_key(base.original)
             if check.reworded:
-                keys = before, (OTHER_ORDER, *before[1:])
+                keys = reference_key, (OTHER_ORDER, *reference_key[1:])
                 plan.pairs.append(MutantPair(check.name, "reversed", base.sample_id, check.relation, *keys))
             if check.twin(metric):
-                if other := base.references.get("other"):
-                    keys = before, get_verdict_key(other)
+                if foreign := base.references.get("other"):
+                    keys = reference_key, get_verdict_key(foreign)
                     plan.pairs.append(MutantPair(check.name, TWIN, base.sample_id, VerdictRelation.bad, *keys))
                 else:
                     plan.count_unused(check.name, NO_OTHER)
             if variants:
+                # The first variant rotates, so that few mutants for each case still cover all variants.
                 start = base.number % len(variants)
                 chosen = (*variants[start:], *variants[:start])[:mutants]
                 _add_mutants(plan, check, base, chosen, metric.scale, verdicts)
@@ -218,9 +219,13 @@ def _find_usable(
             continue
         if verdicts is None:
             return case, []
-        before = verdicts.get(get_verdict_key(case))
-        why = [explain_unusable(check.relation, scale, one.value) for one in before.judgements] if before else []
+        result = verdicts.get(get_verdict_key(case))
+        why = (
+            [explain_unusable(check.relation, scale, judgement.value) for judgement in result.judgements]
+            if result
+            else []
+        )
         if None in why:
             return case, []
-        reasons = [one for one in why if one] or [NO_VERDICT if before else NOT_YET]
+        reasons = [reason for reason in why if reason] or [NO_VERDICT if result else NOT_YET]
     return None, reasons

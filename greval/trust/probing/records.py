@@ -100,9 +100,11 @@ class Probe(NotebookDisplay, Record):
             >>> Probe(folder="runs/p", metric="m", judge="j", cases=0, checks=()).below(0.8)
             ()
         """
-        return tuple(one.name for one in self.checks if isinstance(one.rate, MeasuredValue) and one.rate.value < limit)
+        return tuple(
+            check.name for check in self.checks if isinstance(check.rate, MeasuredValue) and check.rate.value < limit
+        )
 
     @property
     def measured(self) -> bool:
         """Return whether any check has a kill rate."""
-        return any(isinstance(one.rate, MeasuredValue) for one in self.checks)
+        return any(isinstance(check.rate, MeasuredValue) for check in self.checks)

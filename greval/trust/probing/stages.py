@@ -54,9 +54,10 @@ class ProbeStages:
     why: str | None = None
 
     def check_folder(self) -> None:
-        """Raise `StoreError` if the folder has a run that is not a probe, because mutants would change its figures."""
+        """Raise `StoreError` if the folder has a run that is not a probe."""
         if (self.folder / FILE).is_file():
             with Store.open(self.folder) as store:
+                # Mutants in the folder of another run would change its figures.
                 of_probe = is_probe(store)
             if of_probe is False:
                 raise StoreError(f"{self.folder}: contains a run that is not a probe; choose another folder with -o")
@@ -78,18 +79,18 @@ class ProbeStages:
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
         self.why = self._describe_stop(run.why)
-        wanted = {(case.id, case.method) for case in cases}
+        case_keys = {(case.id, case.method) for case in cases}
         results: dict[str, dict[VerdictKey, Result]] = {}
         for result in run.results():
-            if (result.sample_id, result.method) in wanted:
+            if (result.sample_id, result.method) in case_keys:
                 results.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
         self.verdicts |= results.get(metrics[-1].name, {})
         return results
 
     def select_judges(self, metrics: Iterable[Metric]) -> dict[str, Judge | BaseChatModel]:
         """Return the judges that the options give for these metrics."""
-        given = self.options.get("judges") or {}
-        return {metric.name: given[metric.name] for metric in metrics if metric.name in given}
+        judges = self.options.get("judges") or {}
+        return {metric.name: judges[metric.name] for metric in metrics if metric.name in judges}
 
     def _describe_stop(self, why: str | None) -> str | None:
         """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""
@@ -103,16 +104,16 @@ class ProbeStages:
     def _sum_spending(self, *, without: str | None = None) -> RunSpending:
         """Return the spending of all commands on all stages, or on all but one."""
         stages = {self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())}
-        left_out = set() if without is None else {self.folder / without}
-        return sum_spending(stages - left_out, get_prices({"prices": self.options.get("prices")}))
+        excluded = set() if without is None else {self.folder / without}
+        return sum_spending(stages - excluded, get_prices({"prices": self.options.get("prices")}))
 
     def _build_options(self, stage: str, total: int, part: str) -> EvaluateOptions:
         """Build the options of the next run. Its caps are what the other stages left."""
-        # repeats are stages of a probe
+        # Repeats are stages of their own, so each stage judges once.
         options = select_evaluate_options(self.options, total=total, part=part, probe=True, repeats=1)
         calls, cost = self.options.get("max_calls"), self.options.get("max_cost")
         if calls is not None or cost is not None:
-            others = self._sum_spending(without=stage)
-            options["max_calls"] = None if calls is None else max(calls - others.calls, 0)
-            options["max_cost"] = None if cost is None else max(cost - (others.cost or 0.0), 0.0)
+            spent_elsewhere = self._sum_spending(without=stage)
+            options["max_calls"] = None if calls is None else max(calls - spent_elsewhere.calls, 0)
+            options["max_cost"] = None if cost is None else max(cost - (spent_elsewhere.cost or 0.0), 0.0)
         return options
