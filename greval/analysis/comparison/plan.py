@@ -114,7 +114,7 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
 def _read_run(scores: ScoreColumns, folder: Path, remarks: dict[str, None], *, before: bool) -> dict[str, StoredMetric]:
     """Read a run into the scores, and its remarks about joins, and return its metrics."""
     with Store.open(folder) as store, store.snapshot():
-        scores.add_run(store, before=before)
+        scores.add_run(store, is_earlier=before)
         remarks.update(dict.fromkeys(read_join_remarks(store)))
         return read_metrics(store)
 

@@ -135,7 +135,7 @@ def _compute_estimate(
     all_given = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
     people, united = unite_annotators([one for one in all_given.annotations if one.metric == metric])
     with Store.open(folder) as store, store.snapshot():
-        found = read_judged_columns(store, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
+        found = read_judged_columns(store, metric, by=tags, case_keys={(one.sample_id, one.method) for one in people})
         _check_baseline(found, baseline, folder)
         people = fill_in_method(people, found.methods)
         contents = hash_judged_contents(store, metric, people)
