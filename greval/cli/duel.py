@@ -138,7 +138,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         model, judges = settings.build_config(judge).create_judges(metrics)
         cases, faults = read_responses(run)
         chosen = split_method_names(methods or (), cases)
-        pairs = list_pairs(cases, metrics, chosen, limit=limit, place=run)
+        pairs = list_pairs(cases, metrics, chosen, limit=limit, source=run)
         typer.echo(
             "".join(f"{remark}\n" for remark in find_pair_remarks(list_case_keys(cases), chosen)), err=True, nl=False
         )

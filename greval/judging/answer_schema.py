@@ -82,9 +82,9 @@ def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[st
         >>> list_verdict_parts(metric, "after")
         ('value', 'findings', 'reason')
     """
-    found = (FINDINGS,) if metric.reason_depth == "steps" else ()
+    findings = (FINDINGS,) if metric.reason_depth == "steps" else ()
     order = [name for name in REASON_ORDERS[reason] if name != "value" or not metric.counts]
-    return tuple(part for name in order for part in ((*found, name) if name == "reason" else (name,)))
+    return tuple(part for name in order for part in ((*findings, name) if name == "reason" else (name,)))
 
 
 def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
@@ -101,6 +101,7 @@ def format_schema_name(name: str) -> str:
     if plain == name and len(name) <= MAX_SCHEMA_NAME:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    # Eight digits and a hyphen follow.
     return f"{plain[: MAX_SCHEMA_NAME - 9]}-{digest}".lstrip("-")
 
 
@@ -120,11 +121,13 @@ def parse_verdict(
     reason = fields.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise MalformedVerdictError("malformed", "the answer has no reason (a text before the value)")
-    given = {"value": _count_entries(metric.counts, metric.notes[metric.counts], fields)} if metric.counts else fields
-    if "value" not in given:
+    value_fields = (
+        {"value": _count_entries(metric.counts, metric.notes[metric.counts], fields)} if metric.counts else fields
+    )
+    if "value" not in value_fields:
         raise MalformedVerdictError("malformed", f"the answer has no value; allowed: {metric.scale.allowed()}")
     try:
-        value = _read_value(metric.scale, given["value"])
+        value = _read_value(metric.scale, value_fields["value"])
     except OffScaleError as error:
         raise MalformedVerdictError("off_scale", f"value: {error}") from error
     return Judgement(
@@ -150,15 +153,16 @@ def parse_item_verdicts(
     answered more than once, or unreadable. If all items are numbered from 0 in their order, the numbers are shifted.
 
     Raises:
-        MalformedVerdictError: If the answer has no list of judgements, or a number that the judge was not shown. Then
-            the other numbers may be wrong too.
+        MalformedVerdictError: If the answer has no list of judgements, or a number that the judge was not shown.
     """
     listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
         raise MalformedVerdictError("malformed", "the answer has no list of judgements")
     numbers = [_read_item_number(entry.get("item")) if isinstance(entry, Mapping) else None for entry in listed]
+    # Some models number from 0. If one item were missing, the numbers could be those of others.
     if numbers == [*range(len(items))]:
         numbers = [number + 1 for number in numbers if number is not None]
+    # The other numbers may be wrong, too.
     if unknown := [number for number in numbers if number is not None and number not in items]:
         raise MalformedVerdictError(
             "missing_item",
@@ -166,11 +170,11 @@ def parse_item_verdicts(
             "give each item the number that it is shown with",
         )
     places: dict[int, list[int]] = {number: [] for number in items}
-    for place, number in enumerate(numbers):
+    for position, number in enumerate(numbers):
         if number is not None:
-            places[number].append(place)
+            places[number].append(position)
     read = partial(parse_verdict, metric, shown_ids=shown_ids)
-    return {number: _parse_item_verdict(read, listed, number, found, items) for number, found in places.items()}
+    return {number: _parse_item_verdict(read, listed, number, positions, items) for number, positions in places.items()}
 
 
 def _read_item_number(written: object) -> int | None:
@@ -274,15 +278,15 @@ def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str
 
 def _parse_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
     """Parse the findings, in the order of the steps."""
-    found = _require_mapping(fields.get(FINDINGS), FINDINGS)
+    findings = _require_mapping(fields.get(FINDINGS), FINDINGS)
     names = list_step_names(metric)
     for name in names:
-        text = found.get(name)
+        text = findings.get(name)
         if not isinstance(text, str) or not text.strip():
             raise MalformedVerdictError("malformed", f"{FINDINGS}.{name}: must be a text; give one for each step")
-    if extra := [name for name in found if name not in names]:
+    if extra := [name for name in findings if name not in names]:
         raise MalformedVerdictError("malformed", f"{FINDINGS}.{extra[0]}: there are only {len(names)} steps")
-    return tuple(str(found[name]).strip() for name in names)
+    return tuple(str(findings[name]).strip() for name in names)
 
 
 def _is_counted(note: Note) -> bool:

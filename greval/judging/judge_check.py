@@ -71,11 +71,13 @@ async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
     Raises:
         JudgeError: If the judge cannot be used at all.
     """
+    # A check reports a failure at once.
     client = JudgeClient(model.model_copy(update={"max_retries": 0}) if isinstance(model, Judge) else model)
     await client.ready()
     start = read_clock()
     first = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     seconds = read_clock() - start
+    # The first call may have changed how the judge is asked.
     tier = client.select_tier(client.tier)
     if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
         return JudgeCapabilities(
@@ -88,7 +90,7 @@ async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
             failure=first.failure.kind,
             answers=False,
         )
-    again = await _ask_question(client, client.tier, confidence=client.tier == "schema")
+    second = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     schema = await _ask_question(client, "schema") if client.select_tier("schema") == "schema" else REFUSED
     tools = await _ask_question(client, "tools") if client.select_tier("tools") == "tools" else REFUSED
     return JudgeCapabilities(
@@ -99,12 +101,12 @@ async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
         schema_enforced=_check_schema(schema),
         tool_calls=_check_schema(tools),
         probabilities="yes" if compute_probability(first.tokens, ("value",)) is not None else "no",
-        repeatable=UNKNOWN if first.failure or again.failure else _format_yes_no(first.text == again.text),
+        repeatable=UNKNOWN if first.failure or second.failure else _format_yes_no(first.text == second.text),
         token_counts=_format_yes_no(first.usage.input_tokens is not None),
-        usage=first.usage + again.usage + schema.usage + tools.usage,
+        usage=first.usage + second.usage + schema.usage + tools.usage,
         message=first.failure.message if first.failure else "",
         failure=first.failure.kind if first.failure else None,
-        answers=not all(reply.failure for reply in (first, again, schema, tools)),
+        answers=not all(reply.failure for reply in (first, second, schema, tools)),
         adaptations=client.adaptation.describe(client.label),
     )
 
@@ -124,5 +126,5 @@ def _check_schema(reply: Reply) -> CheckFinding:
     return _format_yes_no(answer.get("value") in {"Violet", "Umber"} and isinstance(answer.get("reason"), str))
 
 
-def _format_yes_no(found: bool) -> CheckFinding:  # noqa: FBT001 - a predicate's answer
-    return "yes" if found else "no"
+def _format_yes_no(holds: bool) -> CheckFinding:  # noqa: FBT001 - a predicate's answer
+    return "yes" if holds else "no"

@@ -27,10 +27,12 @@ CLOSING_QUOTES: Mapping[str, str] = {
 MAX_EXCERPT_CHARS = 20
 
 _SPACE = re.compile(r"(?:[\s\ufeff\u200b-\u200d\u2060]+|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
-_COMMAS, _COLONS = ",\uff0c", ":\uff1a"  # also the wide ones of Chinese and Japanese
+# Also the wide ones of Chinese and Japanese.
+_COMMAS, _COLONS = ",\uff0c", ":\uff1a"
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\w.])")
 _WORDS: Mapping[str, Any] = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+# The repeats are possessive, so that a long text without its end is given up at once.
 _TEXTS = {
     closing: re.compile(
         rf"((?:[^{closing}\\]|\\.|(?<=[^\W\d_])[{closing}](?=[^\W\d_]))*+)[{closing}]"
@@ -45,8 +47,10 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LETTERS = {control: "\\" + letter for letter, control in _CONTROLS.items()}
 _KEPT = re.compile(
-    r"\b[C-Z]:(?:\\[\w.-]+|[\b\f\n\r\t][a-z][\w.-]*)+"  # a path such as C:\new\table
-    r"|[\b\f](?=[A-Za-z\\\s]|$)"  # \beta, \frac, \b of a regular expression: nobody means a backspace or a form feed
+    # A path such as C:\new\table.
+    r"\b[C-Z]:(?:\\[\w.-]+|[\b\f\n\r\t][a-z][\w.-]*)+"
+    # \beta, \frac, \b of a regular expression: nobody means a backspace or a form feed.
+    r"|[\b\f](?=[A-Za-z\\\s]|$)"
     r"|\r(?=[A-Za-z])"
     # the rest of LaTeX's commands that begin with \t and \n
     r"|\t(?=(?:heta|au|imes|ilde|riangle\w*|frac|op|o|anh?|ext\w{0,6}|hickapprox|wohead\w+)(?![A-Za-z]))"
@@ -79,32 +83,34 @@ def parse_lenient_object(text: str, start: int) -> tuple[dict[str, Any], int]:
 
 def skip_space(text: str, position: int) -> int:
     """Return the position after the white space and the comments at a position."""
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 def restore_backslashes(content: Any, written: str) -> Any:  # noqa: ANN401 - JSON
     r"""Return JSON content whose texts hold the backslashes that the judge meant, instead of control characters.
 
-    `written` is the JSON of the content. A judge who escaped a backslash in it escapes all of them.
+    `written` is the JSON of the content.
 
     Example:
         >>> restore_backslashes(["\frac{1}{2} of\nthe \theta in C:\new"], r'["\frac..."]')
         ['\\frac{1}{2} of\nthe \\theta in C:\\new']
     """
+    # A judge who escapes one backslash escapes all of them.
     return content if "\\\\" in written or "\\" not in written else _restore(content)
 
 
 def _restore(content: Any) -> Any:  # noqa: ANN401 - JSON
     if isinstance(content, str):
+        # Without control characters, the text is what the judge wrote.
         return content if content.isprintable() else _KEPT.sub(_write_controls, content)
     if isinstance(content, dict):
         return {key: _restore(part) for key, part in content.items()}
     return [_restore(part) for part in content] if isinstance(content, list) else content
 
 
-def _write_controls(found: re.Match[str]) -> str:
-    return "".join(_LETTERS.get(letter, letter) for letter in found[0])
+def _write_controls(match: re.Match[str]) -> str:
+    return "".join(_LETTERS.get(letter, letter) for letter in match[0])
 
 
 def _parse_key(text: str, position: int) -> tuple[str, int]:
@@ -145,26 +151,27 @@ def _parse_list(text: str, start: int) -> tuple[list[Any], int]:
 
 def _parse_text(text: str, start: int) -> tuple[str, int]:
     """Parse a text in quotes. Between two letters, a single quote is an apostrophe."""
-    found = _TEXTS[CLOSING_QUOTES[text[start]]].match(text, start + 1)
-    if found is None:
+    match = _TEXTS[CLOSING_QUOTES[text[start]]].match(text, start + 1)
+    if match is None:
         raise ValueError(f"the text that begins at character {start + 1} ({text[start : start + 12]!r}) has no end")
-    raw = found[1]
-    return restore_backslashes(_decode_escapes(raw), raw) if "\\" in raw else raw, found.end()
+    raw = match[1]
+    return restore_backslashes(_decode_escapes(raw), raw) if "\\" in raw else raw, match.end()
 
 
 def _decode_escapes(raw: str) -> str:
-    r"""Decode the escapes of JSON, and keep all other backslashes. Two halves of a pair make one character."""
+    r"""Decode the escapes of JSON, and keep all other backslashes."""
     decoded = _ESCAPE.sub(_decode_escape, raw)
+    # Through UTF-16, the two halves of a pair become one character.
     return (
         decoded.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") if "\\u" in raw else decoded
     )
 
 
-def _decode_escape(found: re.Match[str]) -> str:
-    code, letter = found.groups()
+def _decode_escape(match: re.Match[str]) -> str:
+    code, letter = match.groups()
     if code:
         return chr(int(code, 16))
-    return _CONTROLS.get(letter) or (letter if letter in CLOSING_QUOTES or letter in "\\/" else found[0])
+    return _CONTROLS.get(letter) or (letter if letter in CLOSING_QUOTES or letter in "\\/" else match[0])
 
 
 def _skip_comma(text: str, position: int, closing: str) -> int:

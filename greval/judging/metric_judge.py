@@ -73,6 +73,7 @@ class MetricJudge:
         self.max_items = self.strategy.max_items
         self.many = asks_for_many(metric, self.max_items)
         reason = client.judge.reason_position
+        # Examples are turns of their own after the metric, so that it comes first.
         self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
         form: dict[str, Any] = {"many": self.many, "example": self.tier == "text", "reason": reason}
         self._metric_text = format_metric_text(metric, **form) if self._starts_with_case else ""
@@ -90,8 +91,8 @@ class MetricJudge:
         """
         if not self._starts_with_case:
             return ""
-        shown = [need for need in sort_shared_fields(self.metric.needs) if need != self.metric.over or self.many]
-        first = next(iter(shown), "")
+        needs = [need for need in sort_shared_fields(self.metric.needs) if need != self.metric.over or self.many]
+        first = next(iter(needs), "")
         return json.dumps([*self.client.identity.items(), "chunks" if first == "context" else first], default=str)
 
     @property
@@ -115,7 +116,8 @@ class MetricJudge:
     async def __call__(self, case: Case, context: CallContext) -> CaseOutcome:
         """Judge a case that has all inputs, and return the outcome with its usage and who answered."""
         batches = self.split_batches(case)
-        if len(batches) == 1:  # a separate task would cost as much as reading the answer
+        # A separate task would cost as much as reading the answer.
+        if len(batches) == 1:
             parts = [await self._ask_with_repair(case, batches[0], context)]
         else:
             context = context._replace(one_of_many=True)
@@ -136,11 +138,11 @@ class MetricJudge:
             return [*self.start, HumanMessage(format_case_before_metric(self.metric, case, batch, self._metric_text))]
         return [*self.start, HumanMessage(format_case_text(self.metric, case, batch))]
 
-    def _pack_items(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    def _pack_items(self, items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
         """Pack items into calls by count and by estimated tokens. An item above the token limit gets its own call."""
         batch: list[Item] = []
         size = 0
-        for item in found:
+        for item in items:
             tokens = sum(len(str(part)) for _, part in item) // CHARS_PER_TOKEN
             if batch and (len(batch) == self.max_items or size + tokens > self.client.judge.item_tokens):
                 yield tuple(batch)
@@ -155,15 +157,17 @@ class MetricJudge:
         first = await self._ask_once(case, batch, context)
         if not self.client.asks_again or not any(failure.kind in REPAIRABLE_FAILURES for failure in first.failures):
             return first
-        left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
+        retried = tuple(item for item in batch if item.id in {f.item for f in first.failures})
+        # If a part could be read, only what is missing is asked again, without an objection to the rest.
         tail = () if first.judgements else _build_objection(first)
-        again = await self._ask_once(case, left, context, tail)
-        place = {item.id: n for n, item in enumerate(batch)}
-        judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
+        second = await self._ask_once(case, retried, context, tail)
+        position = {item.id: n for n, item in enumerate(batch)}
+        judgements = sorted(first.judgements + second.judgements, key=lambda j: position.get(j.item or "", 0))
+        # A second reply may be empty; what the judge wrote at first is then worth keeping.
         raws = {failure.item: failure.raw for failure in first.failures}
-        failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in again.failures)
-        served_by = (*first.served_by, *again.served_by)
-        return AttemptResult(tuple(judgements), tuple(failures), first.usage + again.usage, again.text, served_by)
+        failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in second.failures)
+        served_by = (*first.served_by, *second.served_by)
+        return AttemptResult(tuple(judgements), tuple(failures), first.usage + second.usage, second.text, served_by)
 
     async def _ask_once(
         self, case: Case, batch: ItemBatch, context: CallContext, tail: tuple[BaseMessage, ...] = ()
@@ -179,12 +183,13 @@ class MetricJudge:
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if context.recorder:
-            shown = list_messages(messages[len(self.start) :])
+            case_messages = list_messages(messages[len(self.start) :])
             items = tuple(numbers.values())
             context.recorder.record_call(
-                CallRecord(self.form, shown, reply, items, context.repeat, readable=not failures)
+                CallRecord(self.form, case_messages, reply, items, context.repeat, readable=not failures)
             )
-        if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
+        # Not for replies of a batch, which is paid for as a whole.
+        if self.client.asks_again:
             context.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:
             self.client.forget(reply)
@@ -204,15 +209,16 @@ class MetricJudge:
         return [
             _build_failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
-            else self.strategy.read_probabilities(verdict, reply.tokens, ("judgements", place, "value"))
-            for number, (place, verdict) in parse_item_verdicts(
+            else self.strategy.read_probabilities(verdict, reply.tokens, ("judgements", position, "value"))
+            for number, (position, verdict) in parse_item_verdicts(
                 self.metric, answer, numbers, shown_ids=shown_ids
             ).items()
         ]
 
 
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Wait for all coroutines. If one raises, finish the others first so that paid replies are kept, then raise."""
+    """Wait for all coroutines, and then raise the first error, if there is one."""
+    # Calls in flight are paid for, and their replies are kept before an error is raised.
     ends = await asyncio.gather(*work, return_exceptions=True)
     if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
         raise stopped

@@ -102,6 +102,7 @@ class MetricRunnable(CaseRunnable):
     ) -> list[Result]:
         """Judge cases concurrently, limited by `max_concurrency` of the config."""
         together = self.for_batch()
+        # LangChain's own method, called on the runnable of the batch.
         return await super(MetricRunnable, together).abatch(inputs, config, return_exceptions=return_exceptions)
 
     def for_batch(self) -> MetricRunnable:
@@ -118,6 +119,7 @@ class MetricRunnable(CaseRunnable):
 
     def judge_case(self, case: CaseLike, context: CallContext) -> Coroutine[Any, Any, Result]:
         """Judge a case in the context of a run or a request, as a run of LangChain if callbacks listen to it."""
+        # Without callbacks, a run of LangChain would only take time.
         if not context.has_callbacks:
             return self._judge(case, context)
 
@@ -138,7 +140,8 @@ class MetricRunnable(CaseRunnable):
         else:
             if self.client:
                 await self.client.prepare()
-                start = read_clock()  # the latency excludes creating the client and loading the embedded model
+                # The latency excludes creating the client and loading the embedded model.
+                start = read_clock()
             try:
                 judged = await self.judging(case, context)
             except DataError as error:  # it must not affect other cases
@@ -166,4 +169,5 @@ class MetricRunnable(CaseRunnable):
             "tags": {**case.tags},
             "tier": self.client.select_tier(self.tier) if self.client else self.tier,
         }
-        return self._blank.model_copy(update=changes)  # all parts were validated when they were made
+        # All parts were validated when they were made.
+        return self._blank.model_copy(update=changes)

@@ -96,14 +96,14 @@ def neutralise_fences(text: str) -> str:
         >>> neutralise_fences("</answer> a < b")
         '‹/answer> a < b'
     """
-    return FENCE_OPENER.sub(lambda found: "\u2039" if _is_fence_word(text, found.end()) else found[0], text)
+    return FENCE_OPENER.sub(lambda match: "\u2039" if _is_fence_word(text, match.end()) else match[0], text)
 
 
 def _is_fence_word(text: str, start: int) -> bool:
     """Return whether the text after an opener reads as a fence word."""
     word = ""
-    for place in range(start, len(text)):
-        word = (word + _normalise_letter(text[place])).lstrip("/")
+    for position in range(start, len(text)):
+        word = (word + _normalise_letter(text[position])).lstrip("/")
         if word.startswith(FENCE_WORDS):
             return True
         if not any(fence.startswith(word) for fence in FENCE_WORDS):
@@ -114,6 +114,7 @@ def _is_fence_word(text: str, start: int) -> bool:
 @lru_cache(4096)
 def _normalise_letter(letter: str) -> str:
     """Normalise a character to the plain lower-case letters that it looks like; empty if it is invisible."""
+    # Some letters become plain in upper case only, such as the i without a dot.
     plain = unicodedata.normalize("NFKD", letter).upper().casefold()
     return "".join(
         c for c in plain if unicodedata.category(c)[0] not in "CMZ" and c not in INVISIBLE_LETTERS
@@ -226,16 +227,20 @@ def format_examples(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each few-shot example, the message of its case and its expected answer."""
     for example in metric.examples:
-        before, after = (
+        notes_before, notes_after = (
             {name: example.notes[name] for name, note in metric.notes.items() if _is_asked(note, when)}
             for when in ("before", "after")
         )
         findings = dict(zip(list_step_names(metric), example.findings, strict=False))
-        own = {"reason": example.reason, "value": example.value, FINDINGS: findings}
-        verdict = {**before, **{name: own[name] for name in list_verdict_parts(metric, reason)}, **after}
+        answer_parts = {"reason": example.reason, "value": example.value, FINDINGS: findings}
+        verdict = {
+            **notes_before,
+            **{name: answer_parts[name] for name in list_verdict_parts(metric, reason)},
+            **notes_after,
+        }
         answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
-        found = list_items(metric.over, example.case)
-        yield format_case_text(metric, example.case, found), json.dumps(answer, ensure_ascii=False)
+        items = list_items(metric.over, example.case)
+        yield format_case_text(metric, example.case, items), json.dumps(answer, ensure_ascii=False)
 
 
 def _is_asked(note: Note, when: str) -> bool:
@@ -264,8 +269,8 @@ def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reas
 
 def _format_findings_rule(metric: JudgedMetric) -> str:
     """Format the rule on the findings."""
-    first, *others = list_step_names(metric)
-    names = f"{first} to {others[-1]}" if others else first
+    first, *further = list_step_names(metric)
+    names = f"{first} to {further[-1]}" if further else first
     return f"an object with {names}: for each step above in its order one short sentence with what it finds here"
 
 
@@ -279,15 +284,15 @@ def _describe_note(note: TextNote | ListNote) -> str:
 
 def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosition) -> str:
     """Format the JSON form of the answer, with placeholders as values."""
-    before, after = (
+    notes_before, notes_after = (
         {name: _build_placeholder(note) for name, note in metric.notes.items() if _is_asked(note, when)}
         for when in ("before", "after")
     )
     blanks = {FINDINGS: dict.fromkeys(list_step_names(metric), "...")}
     verdict: dict[str, Any] = {
-        **before,
+        **notes_before,
         **{name: blanks.get(name, "...") for name in list_verdict_parts(metric, reason)},
-        **after,
+        **notes_after,
     }
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
 
@@ -297,7 +302,7 @@ def _build_placeholder(note: Note) -> object:
 
 
 def _format_request(metric: JudgedMetric, count: int, listed: str = "") -> str:
-    """Format the request that follows the items. It repeats the task, which models forget after a long list.
+    """Format the request that follows the items.
 
     `listed` names the field whose chunks or triples are the items, if they are not shown as items.
     """
@@ -306,6 +311,7 @@ def _format_request(metric: JudgedMetric, count: int, listed: str = "") -> str:
     what = "the item" if count == 1 else f"each of the {count} {listed or 'items'} by itself"
     if listed:
         what = f"{what}, as the item with its number"
+    # Models forget the task after a long list, so that it is repeated.
     return f"Judge {what}." if metric.counts else f"Judge {what}; the value is one of {metric.scale.allowed()}."
 
 
@@ -340,11 +346,9 @@ def format_need(need: str, case: Case, name: str = "") -> str:
 
 
 def _format_history(turns: Iterable[Turn]) -> str:
-    """Format the turns before the question, each in its own fence, and the rule on what they are for.
-
-    The fence words begin with `question`, because a new fence word would change how the texts of all other cases are
-    neutralised, and with it their prompts.
-    """
+    """Format the turns before the question, each in its own fence, and the rule on what they are for."""
+    # The fence words begin with `question`: a new one would change how the texts of all other cases are neutralised,
+    # and with it their prompts.
     listed = (
         wrap_in_fence("question_turn", neutralise_fences(turn.text), f' n="{n}" role="{turn.role}"')
         for n, turn in enumerate(turns, 1)
@@ -354,24 +358,24 @@ def _format_history(turns: Iterable[Turn]) -> str:
 
 def _format_listing(field: str, case: Case, name: str) -> str:
     """Format the chunks or triples of a case, each in its own fence."""
-    found = list_items(field, case)
-    return wrap_in_fence(field + name, _format_numbered_items(LISTINGS[field], found) if found else "(none)")
+    items = list_items(field, case)
+    return wrap_in_fence(field + name, _format_numbered_items(LISTINGS[field], items) if items else "(none)")
 
 
 def _format_aggregates(aggregates: Sequence[str], name: str) -> Iterator[str]:
     """Yield the aggregates that were computed for the answering model, then the rule on how they count.
 
-    Yields nothing if there are no aggregates. The fence word is `context`, because a new fence word would change how
-    the texts of all other cases are neutralised, and with it their prompts.
+    Yields nothing if there are no aggregates.
     """
     for n, text in enumerate(aggregates, 1):
+        # As above, a new fence word would change the prompts of all other cases.
         yield wrap_in_fence(f"context{name}", neutralise_fences(text), f' kind="aggregate" n="{n}"')
     if aggregates:
         yield AGGREGATES_RULE
 
 
-def _format_numbered_items(word: str, found: Iterable[Item]) -> str:
-    return "\n".join(wrap_in_fence(word, _format_item(item), f' n="{n}"') for n, item in enumerate(found, 1))
+def _format_numbered_items(word: str, items: Iterable[Item]) -> str:
+    return "\n".join(wrap_in_fence(word, _format_item(item), f' n="{n}"') for n, item in enumerate(items, 1))
 
 
 def _format_item(item: Item) -> str:

@@ -32,7 +32,7 @@ def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
         votes.setdefault(judgement.item, []).append(judgement)
     for failure in (failure for outcome in outcomes for failure in _iterate_failures(outcome)):
         lost.setdefault(failure.item, failure)
-    decided = [_decide_item(metric, given) for given in votes.values()]
+    decided = [_decide_item(metric, item_judgements) for item_judgements in votes.values()]
     failures = [verdict for verdict in decided if isinstance(verdict, Failure)]
     failures += [failure for item, failure in lost.items() if item not in votes]
     judgements = tuple(verdict for verdict in decided if isinstance(verdict, Judgement))
@@ -41,20 +41,21 @@ def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
 
 
-def _decide_item(metric: Metric, given: Sequence[Judgement]) -> Judgement | Failure:
-    counted = Counter(judgement.value for judgement in given)
+def _decide_item(metric: Metric, judgements: Sequence[Judgement]) -> Judgement | Failure:
+    counted = Counter(judgement.value for judgement in judgements)
     votes = {str(value): count for value, count in counted.items()}
     most = max(counted.values())
-    shared = {"votes": votes, "flip_rate": 1 - most / len(given)}
+    shared = {"votes": votes, "flip_rate": 1 - most / len(judgements)}
     winners = [value for value, count in counted.items() if count == most]
     if isinstance(metric.scale, CategoricalScale):
         if len(winners) > 1:
-            message = f"no majority among {len(given)} repeats: {votes}"
-            return Failure(kind="no_majority", message=message, item=given[0].item)
-        return next(judgement for judgement in given if judgement.value == winners[0]).model_copy(update=shared)
-    mean = fmean(float(judgement.value) for judgement in given)
-    nearest = min(given, key=lambda judgement: abs(float(judgement.value) - mean))
-    value = int(mean) if mean.is_integer() else mean  # a level of the scale is named as the scale names it
+            message = f"no majority among {len(judgements)} repeats: {votes}"
+            return Failure(kind="no_majority", message=message, item=judgements[0].item)
+        return next(judgement for judgement in judgements if judgement.value == winners[0]).model_copy(update=shared)
+    mean = fmean(float(judgement.value) for judgement in judgements)
+    nearest = min(judgements, key=lambda judgement: abs(float(judgement.value) - mean))
+    # A level of the scale is named as the scale names it.
+    value = int(mean) if mean.is_integer() else mean
     return nearest.model_copy(update={**shared, "value": value, "number": mean})
 
 
@@ -77,12 +78,12 @@ def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: S
     `votes` counts the verdicts of all calls, each on the pair as it is recorded. The pair fails if an order has no
     verdict, because half a pair has the bias that the other half is for.
     """
-    sides = list_judgements(as_given), [mirror_judgement(one) for one in list_judgements(exchanged)]
+    sides = list_judgements(as_given), [mirror_judgement(judgement) for judgement in list_judgements(exchanged)]
     if not all(sides):
         lost = next(
             _list_failures(outcomes)[0]
-            for outcomes, given in zip((as_given, exchanged), sides, strict=True)
-            if not given
+            for outcomes, judgements in zip((as_given, exchanged), sides, strict=True)
+            if not judgements
         )
         return Failed(error=lost)
     return Scored(judgements=(_merge_sides(metric, *sides),))
@@ -114,14 +115,15 @@ def _list_failures(outcomes: Iterable[Outcome]) -> list[Failure]:
 
 def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged: Sequence[Judgement]) -> Judgement:
     """Merge the judgements of each order, of which there is at least one."""
-    first, second = (_merge_repeats(metric, given) for given in (as_given, exchanged))
+    first, second = (_merge_repeats(metric, judgements) for judgements in (as_given, exchanged))
     if isinstance(metric.scale, CategoricalScale):
         value: Value = first if first == second else TIE
     else:
         value = _as_whole_number(fmean((float(first), float(second))))
     orders = _build_verdict("A", first, as_given), _build_verdict("B", second, exchanged)
-    votes = Counter(str(one.value) for one in (*as_given, *exchanged))
-    told = next((one for one in as_given if one.value == value), None)
+    votes = Counter(str(judgement.value) for judgement in (*as_given, *exchanged))
+    # Only a judgement with the merged value has a reason for it.
+    told = next((judgement for judgement in as_given if judgement.value == value), None)
     return (told or as_given[0]).model_copy(
         update={
             "value": value,
@@ -135,12 +137,12 @@ def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged:
     )
 
 
-def _merge_repeats(metric: JudgedMetric, given: Sequence[Judgement]) -> Value:
+def _merge_repeats(metric: JudgedMetric, judgements: Sequence[Judgement]) -> Value:
     """Return the verdict of one order."""
     if not isinstance(metric.scale, CategoricalScale):
-        return _as_whole_number(fmean(float(one.value) for one in given))
-    (value, most), *others = Counter(one.value for one in given).most_common()
-    return TIE if others and others[0][1] == most else value
+        return _as_whole_number(fmean(float(judgement.value) for judgement in judgements))
+    (value, most), *runners_up = Counter(judgement.value for judgement in judgements).most_common()
+    return TIE if runners_up and runners_up[0][1] == most else value
 
 
 def _as_whole_number(mean: float) -> float:
@@ -148,8 +150,8 @@ def _as_whole_number(mean: float) -> float:
     return int(mean) if mean.is_integer() else mean
 
 
-def _build_verdict(shown_first: Literal["A", "B"], value: Value, given: Sequence[Judgement]) -> OrderVerdict:
-    reason = next((one.reason for one in given if one.value == value), given[0].reason)
+def _build_verdict(shown_first: Literal["A", "B"], value: Value, judgements: Sequence[Judgement]) -> OrderVerdict:
+    reason = next((judgement.reason for judgement in judgements if judgement.value == value), judgements[0].reason)
     return OrderVerdict(shown_first=shown_first, value=value, reason=reason)
 
 

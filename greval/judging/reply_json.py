@@ -119,13 +119,14 @@ def compute_value_probabilities(
     beginning counts only if another alternative begins the longer value: a model that can write 10 as one token means 1
     by the token 1.
     """
+    # Read as Latin-1, bytes keep the structure of JSON even if tokens split a character.
     pieces = [_read_token_bytes(token).decode("latin-1") for token in tokens]
     span = _find_value_bytes([piece.encode("latin-1") for piece in pieces], path)
     texts = {value: json.dumps(value, ensure_ascii=False).encode().decode("latin-1") for value in values}
     if span is None:
         return None
-    found: dict[Value, float] = {}
-    written, before = "", 1.0
+    probabilities: dict[Value, float] = {}
+    written, prefix_probability = "", 1.0
     for token, piece, end in zip(tokens, pieces, accumulate(map(len, pieces)), strict=True):
         start = max(span[0] - (end - len(piece)), 0)
         is_after = end - len(piece) >= span[1]
@@ -134,45 +135,48 @@ def compute_value_probabilities(
         if token.get("logprob") is None or not token.get("top_logprobs"):
             return None
         likely: dict[str, float] = {}
-        for other in token["top_logprobs"]:
-            text = _read_token_bytes(other).decode("latin-1")
-            own = (written + text.removeprefix(piece[:start])).lstrip()  # the token may begin before the value
-            likely[own] = likely.get(own, 0.0) + (math.exp(other["logprob"]) if text != piece else 0.0)
-        begun = {own: _find_begun_value(texts, own) for own in likely}
-        for own, share in likely.items():
-            value = begun[own]
-            is_open = _is_beginning(texts.values(), own) and not any(
-                other.startswith(own) and begun[other] not in {value, None} for other in likely
+        for alternative in token["top_logprobs"]:
+            text = _read_token_bytes(alternative).decode("latin-1")
+            # The token may begin before the value.
+            candidate = (written + text.removeprefix(piece[:start])).lstrip()
+            likely[candidate] = likely.get(candidate, 0.0) + (
+                math.exp(alternative["logprob"]) if text != piece else 0.0
+            )
+        begun = {candidate: _find_begun_value(texts, candidate) for candidate in likely}
+        for candidate, share in likely.items():
+            value = begun[candidate]
+            is_open = _is_beginning(texts.values(), candidate) and not any(
+                longer.startswith(candidate) and begun[longer] not in {value, None} for longer in likely
             )
             if share and value is not None and not is_open:
-                found[value] = found.get(value, 0.0) + before * share
+                probabilities[value] = probabilities.get(value, 0.0) + prefix_probability * share
         written += piece[start:]
-        before *= math.exp(token["logprob"])
+        prefix_probability *= math.exp(token["logprob"])
     if (value := _find_begun_value(texts, written.lstrip())) is not None:
-        found[value] = found.get(value, 0.0) + before
-    return found or None
+        probabilities[value] = probabilities.get(value, 0.0) + prefix_probability
+    return probabilities or None
 
 
 def _is_beginning(texts: Collection[str], text: str) -> bool:
     """Return whether a text is one of the texts and also the beginning of another one."""
-    return text in texts and any(other != text and other.startswith(text) for other in texts)
+    return text in texts and any(candidate != text and candidate.startswith(text) for candidate in texts)
 
 
 def _find_begun_value(texts: Mapping[Value, str], written: str) -> Value | None:
     """Find the one value of which a text is the beginning, or which it holds whole; None if it fits several or none."""
     if not written:
         return None
-    whole = [
+    complete = [
         value
         for value, text in texts.items()
         if written.startswith(text) and written[len(text) : len(text) + 1] in {"", *_DELIMITERS}
     ]
-    begun = whole or [value for value, text in texts.items() if text.startswith(written)]
+    begun = complete or [value for value, text in texts.items() if text.startswith(written)]
     return begun[0] if len(begun) == 1 else None
 
 
 def _read_token_bytes(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token. Read as Latin-1, they keep the JSON structure even if tokens split a character."""
+    """Return the bytes of a token."""
     return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 
@@ -194,7 +198,8 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     keys = properties.keys()
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
-    if text.startswith("{", start):  # nearly all replies are one object and nothing else
+    # Nearly all replies are one object and nothing else.
+    if text.startswith("{", start):
         try:
             fields, end = _DECODER.raw_decode(text, start)
             if keys <= fields.keys() and text[end:].strip() in {"", "```"}:
@@ -210,13 +215,15 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
     last = cast("_Answer", parts[objects[-1]])
     if last.fields is None:
         raise MalformedVerdictError("malformed", f"the last object cannot be read: {last.fault}")
-    if objects[-1] not in matches:  # a verdict before it may be a draft
+    # A verdict before it may be a draft.
+    if objects[-1] not in matches:
         return _Selected(last.fields)
     candidates = _list_candidates(parts, matches, entry_keys)
     is_first = not any(part for part in parts[: objects[-1]] if not isinstance(part, str) or _LEAD.sub("", part, 1))
     _check_rest(parts[objects[-1] :], keys | entry_keys, is_part=not is_first)
     _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)))
-    if len(candidates) > 1:  # each object of a joined answer counts
+    # Each object of a joined answer counts.
+    if len(candidates) > 1:
         _check_rest(parts, keys | entry_keys)
     return _join_answers(candidates, properties, entry_keys)
 
@@ -225,8 +232,8 @@ def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
     """List the texts and the objects of a reply in their order, without its thoughts."""
     parts: list[str | _Answer] = []
     scanner = ThoughtScanner(text)
-    for before, mark in scanner:
-        parts.append(before)
+    for preceding, mark in scanner:
+        parts.append(preceding)
         if mark is None and scanner.is_open:
             raise MalformedVerdictError("malformed", "the thoughts have no end, so that nothing is the answer")
         if mark and mark.discards:
@@ -293,6 +300,7 @@ def _check_texts(fields: dict[str, Any], written: str) -> dict[str, Any]:
     if "\\" not in written:
         return fields
     if "\\u" in written:
+        # Half a character cannot be encoded.
         json.dumps(fields, ensure_ascii=False).encode()
     restored: dict[str, Any] = restore_backslashes(fields, written)
     return restored
@@ -341,23 +349,23 @@ def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
 
 def _check_end(text: str) -> None:
     """Reject words after the last object that take it back, and the start of a code block without an object."""
-    if found := _REVISION.search(text):
-        raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {found[0]!r}")
+    if match := _REVISION.search(text):
+        raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {match[0]!r}")
 
 
 def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_part: bool = True) -> None:
     """Reject what is left of another object beside those that count: a key, or a brace if it may have held them."""
     if faults := [part.fault for part in parts if isinstance(part, _Answer) and part.fault]:
         raise MalformedVerdictError("malformed", f"one of several objects cannot be read: {faults[0]}")
-    rest = "".join(part for part in parts if isinstance(part, str))
+    remaining = "".join(part for part in parts if isinstance(part, str))
     names = "|".join(map(re.escape, keys)) or r"\w+"
     key = rf"{_QUOTE}(?:{names})\\*{_QUOTE}?|(?:{names})\\*{_QUOTE}"
-    if found := re.search(rf"(?:{key})\s*[:\uff1a]", rest):
-        raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {found[0]!r}")
+    if match := re.search(rf"(?:{key})\s*[:\uff1a]", remaining):
+        raise MalformedVerdictError("malformed", f"what stands beside the last object cannot be read: {match[0]!r}")
     depth = 0
-    for brace in re.findall("[{}]", rest):
+    for brace in re.findall("[{}]", remaining):
         depth += 1 if brace == "{" else -1
-        if depth < 0 and (is_part or rest.strip("} `\n")):
+        if depth < 0 and (is_part or remaining.strip("} `\n")):
             raise MalformedVerdictError(
                 "malformed", "a closing brace stands beside the last object, which may be a part only"
             )
@@ -371,19 +379,19 @@ def _list_candidates(
     If each item has an object of its own, all of them are the answer.
     """
     candidates: list[_Answer] = []
-    for n, before in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
+    for n, previous in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
         candidates.append(cast("_Answer", parts[n]))
         is_entry = bool(entry_keys) and "item" in (candidates[-1].fields or {})
-        if before < 0 or (
-            not is_entry and _is_announced("".join(text for text in parts[before + 1 : n] if isinstance(text, str)))
+        if previous < 0 or (
+            not is_entry and _is_announced("".join(text for text in parts[previous + 1 : n] if isinstance(text, str)))
         ):
             break
     return candidates
 
 
 def _is_announced(text: str) -> bool:
-    found = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
-    sentence = found[1] if found else ""
+    match = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
+    sentence = match[1] if match else ""
     is_short = len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS
     return is_short and bool(_ANNOUNCEMENT.search(sentence)) and not _COMPARISON.search(sentence)
 
@@ -392,7 +400,7 @@ def _join_answers(answers: Sequence[_Answer], properties: Mapping[str, Any], ent
     """Join the candidates, the last first: equal ones are one answer, and lists of verdicts on items one list."""
     last = answers[0]
     fields = [answer.fields or {} for answer in answers]
-    if all(other == fields[0] for other in fields) and not (entry_keys and "item" in fields[0]):
+    if all(candidate == fields[0] for candidate in fields) and not (entry_keys and "item" in fields[0]):
         return _Selected(fields[0], last.span)
     if entry_keys:
         (key,) = properties
@@ -424,6 +432,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_rej
 
 def _find_value_bytes(pieces: Sequence[bytes], path: ValuePath) -> TextSpan | None:
     """Find the span of a value in the bytes of the tokens, which may split a character."""
+    # A token may end within a character.
     text = b"".join(pieces).decode("utf-8", "surrogateescape")
     span = find_value(text, path)
     if span is None or text[span[0]] in "{[":
@@ -439,20 +448,20 @@ def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]
     opening = text[start]
     if opening not in "{[":
         return
-    place, number = _skip_space(text, start + 1), 0
-    while text[place] not in "}]":
+    position, number = _skip_space(text, start + 1), 0
+    while text[position] not in "}]":
         step: str | int = number
         if opening == "{":
-            step, place = _DECODER.raw_decode(text, place)
-            place = _skip_space(text, _skip_space(text, place) + 1)
-        end = _DECODER.raw_decode(text, place)[1]
-        yield step, (place, end)
-        place = _skip_space(text, end)
-        place = _skip_space(text, place + 1) if text[place] == "," else place
+            step, position = _DECODER.raw_decode(text, position)
+            position = _skip_space(text, _skip_space(text, position) + 1)
+        end = _DECODER.raw_decode(text, position)[1]
+        yield step, (position, end)
+        position = _skip_space(text, end)
+        position = _skip_space(text, position + 1) if text[position] == "," else position
         number += 1
 
 
-def _skip_space(text: str, place: int) -> int:
-    while text[place] in _WHITESPACE:
-        place += 1
-    return place
+def _skip_space(text: str, position: int) -> int:
+    while text[position] in _WHITESPACE:
+        position += 1
+    return position

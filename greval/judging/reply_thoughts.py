@@ -67,6 +67,7 @@ class ThoughtScanner:
         self.position = 0
         self._drafts = drafts
         self._open: list[str] = []
+        # A quick look first, because the pattern is tried at each letter.
         ends = [*_WORDED_END.finditer(text)] if "inal" in text or "ponse:" in text or "one thinking" in text else []
         if _WORDED_START.match(text) and not ends:
             self._open.append("words")
@@ -83,30 +84,30 @@ class ThoughtScanner:
         begin = self.position
         search_from = begin
         while (start := _STARTS.search(self.text, search_from)) is not None:
-            found = _MARKS.match(self.text, start.start())
-            if found is None:
+            match = _MARKS.match(self.text, start.start())
+            if match is None:
                 search_from = start.end()
                 continue
             was_open = bool(self._open)
-            before = "" if was_open else self.text[begin : found.start()]
-            self.position = found.end()
-            if not found["brace"]:
-                discards = self._pass(found)
+            preceding = "" if was_open else self.text[begin : match.start()]
+            self.position = match.end()
+            if not match["brace"]:
+                discards = self._pass(match)
                 is_text = not (was_open or self._open or discards)
-                yield before + found[0] if is_text else before, Mark(found.start(), discards=discards)
+                yield preceding + match[0] if is_text else preceding, Mark(match.start(), discards=discards)
             elif not was_open:
-                yield before, Mark(found.start(), is_brace=True)
+                yield preceding, Mark(match.start(), is_brace=True)
             begin = search_from = self.position
         yield ("" if self._open else self.text[begin:]), None
 
-    def _pass(self, found: re.Match[str]) -> bool:
+    def _pass(self, match: re.Match[str]) -> bool:
         """Open or close thoughts at a mark, and return whether everything before it was thoughts."""
-        kind = str(found.lastgroup)
-        if tag := found["name"] or found["bracket"]:
-            return self._pass_tag(tag.lower(), is_end=bool(found["slash"] or found["end"]))
-        if found["channel"] is not None:
-            is_call = found["tool"] or _TOOL_CALL.search(self.text[: found.start()][-100:])
-            if found["channel"].lower() != "final" and not is_call:
+        kind = str(match.lastgroup)
+        if tag := match["name"] or match["bracket"]:
+            return self._pass_tag(tag.lower(), is_end=bool(match["slash"] or match["end"]))
+        if match["channel"] is not None:
+            is_call = match["tool"] or _TOOL_CALL.search(self.text[: match.start()][-100:])
+            if match["channel"].lower() != "final" and not is_call:
                 return self._begin("channel")
             self._open.clear()
             return True
@@ -147,6 +148,6 @@ def remove_thoughts(text: str) -> str:
         'It was Ada.'
     """
     parts: list[str] = []
-    for before, mark in ThoughtScanner(text, drafts=False):
-        parts = [] if mark and mark.discards else [*parts, before, "{" if mark and mark.is_brace else ""]
+    for preceding, mark in ThoughtScanner(text, drafts=False):
+        parts = [] if mark and mark.discards else [*parts, preceding, "{" if mark and mark.is_brace else ""]
     return "".join(parts)

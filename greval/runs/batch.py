@@ -106,8 +106,8 @@ async def submit(  # noqa: PLR0913 - what a run is made of
         JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
         JudgeUnavailableError: If the provider does not accept the batch.
     """
-    whole = set_reason_depth(add_dependencies(metrics), reason_depth)
-    chosen = choose_judges(whole, judge, judges)
+    all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
+    chosen = choose_judges(all_metrics, judge, judges)
     if len(chosen.groups) != 1:
         raise JudgeError(
             f"a batch has one judge, and these metrics have {format_judges(chosen.labels_by_metric) or 'none'}; "
@@ -119,20 +119,21 @@ async def submit(  # noqa: PLR0913 - what a run is made of
     folder.mkdir(parents=True, exist_ok=True)
     plan = BatchPlan(
         judge=judge,
-        metrics=tuple(metric.name for metric in whole),
+        metrics=tuple(metric.name for metric in all_metrics),
         definitions=tuple(
+            # The judge of the plan is that of all metrics; a name in a definition would choose another one.
             {key: part for key, part in metric.model_dump(mode="json").items() if key != "judge"}
-            for metric in whole
+            for metric in all_metrics
             if isinstance(metric, FileMetric)
         ),
         asked=tuple(sorted(get_asked_names(metrics, {"asked": asked}))),
         repeats=repeats,
     )
     if (folder / PLAN_FILE).is_file():
-        known = _read_plan(folder)
-        if waiting := [batch for batch in known.sent if batch not in known.collected]:
+        earlier_plan = _read_plan(folder)
+        if waiting := [batch for batch in earlier_plan.sent if batch not in earlier_plan.collected]:
             raise JudgeError(f"{out}: {', '.join(waiting)} is not collected yet; run greval batch collect {out} first")
-        plan = plan.model_copy(update={"sent": known.sent, "collected": known.collected})
+        plan = plan.model_copy(update={"sent": earlier_plan.sent, "collected": earlier_plan.collected})
     unread = _write_cases(cases, folder / CASES_FILE)
     sent = await _submit_requests(plan, Path(out))
     return sent.model_copy(update={"unread": tuple(unread)})
@@ -175,6 +176,7 @@ async def collect(out: str | Path, **options: Unpack[EvaluateOptions]) -> Run:
     for batch in waiting:
         failed |= await _fetch_replies(plan, batch, Path(out))
     run = await _evaluate(plan, folder, Path(out), _build_reply_source(failed), options)
+    # Last, so that a batch whose collection failed can be collected again.
     _write_plan(folder, plan.model_copy(update={"collected": plan.sent}))
     return run
 
@@ -192,11 +194,13 @@ async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
                 submitted.add(key)
                 model = cast("ChatOpenAI", line.model)
                 file.write(format_batch_request(key, model, messages, build_schema_arguments(model, question)) + "\n")
+            # The judgement ends here without a result, so that `collect` finds it open.
             raise StoppedError(QUEUED)
 
         run = await _evaluate(plan, folder, out, queue_request, {})
     if not submitted:
         return SubmittedBatch(batch=None, requests=0, skipped=run.progress.skipped)
+    # The requests are read from the file, which may hold more than fits in memory.
     with (folder / REQUESTS_FILE).open(encoding="utf-8") as lines:
         files = await _open_batch_files(plan)
         batch = await files.submit(line.rstrip("\n") for line in lines)
@@ -209,11 +213,11 @@ def _write_cases(cases: CaseRecords, path: Path) -> list[str]:
     unread: list[str] = []
     number = 0
     with path.open("w", encoding="utf-8") as file:
-        for number, given in enumerate(read_records(cases), 1):
+        for number, record in enumerate(read_records(cases), 1):
             try:
-                file.write(dump_case(read_case(given)) + "\n")
+                file.write(dump_case(read_case(record)) + "\n")
             except DataError as error:
-                unread.append(str(error) if isinstance(given, RowFault) else f"cases, row {number}: {error}")
+                unread.append(str(error) if isinstance(record, RowFault) else f"cases, row {number}: {error}")
     if unread and len(unread) == number:
         raise build_unreadable_error(unread, number)
     return unread
@@ -230,13 +234,15 @@ async def _evaluate(
     plan: BatchPlan, folder: Path, out: Path, reply_source: ReplySource, options: EvaluateOptions
 ) -> Run:
     """Run the normal evaluation, with a source of stored replies instead of the judge's model."""
-    own = {definition["name"]: build_file_metric(definition) for definition in plan.definitions}
-    metrics: list[Metric] = [own.get(name) or find_metric(name) for name in plan.metrics]
+    file_metrics = {definition["name"]: build_file_metric(definition) for definition in plan.definitions}
+    metrics: list[Metric] = [file_metrics.get(name) or find_metric(name) for name in plan.metrics]
     price = get_prices(options).of(plan.judge.label)
     table = {plan.judge.label: price.multiply_by(DISCOUNT)} if price else {}
+    # A table of prices must not be empty.
     prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")
     source = identify_file(folder / CASES_FILE)
-    given: EvaluateOptions = {
+    # A caller may change the keys before the options, and must not change those after them.
+    evaluate_options: EvaluateOptions = {
         "repeats": plan.repeats,
         "asked": plan.asked,
         "concurrency": CONCURRENCY,
@@ -245,7 +251,7 @@ async def _evaluate(
         "reply_source": reply_source,
         "prices": prices,
     }
-    return await evaluate_async(_read_cases(folder), metrics, plan.judge, out=out, **given)
+    return await evaluate_async(_read_cases(folder), metrics, plan.judge, out=out, **evaluate_options)
 
 
 def _build_reply_source(failed: Mapping[str, Reply]) -> ReplySource:
@@ -269,8 +275,9 @@ async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Re
     failed: dict[str, Reply] = {}
     with ReplyCache(out / JOURNAL, paid=True) as journal:
         async for text in (await _open_batch_files(plan)).collect(batch):
-            key, found = parse_batch_answer(text, model)
-            reply = Reply("", Usage(calls=1), found, key=key) if isinstance(found, Failure) else read_reply(found)
+            key, answer = parse_batch_answer(text, model)
+            reply = Reply("", Usage(calls=1), answer, key=key) if isinstance(answer, Failure) else read_reply(answer)
+            # The journal never holds a failure, so that the next `submit` asks again.
             if reply.failure:
                 failed[key] = reply
             else:

@@ -32,7 +32,7 @@ def list_pairs(
     methods: Collection[str] = (),
     *,
     limit: int | None = None,
-    place: object = "cases",
+    source: object = "cases",
 ) -> list[Case]:
     """List the pairs of each two methods that answered the same sample, sample by sample.
 
@@ -45,7 +45,7 @@ def list_pairs(
         metrics: The preference metrics that will judge the pairs.
         methods: The methods to compare; empty for all.
         limit: The number of samples that at least two of the methods answered, the first ones; None for all.
-        place: The name of the cases in messages.
+        source: The name of the cases in messages.
 
     Raises:
         DataError: If a method does not exist, or no two methods answered the same sample.
@@ -60,20 +60,24 @@ def list_pairs(
     for case in cases:
         if case.other_response is None:
             samples.setdefault(case.id, {})[case.method] = case
-    known = dict.fromkeys(method for found in samples.values() for method in found)
+    method_names = dict.fromkeys(method for by_method in samples.values() for method in by_method)
     for name in methods:
-        if name not in known:
-            raise build_unknown_name_error("method", name, known, Path(str(place)))
-    chosen = frozenset(methods or known)
+        if name not in method_names:
+            raise build_unknown_name_error("method", name, method_names, Path(str(source)))
+    chosen = frozenset(methods or method_names)
     fields = _list_fields(metrics)
-    shared = [kept for found in samples.values() if len(kept := _select_cases(found, chosen)) > 1]
-    pairs = [build_pair(first, second, fields) for found in shared[:limit] for first, second in combinations(found, 2)]
+    shared = [selected for by_method in samples.values() if len(selected := _select_cases(by_method, chosen)) > 1]
+    pairs = [
+        build_pair(first, second, fields)
+        for by_method in shared[:limit]
+        for first, second in combinations(by_method, 2)
+    ]
     if not pairs:
         joins = (join for join in join_methods(samples, chosen) if join.met_nothing)
-        found = next((f"; {join.describe()}" for join in joins), "")
+        hint = next((f"; {join.describe()}" for join in joins), "")
         raise DataError(
-            f"{place}: no two methods answered the same question; expected the answers of at least two methods, "
-            f"found {', '.join(name or '(none)' for name in known) or 'no case'}{found}"
+            f"{source}: no two methods answered the same question; expected the answers of at least two methods, "
+            f"found {', '.join(name or '(none)' for name in method_names) or 'no case'}{hint}"
         )
     return pairs
 
@@ -85,7 +89,10 @@ def join_methods(samples: Mapping[str, Collection[str]], methods: Collection[str
         >>> [str(join.left) for join in join_methods({"q1": ["walk", "local"], "q2": ["walk"]}, ["walk", "local"])]
         ['1 of 1 samples of local']
     """
-    answered = {name: [sample for sample, found in samples.items() if name in found] for name in sorted(methods)}
+    answered = {
+        name: [sample for sample, sample_methods in samples.items() if name in sample_methods]
+        for name in sorted(methods)
+    }
     for names in combinations(answered, 2):
         few, many = sorted(names, key=lambda name: len(answered[name]))
         yield join_ids(
@@ -108,17 +115,17 @@ def find_pair_remarks(cases: Iterable[CaseKey], methods: Collection[str] = ()) -
     samples: dict[str, dict[str, None]] = {}
     for sample_id, method in cases:
         samples.setdefault(sample_id, {})[method] = None
-    chosen = dict.fromkeys(methods or (method for found in samples.values() for method in found))
+    chosen = dict.fromkeys(methods or (method for sample_methods in samples.values() for method in sample_methods))
     remarks = (join.find_remark(PAIR_REMEDY) for join in join_methods(samples, [*chosen]))
     return [remark for remark in remarks if remark]
 
 
-def _select_cases(found: Mapping[str, Case], methods: Collection[str]) -> list[Case]:
+def _select_cases(cases: Mapping[str, Case], methods: Collection[str]) -> list[Case]:
     """Select the cases of these methods, in the order of the names of the methods."""
-    return [found[name] for name in sorted(found) if name in methods]
+    return [cases[name] for name in sorted(cases) if name in methods]
 
 
-def split_method_names(given: Iterable[str], cases: Iterable[Case]) -> list[str]:
+def split_method_names(texts: Iterable[str], cases: Iterable[Case]) -> list[str]:
     """Split lists of methods at their commas, except those that are the name of a method as a whole.
 
     Example:
@@ -126,18 +133,19 @@ def split_method_names(given: Iterable[str], cases: Iterable[Case]) -> list[str]
         >>> split_method_names(["walk, deep", "flat,local"], cases)
         ['walk, deep', 'flat', 'local']
     """
-    known = {case.method for case in cases}
-    parts = [[text] if text in known else text.split(",") for text in given]
+    method_names = {case.method for case in cases}
+    parts = [[text] if text in method_names else text.split(",") for text in texts]
     return [name.strip() for part in parts for name in part if name.strip()]
 
 
 def build_pair(first: Case, second: Case, fields: Collection[str]) -> Case:
     """Build the pair of two cases of one sample, with these fields of both."""
-    kept = {name: getattr(second, name) for name in Response.model_fields.keys() & fields}
-    other = Response.model_construct(**{**kept, "method": second.method, "error": second.error})
+    second_fields = {name: getattr(second, name) for name in Response.model_fields.keys() & fields}
+    # The fields come from a valid case, and need no second validation.
+    other_response = Response.model_construct(**{**second_fields, "method": second.method, "error": second.error})
     dropped = dict.fromkeys(Response.model_fields.keys() - {*fields, "method", "error"})
     method = f"{first.method}{VERSUS}{second.method}"
-    return first.model_copy(update={**dropped, "method": method, OTHER_RESPONSE: other})
+    return first.model_copy(update={**dropped, "method": method, OTHER_RESPONSE: other_response})
 
 
 def split_pair_label(case: Case | None, label: str) -> tuple[str, str]:
@@ -196,10 +204,10 @@ def find_duel_folder(source: Path, out: Path | None) -> Path:
 
 def check_preferences(metrics: Iterable[Metric]) -> None:
     """Raise `DefinitionError` if there is no metric, or for the first one that is no preference."""
-    given = [*metrics]
-    if not given:
+    listed_metrics = [*metrics]
+    if not listed_metrics:
         raise DefinitionError("no metric is given; give a preference, such as load_metric('comprehensiveness')")
-    for metric in given:
+    for metric in listed_metrics:
         if not is_preference(metric):
             raise DefinitionError(
                 f"{metric.name}: judges one response; a duel needs a preference between two (preference: true)"

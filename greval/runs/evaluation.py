@@ -188,10 +188,10 @@ class Run(NotebookDisplay):
             (3.0, 2.0, 6.0, 3)
         """
         with Store.open(self.folder) as store, store.snapshot():
-            found = summarise_run(store, by)
-            if error := find_missing_tag(found.by, found.summaries, store):
+            run_summary = summarise_run(store, by)
+            if error := find_missing_tag(run_summary.by, run_summary.summaries, store):
                 raise error
-        return found.summaries
+        return run_summary.summaries
 
     def shares(self, by: str | Sequence[str] = ()) -> tuple[ShareSummary, ...]:
         """Return the mean of each share computed from notes, with the same numbers as `greval report`.
@@ -203,10 +203,10 @@ class Run(NotebookDisplay):
             DataError: If no case has such a tag.
         """
         with Store.open(self.folder) as store, store.snapshot():
-            found = summarise_run(store, by)
-            if error := find_missing_tag(found.by, found.summaries, store):
+            run_summary = summarise_run(store, by)
+            if error := find_missing_tag(run_summary.by, run_summary.summaries, store):
                 raise error
-            return summarise_shares(store, found.by)
+            return summarise_shares(store, run_summary.by)
 
 
 def evaluate(
@@ -296,8 +296,8 @@ async def evaluate_async(
         raise DefinitionError("no metric is given; give those to judge by, such as [load_metric('correctness')]")
     shard = get_shard(options)
     folder = Path(out) if options.get("resume", True) else find_free_folder(Path(out))
-    wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
-    judges = choose_judges(wanted, judge, options.get("judges"))
+    all_metrics = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    judges = choose_judges(all_metrics, judge, options.get("judges"))
     width = get_total_concurrency([group.judge for group in judges.groups], options)
     guard = build_run_guard(
         judges,
@@ -314,7 +314,7 @@ async def evaluate_async(
         clients = _create_clients(judges, folder, options, opened)
         for client in clients:
             await client.ready()
-        runnables = compile_metrics(wanted, judges.assign(clients), repeats=options.get("repeats", 1))
+        runnables = compile_metrics(all_metrics, judges.assign(clients), repeats=options.get("repeats", 1))
         _restore_adaptations(store, judges, clients, runnables)
         work = JudgingLoop(
             writer,
@@ -323,6 +323,7 @@ async def evaluate_async(
             ProgressCounter(count_judgements(cases, options, len(runnables))),
             shard=shard,
             retry_failed=options.get("retry_failed", True),
+            # The stored replies of a batch would fail in the same way again.
             retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
             stores_calls=options.get("store_calls", True),
             asked=get_asked_names(metrics, options),
@@ -338,14 +339,18 @@ async def evaluate_async(
             on_unread=options.get("on_unread"),
         )
         has_results = store.query("SELECT 1 FROM results LIMIT 1").fetchone() is not None
+        # After a stop, only a source whose length is known is read to its end: a stream may have none.
         reads_on = has_results and (isinstance(cases, Sized) or options.get("total") is not None)
-        were_asked = read_asked_names(store)  # None for a run of an earlier version, which judged all
+        # None for a run of an earlier version, which judged all.
+        were_asked = read_asked_names(store)
         judged_on_all = were_asked is None or get_asked_names(metrics, options) <= were_asked
         _store_metadata(work, writer, judges, clients, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
+        # Only a cap needs the cost of rows without a record, for which all rows are read.
         guard.before = read_spending(store, get_prices(options) if capped else None)
         guard.was_read = lambda name: _was_scored(store, name, runnables[name].fingerprint)
         _begin_plan(work, writer, get_source(cases, options), options)
+        # Everything is judged already, so that the cases need not be read again.
         if writer.plans.continued and writer.plans.is_complete() and judged_on_all:
             work.count_stored(writer.plans.count_statuses(finished=True))
             writer.plans.end(None, None)
@@ -363,6 +368,7 @@ async def evaluate_async(
         _warn_joins(folder)
     if guard.why is None and work.row_count and work.row_count == work.counter.unread:
         raise build_unreadable_error(work.unread, work.row_count)
+    # Judgements of a batch that are still open may need replies of the journal.
     if guard.why is None and "reply_source" not in options:
         delete_cache_file(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
@@ -370,10 +376,10 @@ async def evaluate_async(
 
 def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
     """Warn about rows that are not cases, about ignored field names, and if a column seems to be the method."""
-    unread, taken = work.counter.unread, work.row_count
-    if unread and unread < taken:
+    unread, row_count = work.counter.unread, work.row_count
+    if unread and unread < row_count:
         lines = [
-            f"{unread:,} of {taken:,} rows are no cases and were not judged:",
+            f"{unread:,} of {row_count:,} rows are no cases and were not judged:",
             *describe_row_faults(work.unread, unread),
         ]
         warnings.warn("\n".join(lines), DataWarning, stacklevel=3)

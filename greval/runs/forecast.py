@@ -143,13 +143,14 @@ def fill_missing_responses(
     """
     cases = [*collected]
     names = [*methods]
-    known = {(case.id, case.method) for case in cases}
+    answered = {(case.id, case.method) for case in cases}
     missing = dict.fromkeys(names, 0)
     for sample in samples:
         for method in names:
-            if (sample.id, method) not in known:
+            if (sample.id, method) not in answered:
                 missing[method] += 1
-                answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
+                # Equal cases would share one call.
+                answer = f"{method}: {sample.expected_answer or ''}"
                 chunks = (Chunk(id="none", text=method),)
                 cases.append(Case(**get_sample_fields(sample), method=method, answer=answer, chunks=chunks))
     return cases, missing
@@ -163,44 +164,45 @@ async def _forecast_async(
     options: EvaluateOptions,
 ) -> Forecast:
     shard = get_shard(options)
-    wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
-    judges = choose_judges(wanted, judge, options.get("judges"))
+    all_metrics = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    judges = choose_judges(all_metrics, judge, options.get("judges"))
     clients = [JudgeClient(group.judge) for group in judges.groups]
     counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
     assigned = judges.assign(clients)
-    compiled = compile_metrics(wanted, assigned, repeats=options.get("repeats", 1))
-    asked = get_asked_names(metrics, options)
+    compiled = compile_metrics(all_metrics, assigned, repeats=options.get("repeats", 1))
+    asked_names = get_asked_names(metrics, options)
     parts = {
         name: _MetricCounter(
-            one.metric,
-            one.fingerprint,
+            runnable.metric,
+            runnable.fingerprint,
             client := assigned.get(name),
             counters[clients.index(client)] if client else counters[0],
             options,
         )
-        for name, one in compiled.items()
+        for name, runnable in compiled.items()
     }
-    known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
+    # As in a run, results that the last plan does not count are found, too.
+    store = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     prices = get_prices(options)
     unread: list[str] = []
-    taken, spent = 0, RunSpending()
+    row_count, spent = 0, RunSpending()
     try:
-        if known and not options.get("probe"):
-            refuse_probe(known)
-        if known:
-            spent = read_spending(known, prices)
-        for given in cases:
-            case = _read_case(given, unread)
-            taken += 1
+        if store and not options.get("probe"):
+            refuse_probe(store)
+        if store:
+            spent = read_spending(store, prices)
+        for row in cases:
+            case = _read_case(row, unread)
+            row_count += 1
             if case is None:
                 continue
             if shard is None or shard.holds(case.id):
-                await _forecast_case(case, _CaseMetrics(compiled, asked), parts, known)
+                await _forecast_case(case, _CaseMetrics(compiled, asked_names), parts, store)
     finally:
-        if known:
-            known.close()
-    if taken and taken == len(unread):
-        raise build_unreadable_error(unread, taken)
+        if store:
+            store.close()
+    if row_count and row_count == len(unread):
+        raise build_unreadable_error(unread, row_count)
     return Forecast(
         judge=", ".join(judges.labels) or None,
         expected=tuple(part.build_forecast(prices) for part in parts.values()),
@@ -216,14 +218,14 @@ async def _forecast_async(
 class _CaseMetrics:
     """The metrics that a case is judged by, in order: what is asked for, what that builds on, and what formulas read.
 
-    A formula that needs a verdict which is not known yet may read any of its metrics. `results` are those so far.
+    `results` are those so far.
     """
 
-    def __init__(self, compiled: Mapping[str, MetricRunnable], asked: Collection[str]) -> None:
+    def __init__(self, compiled: Mapping[str, MetricRunnable], asked_names: Collection[str]) -> None:
         self.compiled = compiled
         self.results: dict[str, Result] = {}
         self._metrics = {name: runnable.metric for name, runnable in compiled.items()}
-        self._asked = asked
+        self._asked = asked_names
         self._begun: dict[str, None] = {}
         formulas = [metric for metric in self._metrics.values() if isinstance(metric, FormulaMetric)]
         self.read_by_formulas = {name for metric in formulas for name in metric.dependency_places}
@@ -244,15 +246,17 @@ class _CaseMetrics:
             return
         self._begun[name] = None
         metric = self._metrics[name]
-        for other in self._list_needed(metric):
-            yield from self._begin(other)
+        for dependency in self._list_needed(metric):
+            yield from self._begin(dependency)
         if isinstance(metric, FormulaMetric):
-            while missing := [one for one in self._list_needed(metric) if one not in self._begun]:
-                for other in missing:
-                    yield from self._begin(other)
+            # Each result so far decides which metrics the formula reads next.
+            while missing := [needed for needed in self._list_needed(metric) if needed not in self._begun]:
+                for dependency in missing:
+                    yield from self._begin(dependency)
+            # A verdict that is not known yet may lead to any of the others.
             if not self._is_decided(metric):
-                for other in list_dependency_names(metric):
-                    yield from self._begin(other)
+                for dependency in list_dependency_names(metric):
+                    yield from self._begin(dependency)
         yield name
 
     def _list_needed(self, metric: Metric) -> tuple[str, ...]:
@@ -263,12 +267,12 @@ class _CaseMetrics:
 
 
 async def _forecast_case(
-    case: Case, metrics: _CaseMetrics, counters: Mapping[str, _MetricCounter], known: Store | None
+    case: Case, metrics: _CaseMetrics, counters: Mapping[str, _MetricCounter], store: Store | None
 ) -> None:
     """Count one case for each metric."""
     starts: dict[str, str] = {}
     for name in metrics:
-        result = counters[name].add(case, known, metrics.results, starts)
+        result = counters[name].add(case, store, metrics.results, starts)
         if result is None and name in metrics.read_by_formulas:
             result = await _compute_result(metrics.compiled[name], case, metrics.results)
         if result is not None:
@@ -283,16 +287,17 @@ async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping
     names = list_read_metrics(metric, results)
     if not isinstance(metric, FunctionMetric) or not all(name in results for name in names):
         return None
-    seen, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
+    narrowed, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
     if broken:
         return runnable.row(case, Failed(error=broken))
-    return await runnable.judge_case(seen, NO_RUN._replace(verdicts=select_verdicts(metric, results)))
+    return await runnable.judge_case(narrowed, NO_RUN._replace(verdicts=select_verdicts(metric, results)))
 
 
-def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:
+def _read_case(row: Case | RowFault, unread: list[str]) -> Case | None:
     """Return the case, or None if the row is not a case; the reason is appended to `unread`."""
     try:
-        case = read_case(given)
+        case = read_case(row)
+        # A case that cannot be written is no case for a run either.
         dump_case(case)
     except DataError as error:
         unread.append(str(error))
@@ -347,25 +352,27 @@ class _MetricCounter:
         self._last_prompt = ""
         self._totals = MetricForecast(metric=metric.name, judge=self._asking and self._asking.client.label)
 
-    def add(self, case: Case, known: Store | None, kept: Mapping[str, Result], starts: dict[str, str]) -> Result | None:
+    def add(
+        self, case: Case, store: Store | None, results: Mapping[str, Result], starts: dict[str, str]
+    ) -> Result | None:
         """Count one case and return its stored result, if any.
 
-        `kept` holds the results of the metrics before this one, and `starts` the last prompt of each of their groups.
+        `results` are those of the metrics before this one, and `starts` the last prompt of each of their groups.
         """
-        seen, broken = self._narrow_case(case, kept)
-        read = {name: kept[name] for name in list_read_metrics(self._metric, kept) if name in kept}
-        content, key = compute_keys(seen, self._metric, self._fingerprint, select_verdicts(self._metric, read))
-        old = known.index.get(key, (case.id, case.method, self._metric.name)) if known else None
+        narrowed, broken = self._narrow_case(case, results)
+        read = {name: results[name] for name in list_read_metrics(self._metric, results) if name in results}
+        content, key = compute_keys(narrowed, self._metric, self._fingerprint, select_verdicts(self._metric, read))
+        old = store.index.get(key, (case.id, case.method, self._metric.name)) if store else None
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)
             return old
-        if find_method_error(self._metric, seen) is not None or explain_missing_needs(self._metric, seen):
+        if find_method_error(self._metric, narrowed) is not None or explain_missing_needs(self._metric, narrowed):
             self._increase(skipped=1)
-        elif broken or self._asking is None or content in self._seen or (known and known.index.same(content)):
+        elif broken or self._asking is None or content in self._seen or (store and store.index.same(content)):
             self._increase(judged=1)
         else:
             self._seen.add(content)
-            remaining = select_remaining(seen, self._metric, old)
+            remaining = select_remaining(narrowed, self._metric, old)
             self._increase(judged=1, **self._estimate_calls(self._asking, remaining, starts))
         return None
 
@@ -373,31 +380,33 @@ class _MetricCounter:
         """Count a case on which no formula reads the metric."""
         self._increase(skipped=1)
 
-    def _narrow_case(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
+    def _narrow_case(self, case: Case, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
         """Return what the metric sees if all results that it builds on are stored, else the whole case.
 
         Of claims that are not listed yet, one for each sentence is assumed.
         """
-        names = list_read_metrics(self._metric, kept)
-        known = {name: kept[name] for name in names if name in kept}
-        if len(known) == len(names):
-            return narrow_for_metric(case, self._metric, known)
+        names = list_read_metrics(self._metric, results)
+        dependencies = {name: results[name] for name in names if name in results}
+        if len(dependencies) == len(names):
+            return narrow_for_metric(case, self._metric, dependencies)
         return fill_claims(case, {field: _assume_claims(case, field) for field in self._metric.claim_fields}), None
 
     def _estimate_calls(self, asking: MetricJudge, case: Case, starts: dict[str, str]) -> dict[str, int]:
         try:
             batches = asking.split_batches(case)
         except DataError:
+            # The run makes a failed row of it without a call.
             return {}
         tokens = repeated = 0
         for batch in batches:
             messages = asking.build_messages(case, batch)
-            found = self._start + self._count(messages[-1].text)
-            tokens += found
+            prompt_tokens = self._start + self._count(messages[-1].text)
+            tokens += prompt_tokens
             prompt = "\n".join(message.text for message in messages)
-            repeated += int(found * self._compute_repeated_share(prompt, asking.prompt_group, starts))
+            repeated += int(prompt_tokens * self._compute_repeated_share(prompt, asking.prompt_group, starts))
         verdicts = sum(max(1, len(batch)) for batch in batches)
-        listed = tokens - self._start * len(batches) if asking.metric.counts else 0  # a list repeats what it is made of
+        # A list repeats what it is made of.
+        listed = tokens - self._start * len(batches) if asking.metric.counts else 0
         return {
             "calls": len(batches) * self._times,
             "input_tokens": tokens * self._times,
@@ -420,8 +429,8 @@ class _MetricCounter:
 
     def build_forecast(self, prices: Prices) -> MetricForecast:
         """Return the counts with their cost."""
-        found = self._totals
-        if found.judge is None:
-            return found
-        usage = Usage(calls=found.calls, input_tokens=found.input_tokens, output_tokens=found.output_tokens)
-        return found.model_copy(update={"cost": prices.cost(found.judge, usage)})
+        totals = self._totals
+        if totals.judge is None:
+            return totals
+        usage = Usage(calls=totals.calls, input_tokens=totals.input_tokens, output_tokens=totals.output_tokens)
+        return totals.model_copy(update={"cost": prices.cost(totals.judge, usage)})

@@ -43,23 +43,23 @@ def check_joins(writer: StoreWriter, runnables: Mapping[str, MetricRunnable]) ->
     this method are replaced by skips, which give the reason. If the ids are of one kind, the figures stay.
     """
     compared = {
-        name: found
+        name: compared_ids
         for name, runnable in runnables.items()
-        if isinstance(runnable.metric, ComputedMetric) and (found := runnable.metric.compared_ids)
+        if isinstance(runnable.metric, ComputedMetric) and (compared_ids := runnable.metric.compared_ids)
     }
     store = writer.reader
     tallies = _tally_cases(store, compared) if compared else {}
-    suspects = [place for place, tally in tallies.items() if tally.is_without_hit]
+    suspects = [pair for pair, tally in tallies.items() if tally.is_without_hit]
     joins = _join_whole_run(store, suspects, compared) if suspects else {}
-    remarks = {place: remark for place, tally in tallies.items() if (remark := tally.find_remark())}
-    for place, join in joins.items():
+    remarks = {pair: remark for pair, tally in tallies.items() if (remark := tally.find_remark())}
+    for pair, join in joins.items():
         if join.met_nothing:
-            remarks[place] = join.find_remark(REMEDY) or ""
+            remarks[pair] = join.find_remark(REMEDY) or ""
         if join.cannot_meet:
-            _skip_results(writer, place, runnables[place.metric], _format_reason(join))
-    kept = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
-    new = [{"metric": place.metric, "method": place.method, "remark": remark} for place, remark in remarks.items()]
-    store_remarks(writer, [*kept, *new])
+            _skip_results(writer, pair, runnables[pair.metric], _format_reason(join))
+    unaffected = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
+    new = [{"metric": pair.metric, "method": pair.method, "remark": remark} for pair, remark in remarks.items()]
+    store_remarks(writer, [*unaffected, *new])
 
 
 def store_remarks(writer: StoreWriter, remarks: Iterable[Mapping[str, str]]) -> None:
@@ -71,20 +71,20 @@ def store_remarks(writer: StoreWriter, remarks: Iterable[Mapping[str, str]]) -> 
 
 def store_input_remarks(writer: StoreWriter, remarks: Iterable[str]) -> None:
     """Store the remarks about the files that were joined with the cases, in place of earlier ones."""
-    kept = [row for row in _read_remarks(writer.reader) if row["metric"]]
-    store_remarks(writer, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *kept])
+    metric_rows = [row for row in _read_remarks(writer.reader) if row["metric"]]
+    store_remarks(writer, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *metric_rows])
 
 
 def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the remarks about the joins of a run, which stand before all figures; those of some metrics if given."""
     chosen = None if metrics is None else {"", *metrics}
-    found: dict[tuple[str, str], list[str]] = {}
+    metrics_by_remark: dict[tuple[str, str], list[str]] = {}
     for row in _read_remarks(store):
         if chosen is None or row["metric"] in chosen:
-            found.setdefault((row["method"], row["remark"]), []).append(row["metric"])
+            metrics_by_remark.setdefault((row["method"], row["remark"]), []).append(row["metric"])
     return tuple(
         name_remark(remark, format_names(names) + (f" of {method}" if method else ""))
-        for (method, remark), names in found.items()
+        for (method, remark), names in metrics_by_remark.items()
     )
 
 
@@ -139,16 +139,16 @@ def _join_whole_run(
 ) -> dict[_MetricMethod, IdJoin]:
     """Join all expected ids with all returned ones, for each metric and method; equal joins are made once."""
     sides: dict[tuple[ComparedIds, str], tuple[dict[str, None], dict[str, None]]] = {
-        (compared[place.metric], place.method): ({}, {}) for place in suspects
+        (compared[pair.metric], pair.method): ({}, {}) for pair in suspects
     }
     for case in store.cases():
         for (ids, method), (expected, returned) in sides.items():
             if method == case.method:
-                due, found = ids.list_ids(case)
-                expected.update(dict.fromkeys(due))
-                returned.update(dict.fromkeys(found))
+                expected_ids, returned_ids = ids.list_ids(case)
+                expected.update(dict.fromkeys(expected_ids))
+                returned.update(dict.fromkeys(returned_ids))
     joins = {(ids, method): join_ids(*both, ids.names) for (ids, method), both in sides.items()}
-    return {place: joins[compared[place.metric], place.method] for place in suspects}
+    return {pair: joins[compared[pair.metric], pair.method] for pair in suspects}
 
 
 def _format_reason(join: IdJoin) -> str:
@@ -162,20 +162,21 @@ def _format_reason(join: IdJoin) -> str:
     return f"{UNMET}: no {second} of the run are {first}, they are of two kinds, such as {example}"
 
 
-def _skip_results(writer: StoreWriter, place: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
+def _skip_results(writer: StoreWriter, pair: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
     """Replace the scored results of a metric and a method by skips."""
     with writer.write_together():
-        for key, content, result in [*_build_skips(writer.reader, place, runnable, reason)]:
+        # They are listed first, because an open query would hold up the writer.
+        for key, content, result in [*_build_skips(writer.reader, pair, runnable, reason)]:
             writer.append(key, result, content=content)
 
 
 def _build_skips(
-    store: Store, place: _MetricMethod, runnable: MetricRunnable, reason: str
+    store: Store, pair: _MetricMethod, runnable: MetricRunnable, reason: str
 ) -> Iterator[tuple[str, str, Result]]:
     """Yield the key, the content key and the new result of each scored case."""
     for case in store.cases():
-        if case.method == place.method:
+        if case.method == pair.method:
             content, key = compute_keys(case, runnable.metric, runnable.fingerprint, {})
-            old = store.index.get(key, (case.id, case.method, place.metric))
+            old = store.index.get(key, (case.id, case.method, pair.metric))
             if old and old.outcome.status == "scored":
                 yield key, content, runnable.row(case, Skipped(reason=reason))

@@ -54,6 +54,7 @@ class CallCap(CloseOnExit):
         """Open the count."""
         self.most = most
         self.reason = reason
+        # Without transactions, other processes see a call as soon as it is counted.
         self._db = sqlite3.connect(
             path or ":memory:", isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS, check_same_thread=False
         )
@@ -62,6 +63,7 @@ class CallCap(CloseOnExit):
 
     def take_call(self) -> bool:
         """Count a call if it is within the cap, and return whether it is."""
+        # One statement, so that two processes cannot both take the last call.
         return self._db.execute("UPDATE calls SET made = made + 1 WHERE made < ?", (self.most,)).rowcount == 1
 
     def close(self) -> None:
@@ -157,25 +159,30 @@ class JudgeSession:
         loop = JudgingLoop(
             self._log, runnables, self.guard, guards=self._guards, retries_at_end=False, asked={metric.name}
         )
-        (found,) = run_sync(loop.judge_cases([case]))
+        (results,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)
-        self.rows += [_build_row(result, text) for result in found.values()]
-        result = found.pop(metric.name, None)
+        self.rows += [_build_row(result, text) for result in results.values()]
+        result = results.pop(metric.name, None)
         if result is None:
             raise StoppedError(self.guard.why or "no further call is made")
-        return result.replace(built_on=tuple(found.values()))
+        return result.replace(built_on=tuple(results.values()))
 
     def _compile(self, metric: Metric, repeats: int, built_on: Sequence[Metric]) -> Mapping[str, MetricRunnable]:
+        # The compiled metric keeps the definition alive, so that its `id` is not given to another one.
         key = f"{repeats} {id(metric)}"
         if key not in self._compiled:
             metrics = find_dependencies(metric, built_on)
-            named = {one.name for one in metrics if isinstance(one, JudgedMetric) and one.judge}
-            if self._judge is None and needs_judge(one for one in metrics if one.name not in named):
+            self_judged = {
+                definition.name for definition in metrics if isinstance(definition, JudgedMetric) and definition.judge
+            }
+            if self._judge is None and needs_judge(
+                definition for definition in metrics if definition.name not in self_judged
+            ):
                 raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
             judges = choose_judges(metrics, self._judge)
             clients = judges.assign([self._get_client(group) for group in judges.groups])
             self._compiled[key] = compile_metrics(metrics, clients, repeats=repeats)
-            self.metrics.update({one.name: one for one in metrics})
+            self.metrics.update({definition.name: definition for definition in metrics})
         return self._compiled[key]
 
     def _get_client(self, group: JudgeGroup) -> JudgeClient:
@@ -203,17 +210,18 @@ def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:
     """
     merged: dict[str, JudgedRow] = {}
     for row in rows:
-        before = merged.get(row.key)
-        if before is None:
+        earlier = merged.get(row.key)
+        if earlier is None:
             merged[row.key] = row
             continue
         fields = tuple(Usage.model_fields)
-        usage, more = (Usage(**dict(zip(fields, one.costs, strict=True))) for one in (before, row))
+        usage, more = (Usage(**dict(zip(fields, judged_row.costs, strict=True))) for judged_row in (earlier, row))
         if more.calls or more.input_tokens:
             total = usage + more
             row = row._replace(costs=tuple(getattr(total, name) for name in fields))  # noqa: PLW2901 - the merged row
         else:
-            row = row._replace(costs=before.costs)  # noqa: PLW2901 - as above
+            # A reply that was used again costs nothing, and the cost of its first use stays.
+            row = row._replace(costs=earlier.costs)  # noqa: PLW2901 - as above
         merged[row.key] = row
     return [*merged.values()]
 

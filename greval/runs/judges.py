@@ -104,9 +104,9 @@ def choose_judges(
     groups: list[JudgeGroup] = []
     for metric in judged:
         chosen = choose_judge(metric, judge, judges)
-        place = next((n for n, group in enumerate(groups) if is_same_judge(group.judge, chosen)), len(groups))
-        before = groups.pop(place) if place < len(groups) else JudgeGroup(chosen)
-        groups.insert(place, JudgeGroup(chosen, (*before.metrics, metric.name)))
+        position = next((n for n, group in enumerate(groups) if is_same_judge(group.judge, chosen)), len(groups))
+        same_judge = groups.pop(position) if position < len(groups) else JudgeGroup(chosen)
+        groups.insert(position, JudgeGroup(chosen, (*same_judge.metrics, metric.name)))
     return RunJudges(tuple(groups) or ((JudgeGroup(judge),) if judge is not None else ()))
 
 
@@ -137,6 +137,7 @@ def build_judge_guard(guard: RunGuard, group: JudgeGroup, judges: RunJudges, pri
     """Return the guard of one judge: that of the run if it has no other judge."""
     if len(judges.groups) == 1:
         return guard
+    # A sum without the judge whose price is not known would look like the cost of the run.
     priced = all(prices.of(label) is not None for label in judges.labels)
     return build_own_guard(guard, group, partial(prices.cost, group.label) if priced else _leave_unknown)
 
@@ -148,9 +149,9 @@ def build_own_guard(
     return guard.for_judge(cost=cost, hint=_format_hint(group), model=group.label)
 
 
-def is_same_judge(one: JudgeModel, other: JudgeModel) -> bool:
+def is_same_judge(first: JudgeModel, second: JudgeModel) -> bool:
     """Return whether two judges are one: equal settings, or the same chat model."""
-    return one is other or (isinstance(one, Judge) and isinstance(other, Judge) and one == other)
+    return first is second or (isinstance(first, Judge) and isinstance(second, Judge) and first == second)
 
 
 def _format_hint(group: JudgeGroup) -> str:

@@ -83,8 +83,8 @@ def refuse_probe(store: Store) -> None:
 def store_metrics(writer: StoreWriter, metrics: Iterable[JsonValue]) -> None:
     """Store metric definitions; they replace those of the same name and leave other metrics unchanged."""
     stored = writer.reader.fact("metrics")
-    named = {_get_name(metric): metric for metric in stored} if isinstance(stored, list) else {}
-    writer.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
+    metrics_by_name = {_get_name(metric): metric for metric in stored} if isinstance(stored, list) else {}
+    writer.put_fact("metrics", [*(metrics_by_name | {_get_name(metric): metric for metric in metrics}).values()])
 
 
 def store_judges(writer: StoreWriter, judges: RunJudges, clients: Iterable[JudgeClient], prices: Prices) -> None:
@@ -102,13 +102,17 @@ def store_judges(writer: StoreWriter, judges: RunJudges, clients: Iterable[Judge
         }
         for client in clients
     ]
-    named: dict[str, JsonValue] = {
-        name: found for group, found in zip(judges.groups, settings, strict=True) for name in group.metrics
+    settings_by_metric: dict[str, JsonValue] = {
+        name: judge_settings
+        for group, judge_settings in zip(judges.groups, settings, strict=True)
+        for name in group.metrics
     }
-    known = {label: prices.of(label) for label in judges.labels}
-    costs: dict[str, JsonValue] = {label: price.model_dump() if price else None for label, price in known.items()}
+    price_by_label = {label: prices.of(label) for label in judges.labels}
+    costs: dict[str, JsonValue] = {
+        label: price.model_dump() if price else None for label, price in price_by_label.items()
+    }
     writer.put_fact("judge", settings[0])
-    writer.put_fact(JUDGES, _read_mapping(writer.reader, JUDGES) | named)
+    writer.put_fact(JUDGES, _read_mapping(writer.reader, JUDGES) | settings_by_metric)
     writer.put_fact(PRICES, _read_mapping(writer.reader, PRICES) | costs)
 
 
@@ -136,7 +140,7 @@ def read_asked_names(store: Store) -> frozenset[str] | None:
 
 def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
     """Return the label and the settings of the judge of each metric, as the last command on it had them."""
-    return {name: found for name, found in _read_mapping(store, JUDGES).items() if isinstance(found, dict)}
+    return {name: settings for name, settings in _read_mapping(store, JUDGES).items() if isinstance(settings, dict)}
 
 
 def read_sources(store: Store) -> list[CaseSource]:
@@ -146,13 +150,13 @@ def read_sources(store: Store) -> list[CaseSource]:
 
 def store_replayed(writer: StoreWriter, fingerprints: Mapping[str, str]) -> None:
     """Store by which fingerprints the judge was asked, by those of replayed metrics, beside those that are known."""
-    changed = {new: asked for new, asked in fingerprints.items() if new != asked}
+    changed = {new: original for new, original in fingerprints.items() if new != original}
     writer.put_fact(REPLAYED, {**_read_mapping(writer.reader, REPLAYED), **changed})
 
 
 def read_replayed(store: Store) -> dict[str, str]:
     """Return by which fingerprint the judge was asked, by the fingerprint of each replayed metric."""
-    return {new: str(asked) for new, asked in _read_mapping(store, REPLAYED).items()}
+    return {new: str(original) for new, original in _read_mapping(store, REPLAYED).items()}
 
 
 def count_replayed(store: Store) -> dict[str, int]:
@@ -181,15 +185,16 @@ def count_served_models(store: Store) -> dict[str, dict[str, int]]:
 
 def read_prices(store: Store) -> dict[str, Price]:
     """Return the prices of the judges of a run by their labels; judges without a known price are left out."""
-    found = _read_mapping(store, PRICES)
-    if not found and (price := store.fact("price")):  # of a run before it could have several judges
-        found = dict.fromkeys(list_judges(store.plans()), price)
-    return {label: Price.model_validate(price) for label, price in found.items() if price}
+    prices = _read_mapping(store, PRICES)
+    # A run of an earlier version had one judge.
+    if not prices and (price := store.fact("price")):
+        prices = dict.fromkeys(list_judges(store.plans()), price)
+    return {label: Price.model_validate(price) for label, price in prices.items() if price}
 
 
 def _read_mapping(store: Store, name: str) -> dict[str, JsonValue]:
-    found = store.fact(name)
-    return found if isinstance(found, dict) else {}
+    mapping = store.fact(name)
+    return mapping if isinstance(mapping, dict) else {}
 
 
 def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
@@ -206,6 +211,7 @@ def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
     rows = RunSpending()
     for judge, usage in read_usage(store).items():
         rows += RunSpending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
+    # Neither is complete: rows of a merged run are not noted, and calls of a killed command may have no row.
     costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
     return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None), estimated=noted.estimated)
 
@@ -222,7 +228,8 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
     total = RunSpending()
     for folder in folders:
         if (folder / FILE).is_file():
-            with suppress(StoreError), Store.open(folder) as store:  # the command that judges there reports the error
+            # The command that judges there reports the error.
+            with suppress(StoreError), Store.open(folder) as store:
                 total += read_spending(store, prices)
     return total
 
@@ -244,7 +251,8 @@ def read_command(store: Store) -> RunCommand | None:
         return None
     try:
         return RunCommand.model_validate(content)
-    except ValidationError:  # of a later version of greval
+    except ValidationError:
+        # It is of a later version of greval.
         return None
 
 

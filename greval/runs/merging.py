@@ -88,17 +88,17 @@ def _copy_rows(target: StoreWriter, store: Store, missing: dict[int, int | None]
     new = present = 0
     for row in read_rows(store):
         result = row.result
-        place = (result.sample_id, result.method, result.metric)
-        before = target.get(row.key, place, result.repeat)
+        result_of = (result.sample_id, result.method, result.metric)
+        existing = target.get(row.key, result_of, result.repeat)
         plan = plans.get(row.plan) if row.newest else None
-        if before and (before.finished or before == result):
+        if existing and (existing.finished or existing == result):
             present += 1
-            if plan and find_plan(place, result.repeat) not in counting:
-                target.keep(place, plan=plan, repeat=result.repeat)
+            if plan and find_plan(result_of, result.repeat) not in counting:
+                target.keep(result_of, plan=plan, repeat=result.repeat)
         elif plan:
             target.append(row.key, result, content=row.content, plan=plan, cost=row.cost)
             new += 1
-        elif _is_missing(target, row, find_plan(place, result.repeat)):
+        elif _is_missing(target, row, find_plan(result_of, result.repeat)):
             target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=row.cost)
             new += 1
     target.keep_cases(store.cases())
@@ -150,20 +150,22 @@ def _is_missing(target: StoreWriter, row: StoredRow, plan: int | None) -> bool:
 
 def _merge_metadata(target: StoreWriter, stores: Sequence[Store]) -> None:
     """Merge the metadata of the runs: union of metrics and unreadable rows, and judge and price of the first run."""
+    # In reverse, so that the definitions of the first run replace those of the others.
     for store in reversed(stores):
         metrics = store.fact("metrics")
         store_metrics(target, metrics if isinstance(metrics, list) else ())
     facts = (store.fact("judge") for store in stores)
     target.put_fact("judge", next((fact for fact in facts if fact), None))
     for name in (JUDGES, PRICES, REPLAYED):
-        found = [fact for store in reversed(stores) if isinstance(fact := store.fact(name), dict)]
-        target.put_fact(name, {key: part for fact in found for key, part in fact.items()})
+        mappings = [fact for store in reversed(stores) if isinstance(fact := store.fact(name), dict)]
+        target.put_fact(name, {key: part for fact in mappings for key, part in fact.items()})
     unread: dict[JsonValue, None] = {}
     count = 0
     for store in stores:
         rows = store.fact("unread")
         unread |= dict.fromkeys(map(str, rows if isinstance(rows, list) else []))
         counts = store.fact("unread_count")
-        count = max(count, counts if isinstance(counts, int) else 0)  # each shard reads all rows
+        # Each shard reads all rows.
+        count = max(count, counts if isinstance(counts, int) else 0)
     target.put_fact("unread", [*unread][:MAX_LISTED_ROWS])
     target.put_fact("unread_count", max(count, len(unread)))

@@ -86,8 +86,8 @@ def get_asked_names(metrics: Iterable[Metric], options: EvaluateOptions) -> froz
 
     What only formulas read is judged when one of them needs it.
     """
-    asked = options.get("asked")
-    return frozenset(metric.name for metric in metrics) if asked is None else frozenset(asked)
+    asked_names = options.get("asked")
+    return frozenset(metric.name for metric in metrics) if asked_names is None else frozenset(asked_names)
 
 
 def get_concurrency(judge: Judge | BaseChatModel | None, options: CallOptions) -> int:
@@ -111,6 +111,7 @@ def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int)
     total = options.get("total")
     if total is None and isinstance(cases, Sized):
         total = len(cases)
+    # The number of cases in a shard is known when all are read.
     return None if total is None or options.get("shard") else total * metrics
 
 
@@ -124,12 +125,12 @@ def get_shard(options: EvaluateOptions) -> Shard | None:
         >>> str(get_shard({"shard": "3/16"}))
         '3/16'
     """
-    given = options.get("shard")
-    if isinstance(given, str):
-        return Shard.parse(given)
-    if given is not None and not isinstance(given, Shard):
-        raise DataError(f"shard {given!r}: write it as '3/16', the third of sixteen")
-    return given
+    shard = options.get("shard")
+    if isinstance(shard, str):
+        return Shard.parse(shard)
+    if shard is not None and not isinstance(shard, Shard):
+        raise DataError(f"shard {shard!r}: write it as '3/16', the third of sixteen")
+    return shard
 
 
 def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
@@ -139,10 +140,10 @@ def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
         >>> get_source([], {"origin": CaseSource(label="questions.csv")}).label
         'questions.csv'
     """
-    given = options.get("origin")
-    if given is None and isinstance(cases, CaseReader):
-        given = cases.identify_source()
-    return given or UNKNOWN_SOURCE
+    origin = options.get("origin")
+    if origin is None and isinstance(cases, CaseReader):
+        origin = cases.identify_source()
+    return origin or UNKNOWN_SOURCE
 
 
 def get_prices(options: CallOptions) -> Prices:

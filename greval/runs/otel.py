@@ -48,10 +48,8 @@ class OpenTelemetryEvents:
 
     @property
     def silent(self) -> bool:
-        """True if nothing is emitted, because the process has no provider or OpenTelemetry is disabled.
-
-        The loggers of the OpenTelemetry API do nothing; loggers that emit come from an SDK.
-        """
+        """True if nothing is emitted, because the process has no provider or OpenTelemetry is disabled."""
+        # The loggers of the API do nothing; loggers that emit come from an SDK.
         return type(self._logger).__module__.startswith("opentelemetry._logs")
 
     def __call__(self, result: Result) -> None:
@@ -61,7 +59,7 @@ class OpenTelemetryEvents:
         """
         from opentelemetry._logs import LogRecord, SeverityNumber
 
-        for attributes in (found for row in (*result.built_on, result) for found in list_attributes(row)):
+        for attributes in (event for row in (*result.built_on, result) for event in list_attributes(row)):
             failed = "error.type" in attributes
             record = LogRecord(
                 event_name=EVENT,
@@ -86,7 +84,8 @@ def create_otlp_provider() -> LoggerProvider:
         from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
     except ImportError as error:
         raise MissingExtraError("otel", "opentelemetry-exporter-otlp-proto-http") from error
-    provider = ExportingProvider()  # shuts down, and so sends the last events, when the process ends
+    # It shuts down, and so sends the last events, when the process ends.
+    provider = ExportingProvider()
     provider.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
     return provider
 
@@ -94,6 +93,7 @@ def create_otlp_provider() -> LoggerProvider:
 def get_otlp_endpoint() -> str:
     """Return the address that `create_otlp_provider` sends to, as its variables name it."""
     base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEFAULT_ENDPOINT)
+    # By the specification, the address for logs is used as it is, and the general one gets a path.
     return os.environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") or f"{base.rstrip('/')}/v1/logs"
 
 
@@ -132,7 +132,7 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
 
 def _build_common_attributes(result: Result) -> Attributes:
     provider, _, model = result.judge.partition(":")
-    found = {
+    attributes = {
         "gen_ai.evaluation.name": result.metric,
         "gen_ai.request.model": model or provider,
         RESPONSE_ID: result.tags.get(RESPONSE_ID, ""),
@@ -140,19 +140,19 @@ def _build_common_attributes(result: Result) -> Attributes:
         "greval.method": result.method,
         "greval.fingerprint": result.fingerprint,
     }
-    return {name: redact_secrets(value) for name, value in found.items() if value}
+    return {name: redact_secrets(value) for name, value in attributes.items() if value}
 
 
 def _build_judgement_attributes(judgement: Judgement) -> Attributes:
     """Return the event attributes of a judgement: a number as score, a category as label, and the reason."""
-    found: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
+    attributes: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
     if judgement.number is not None:
-        found["gen_ai.evaluation.score.value"] = float(judgement.number)
+        attributes["gen_ai.evaluation.score.value"] = float(judgement.number)
     if isinstance(judgement.value, str):
-        found["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
+        attributes["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
     elif judgement.number is None:
-        found["gen_ai.evaluation.score.value"] = float(judgement.value)
-    return found | _build_item_attributes(judgement.item)
+        attributes["gen_ai.evaluation.score.value"] = float(judgement.value)
+    return attributes | _build_item_attributes(judgement.item)
 
 
 def _build_failure_attributes(failure: Failure) -> Attributes:
@@ -160,8 +160,8 @@ def _build_failure_attributes(failure: Failure) -> Attributes:
 
     There is no explanation attribute, because it belongs to a score.
     """
-    found: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
-    return found | _build_item_attributes(failure.item)
+    attributes: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
+    return attributes | _build_item_attributes(failure.item)
 
 
 def _build_item_attributes(item: str | None) -> Attributes:

@@ -36,6 +36,7 @@ class Progress(Record):
     @property
     def seconds_left(self) -> float | None:
         """The estimated time left in seconds; None if the total is unknown or nothing has been judged yet."""
+        # Stored results take no time, and say nothing on the time that is left.
         judged = self.done - self.kept
         if self.total is None or not judged:
             return None
@@ -64,12 +65,12 @@ class ProgressCounter:
         self._kept = 0
         self._items_failed = 0
 
-    def add(self, result: Result, *, kept: bool) -> None:
-        """Count one more result; `kept` if it exists from an earlier run."""
+    def add(self, result: Result, *, stored: bool) -> None:
+        """Count one more result; `stored` if it exists from an earlier run."""
         self._statuses[result.outcome.status] += 1
         self._items_failed += _count_failed_items(result)
-        self._kept += kept
-        if not kept and result.tier != "computed":
+        self._kept += stored
+        if not stored and result.tier != "computed":
             self.usage += result.usage
 
     def remove(self, result: Result) -> None:

@@ -38,7 +38,8 @@ from greval.runs.store import FILE
 SHARDS = "shards"
 MINUTE = 60.0
 MAX_LOST_WORKERS = 20
-LOCK_SECONDS = 5.0  # a shared file system may release the lock of a lost worker a few seconds later
+# A shared file system may release the lock of a lost worker a few seconds later.
+LOCK_SECONDS = 5.0
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 SUMMED_COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
 RATE_LIMITS = ("requests_per_minute", "tokens_per_minute")
@@ -104,6 +105,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         MissingExtraError: If Ray is not installed.
         StoreError: If a folder cannot be used, or the run was begun with another number of shards.
     """
+    # Workers have working folders of their own.
     source, folder = Path(source).resolve(), Path(out).resolve()
     _check_shard_count(folder, shards)
     sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in add_dependencies(metrics))
@@ -112,8 +114,10 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
     with _connect_to_ray(address, workers) as ray:
         for module in list_file_modules(metrics):
-            ray.cloudpickle.register_pickle_by_value(module)  # no worker could import it by its name
+            # No worker could import it by its name.
+            ray.cloudpickle.register_pickle_by_value(module)
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
+        # Each worker has a rate limiter of its own, and the provider counts all calls together.
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
         crew = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
         crew.run()
@@ -131,7 +135,8 @@ class RayDriver:
         self._stop_reason: str | None = None
         self._ray = ray
         self._job = ray.put(job)
-        self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)  # this class restarts lost tasks, in order
+        # Ray does not restart lost tasks: this class does, in order.
+        self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)
         self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _compute_refill_time(job.judge))
         self._width, self._total, self._options = concurrency, total, options
         self._waiting = deque(range(1, job.shards + 1))
@@ -150,12 +155,13 @@ class RayDriver:
 
     @property
     def progress(self) -> Progress:
-        """The total progress of the finished shards. Each shard reads all rows, so unreadable rows are not summed."""
+        """The total progress of the finished shards."""
         parts = [run.progress for run in self._runs]
         costs = [part.cost for part in parts if part.cost is not None]
         return Progress(
             total=self._total,
             **{name: sum(getattr(part, name) for part in parts) for name in SUMMED_COUNTS},
+            # Each shard reads all rows.
             unread=max((part.unread for part in parts), default=0),
             usage=sum((part.usage for part in parts), Usage()),
             cost=sum(costs) if costs else None,
@@ -171,14 +177,15 @@ class RayDriver:
                     number = self._waiting.popleft()
                     pause = self._pause if self._lost[number] else 0.0
                     self._running[self._task.remote(self._job, number, pause)] = number
-                left = None if deadline is None else max(0.0, self._start + deadline - time.monotonic())
-                done, _ = self._ray.wait([*self._running], timeout=left)
+                seconds_left = None if deadline is None else max(0.0, self._start + deadline - time.monotonic())
+                done, _ = self._ray.wait([*self._running], timeout=seconds_left)
                 if not done:
                     self._stop_shards(f"the deadline of {deadline:g} s is over")
                     deadline = None
                 for ref in done:
                     self._record_shard(self._running.pop(ref), ref)
         finally:  # an error, or Ctrl-C
+            # After an error or Ctrl-C, shards are still running.
             self._stop_shards("it was interrupted")
             if self._running:
                 self._ray.wait([*self._running], num_returns=len(self._running))
@@ -206,10 +213,12 @@ class RayDriver:
         """
         kinds = self._ray.exceptions
         lost = (kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.OutOfMemoryError, kinds.ObjectLostError)
-        if isinstance(error, kinds.TaskCancelledError):  # cancelled before it began
+        # It was cancelled before it began.
+        if isinstance(error, kinds.TaskCancelledError):
             return
         cause = getattr(error, "cause", None)
-        locked = isinstance(cause, StoreError) and self._lost[number]  # by the worker that was lost
+        # The worker that was lost still holds the lock.
+        locked = isinstance(cause, StoreError) and self._lost[number]
         if not (isinstance(error, lost) or locked):
             raise (cause if isinstance(cause, GrevalError) else error) from None
         self._lost[number] += 1
@@ -234,15 +243,17 @@ def judge_shard(job: RayJob, number: int, pause: float) -> Run:
 
 
 async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
-    """Judge a shard. Ray cancels a task with SIGINT; calls in flight are then finished first."""
+    """Judge a shard. If the task is cancelled, calls in flight are finished first."""
     stop = asyncio.Event()
+    # Ray cancels a task with SIGINT.
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), pause)
     reading = read_cases(job.source, method=job.method, columns=job.options.get("columns"))
     options: EvaluateOptions = {
         **job.options,
-        "columns": None,  # the reader has them
+        # The reader has them.
+        "columns": None,
         "shard": Shard(number=number, count=job.shards),
         "origin": reading.identify_source(limit=job.limit),
     }
@@ -254,6 +265,7 @@ async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
         stop=stop,
         **options,
     )
+    # Without a call no limit was used, and after a stop no shard follows.
     if (run.progress.usage.calls or run.stopped) and not (run.fatal or stop.is_set()):
         await _wait_for_rate_limits(job.judge)
     return run
@@ -262,7 +274,8 @@ async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
 async def _wait_for_rate_limits(judge: Judge) -> None:
     """Wait until the rate limits have fully recovered, because the next shard on this worker starts a new limiter."""
     if quiet := _compute_refill_time(judge):
-        if judge.tokens_per_minute:  # a call may use more tokens than estimated; wait until they are refilled
+        # A call may use more tokens than estimated; wait until they are refilled.
+        if judge.tokens_per_minute:
             pace = (await JudgeClient(judge).ready()).pace
             await pace.acquire()
             pace.release()
@@ -305,6 +318,7 @@ def _check_shard_count(out: Path, shards: int) -> None:
 @contextmanager
 def _connect_to_ray(address: str | None, workers: int | None) -> Iterator[Any]:
     """Connect to a Ray cluster and yield the module `ray`. Usage statistics are off unless the user enabled them."""
+    # Ray sends usage statistics unless it is told not to.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -312,13 +326,21 @@ def _connect_to_ray(address: str | None, workers: int | None) -> Iterator[Any]:
         raise MissingExtraError("ray", "ray") from error
     callers = address is None and ray.is_initialized()
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    own: dict[str, Any] = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
+    local_options: dict[str, Any] = {
+        "num_cpus": workers,
+        "object_store_memory": OBJECT_STORE_BYTES,
+        "include_dashboard": False,
+    }
     if not callers:
         ray.init(
-            address=address, log_to_driver=False, logging_level=logging.ERROR, **(own if address == "local" else {})
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **(local_options if address == "local" else {}),
         )
     try:
         yield ray
     finally:
+        # A cluster that the caller has connected to stays connected.
         if not callers:
             ray.shutdown()

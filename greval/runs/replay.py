@@ -241,7 +241,8 @@ async def replay_async(
     """Read the verdicts of a run again from the stored replies of its judge; see `replay` for the arguments."""
     folder, edited = _find_folder(run), _name_edited(metrics, reason_depth)
     with ExitStack() as opened:
-        source = opened.enter_context(Store.open(folder))  # no folder is created if there is no run
+        # No folder is created if there is no run.
+        source = opened.enter_context(Store.open(folder))
         writer = opened.enter_context(StoreWriter.create(folder))
         plan = _ReplayPlan(source, edited)
         compiled = plan.compile()
@@ -262,23 +263,25 @@ async def replay_async(
         )
         with reduce_collections(), writer.write_together():
             store_replayed(
-                writer, {one.fingerprint: sources[name] for name, one in compiled.items() if name in plan.originals}
+                writer,
+                {runnable.fingerprint: sources[name] for name, runnable in compiled.items() if name in plan.originals},
             )
-            store_metrics(writer, [one.metric.model_dump(mode="json") for one in compiled.values()])
+            store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in compiled.values()])
             writer.plans.replace_versions(
-                {name: PlannedVersion(one.fingerprint, one.judge) for name, one in compiled.items()}
+                {name: PlannedVersion(runnable.fingerprint, runnable.judge) for name, runnable in compiled.items()}
             )
+            # One worker is enough, because no reply is waited for.
             await work.run(_read_newest_cases(source), 1)
         replayed = tuple(
             ReplayedMetric(
                 metric=name,
                 source=sources[name],
-                fingerprint=one.fingerprint,
+                fingerprint=runnable.fingerprint,
                 changed=changed[name],
                 unchanged=work.kept[name],
                 missing=work.unanswered[name],
             )
-            for name, one in compiled.items()
+            for name, runnable in compiled.items()
         )
         return Replay(Run(folder, work.progress), replayed, tuple(plan.refused))
 
@@ -298,8 +301,8 @@ def preview_replay(
         counts = Counter(metric for (metric,) in store.select(("metric",)))
         return ReplayPreview(
             replayable=tuple(
-                ReplayableMetric(metric=name, changes=plan.list_changes(one.metric), results=counts.get(name, 0))
-                for name, one in compiled.items()
+                ReplayableMetric(metric=name, changes=plan.list_changes(runnable.metric), results=counts.get(name, 0))
+                for name, runnable in compiled.items()
             ),
             refused=tuple(plan.refused),
         )
@@ -311,7 +314,7 @@ def _find_folder(run: str | Path | Run) -> Path:
 
 def _name_edited(metrics: Iterable[Metric], reason_depth: ReasonDepth | None) -> dict[str, Metric]:
     """Return the edited metrics by their names."""
-    return {one.name: one for one in set_reason_depth(map(require_metric, metrics), reason_depth)}
+    return {metric.name: metric for metric in set_reason_depth(map(require_metric, metrics), reason_depth)}
 
 
 class _ReplayPlan:
@@ -325,8 +328,8 @@ class _ReplayPlan:
         self._store = store
         self._edited = edited
         self._definitions = read_metrics(store)
-        self._stored = {name: one.judged for name, one in self._definitions.items() if one.judged}
-        self._computed = {name: one for name in self._definitions if (one := self._restore_computed(name))}
+        self._stored = {name: definition.judged for name, definition in self._definitions.items() if definition.judged}
+        self._computed = {name: metric for name in self._definitions if (metric := self._restore_computed(name))}
         self._plans = [plan for plan in store.plans() if plan.method is not None]
         self._fingerprints = {plan.metric: plan.fingerprint for plan in self._plans}
         self.originals = dict(self._find_originals(read_replayed(store)))
@@ -340,19 +343,19 @@ class _ReplayPlan:
                 self.refused.append(RefusedMetric(metric=name, reason=reason, named=name in self._edited))
             else:
                 accepted[name] = metric
-        wanted = self._add_related(accepted)
-        if not wanted:
+        selected = self._add_related(accepted)
+        if not selected:
             return {}
-        metrics = order_metrics(wanted.values())
-        clients = {name: self._create_client(name) for name, metric in wanted.items() if metric.kind == "judged"}
-        repeats = {name: self.originals[name].repeats if name in clients else 1 for name in wanted}
+        metrics = order_metrics(selected.values())
+        clients = {name: self._create_client(name) for name, metric in selected.items() if metric.kind == "judged"}
+        repeats = {name: self.originals[name].repeats if name in clients else 1 for name in selected}
         return compile_metrics(metrics, clients, repeats=repeats)
 
     def list_changes(self, metric: Metric) -> tuple[str, ...]:
         """List the places at which a definition differs from that of the run's results."""
         stored = self._stored.get(metric.name)
-        before = stored.model_dump(mode="json") if stored else self._definitions[metric.name].definition
-        return tuple(_list_changed_paths(before, metric.model_dump(mode="json")))
+        stored_definition = stored.model_dump(mode="json") if stored else self._definitions[metric.name].definition
+        return tuple(_list_changed_paths(stored_definition, metric.model_dump(mode="json")))
 
     def get_source(self, name: str) -> str:
         """Return the fingerprint by which the judge was asked, or by which a computed metric was computed before."""
@@ -369,36 +372,43 @@ class _ReplayPlan:
 
     def _add_related(self, accepted: Mapping[str, Metric]) -> dict[str, Metric]:
         """Add the metrics of the run that the accepted ones build on, and those that build on them."""
-        whole: dict[str, Metric] = {**self._computed, **self._stored, **accepted}
-        wanted = dict.fromkeys(accepted)
-        while more := [name for name in whole if name not in wanted and self._is_related(whole, name, wanted)]:
+        available: dict[str, Metric] = {**self._computed, **self._stored, **accepted}
+        selected = dict.fromkeys(accepted)
+        # A metric that is added may build on further ones.
+        while more := [
+            name for name in available if name not in selected and self._is_related(available, name, selected)
+        ]:
             for name in more:
-                if reason := self._explain_refusal(name, whole[name]):
+                if reason := self._explain_refusal(name, available[name]):
                     self.refused.append(RefusedMetric(metric=name, reason=reason, named=False))
-                    del whole[name]
+                    del available[name]
                 else:
-                    wanted[name] = None
-        self._refuse_lost_functions(wanted)
-        while lacking := [name for name in wanted if not self._has_dependencies(whole, name, wanted)]:
+                    selected[name] = None
+        self._refuse_lost_functions(selected)
+        while lacking := [name for name in selected if not self._has_dependencies(available, name, selected)]:
             for name in lacking:
-                del wanted[name]
-        return {name: whole[name] for name in wanted}
+                del selected[name]
+        return {name: available[name] for name in selected}
 
-    def _refuse_lost_functions(self, wanted: Iterable[str]) -> None:
+    def _refuse_lost_functions(self, selected: Iterable[str]) -> None:
         """Refuse the metrics that are derived from wanted ones by a function that is not stored."""
-        for name, one in self._definitions.items():
-            known = one.is_judged or name in self._computed
-            if not known and not set(wanted).isdisjoint(one.built_on):
+        for name, definition in self._definitions.items():
+            is_computable = definition.is_judged or name in self._computed
+            if not is_computable and not set(selected).isdisjoint(definition.built_on):
                 reason = "the function that computes it is not stored; greval evaluate computes it again"
                 self.refused.append(RefusedMetric(metric=name, reason=reason, named=False))
 
-    def _is_related(self, whole: Mapping[str, Metric], name: str, wanted: Iterable[str]) -> bool:
-        below = {other for one in wanted for other in list_dependency_names(whole[one])}
-        return name in below or not set(wanted).isdisjoint(list_dependency_names(whole[name]))
+    def _is_related(self, available: Mapping[str, Metric], name: str, selected: Iterable[str]) -> bool:
+        below = {
+            dependency for selected_name in selected for dependency in list_dependency_names(available[selected_name])
+        }
+        return name in below or not set(selected).isdisjoint(list_dependency_names(available[name]))
 
-    def _has_dependencies(self, whole: Mapping[str, Metric], name: str, wanted: Iterable[str]) -> bool:
+    def _has_dependencies(self, available: Mapping[str, Metric], name: str, selected: Iterable[str]) -> bool:
         """Return whether all metrics that a metric builds on can be replayed; refuse it if not."""
-        if lacking := [other for other in list_dependency_names(whole[name]) if other not in wanted]:
+        if lacking := [
+            dependency for dependency in list_dependency_names(available[name]) if dependency not in selected
+        ]:
             reason = f"it builds on {format_names(lacking)}, which cannot be replayed; {JUDGE_AGAIN}"
             self.refused.append(RefusedMetric(metric=name, reason=reason, named=name in self._edited))
         return not lacking
@@ -446,23 +456,27 @@ class _ReplayPlan:
 
     def _explain_prompt_change(self, original: _Original, metric: JudgedMetric) -> str | None:
         """Return what of a definition changed that the judge would have to be asked about again, or None."""
-        before, now = original.form.metric, metric.model_dump(mode="json")
-        if before.get("judge") != now.get("judge"):
+        old_definition, new_definition = original.form.metric, metric.model_dump(mode="json")
+        if old_definition.get("judge") != new_definition.get("judge"):
             return f"its judge changed; {JUDGE_AGAIN}"
         try:
-            known = original.metric
+            old_metric = original.metric
         except ValidationError:
             return f"this version of greval does not read the definition it was judged by; {JUDGE_AGAIN}"
         client = self._create_client(metric.name)
-        stored, old, new = original.form, MetricJudge(known, client), MetricJudge(metric, client)
+        stored, old, new = original.form, MetricJudge(old_metric, client), MetricJudge(metric, client)
         if (old.form.messages, old.form.answer_schema) != (stored.messages, stored.answer_schema):
             return f"this version of greval asks in another way than the run was asked; {JUDGE_AGAIN}"
         if _list_request_parts(old) == _list_request_parts(new):
             return None
-        changes = [path for path in _list_changed_paths(before, now) if not _is_only_read(path, known, metric)]
-        named = ", ".join(changes[:MAX_LISTED_CHANGES]) or "the order of its parts"
+        changes = [
+            path
+            for path in _list_changed_paths(old_definition, new_definition)
+            if not _is_only_read(path, old_metric, metric)
+        ]
+        paths = ", ".join(changes[:MAX_LISTED_CHANGES]) or "the order of its parts"
         more = f" and {len(changes) - MAX_LISTED_CHANGES} more" if len(changes) > MAX_LISTED_CHANGES else ""
-        return f"the judge would be asked something else: {named}{more} changed; {JUDGE_AGAIN}"
+        return f"the judge would be asked something else: {paths}{more} changed; {JUDGE_AGAIN}"
 
 
 def _list_request_parts(judge: MetricJudge) -> tuple[object, ...]:
@@ -472,33 +486,34 @@ def _list_request_parts(judge: MetricJudge) -> tuple[object, ...]:
     return judge.form.messages, judge.question.form, metric.over, metric.needs, uses
 
 
-def _list_changed_paths(before: object, now: object, path: str = "") -> Iterator[str]:
+def _list_changed_paths(old: object, new: object, path: str = "") -> Iterator[str]:
     """List the places at which two definitions differ, such as `scale.categories.Polite.means`."""
-    if isinstance(before, Mapping) or isinstance(now, Mapping):
-        parts = [one if isinstance(one, Mapping) else {} for one in (before, now)]
+    if isinstance(old, Mapping) or isinstance(new, Mapping):
+        parts = [side if isinstance(side, Mapping) else {} for side in (old, new)]
         for name in dict.fromkeys((*parts[0], *parts[1])):
             yield from _list_changed_paths(parts[0].get(name), parts[1].get(name), f"{path}.{name}".lstrip("."))
-    elif isinstance(before, Sequence) and isinstance(now, Sequence) and not isinstance(before, str):
-        if len(before) != len(now) or isinstance(now, str):
+    elif isinstance(old, Sequence) and isinstance(new, Sequence) and not isinstance(old, str):
+        if len(old) != len(new) or isinstance(new, str):
             yield path
             return
-        for number, (one, other) in enumerate(zip(before, now, strict=True)):
-            yield from _list_changed_paths(one, other, f"{path}.{number}")
-    elif before != now:
+        for number, (old_part, new_part) in enumerate(zip(old, new, strict=True)):
+            yield from _list_changed_paths(old_part, new_part, f"{path}.{number}")
+    elif old != new:
         yield path
 
 
-def _is_only_read(path: str, before: JudgedMetric, now: JudgedMetric) -> bool:
+def _is_only_read(path: str, old: JudgedMetric, new: JudgedMetric) -> bool:
     """Return whether a part of a definition affects only how replies are read: scores, `pass`, and shares."""
-    first, *rest = path.split(".")
+    first, *keys = path.split(".")
     if first == "notes":
-        notes = before.notes.get(rest[0]), now.notes.get(rest[0])
+        notes = old.notes.get(keys[0]), new.notes.get(keys[0])
         return all(note is None or isinstance(note, ShareNote) for note in notes)
     return first == "pass" or (path.startswith("scale.categories.") and path.endswith(".score"))
 
 
 def _read_newest_cases(store: Store) -> Iterator[Case]:
-    """Yield the newest version of each case of a run. No query stays open, because it would hold up the writer."""
+    """Yield the newest version of each case of a run, without an open query."""
+    # The rows are listed first, because an open query would hold up the writer.
     newest = RowIndex()
     for number, sample_id, method in read_case_places(store):
         newest[f"{sample_id}\0{method}"] = number

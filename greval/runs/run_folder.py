@@ -48,4 +48,5 @@ def _is_usable(folder: Path, origin: CaseSource) -> bool:
             places = {source.path for source in read_sources(store)}
     except StoreError:
         return False
+    # Standard input has no path by which it could be recognised.
     return bool(origin.path) and places == {origin.path}

@@ -94,8 +94,8 @@ def read_judged_metric(store: Store, name: str) -> JudgedMetric:
     """
     metrics = read_metrics(store)
     if name not in metrics:
-        known = ", ".join(sorted(metrics)) or "none"
-        raise DataError(f"{store.folder}: was not judged by {name!r}; metrics there: {known}")
+        names = ", ".join(sorted(metrics)) or "none"
+        raise DataError(f"{store.folder}: was not judged by {name!r}; metrics there: {names}")
     judged = metrics[name].judged
     if judged is None:
         raise DataError(f"{name}: is computed, so there is nothing for people to judge; name a judged metric with -m")
@@ -104,10 +104,11 @@ def read_judged_metric(store: Store, name: str) -> JudgedMetric:
 
 def read_known_scales(store: Store) -> dict[str, Scale]:
     """Return the scale of each metric that is predefined or that the run contains; the run has precedence."""
-    from greval.metrics.library import predefined  # most commands need only the metrics of the run
+    # Most commands need only the metrics of the run.
+    from greval.metrics.library import predefined
 
-    found: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
-    return found | {name: metric.scale for name, metric in read_metrics(store).items()}
+    scales: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
+    return scales | {name: metric.scale for name, metric in read_metrics(store).items()}
 
 
 def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirection]:
@@ -116,15 +117,18 @@ def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirecti
     Args:
         runs: The metrics of each run, the one with precedence first.
     """
-    from greval.metrics.library import predefined  # as above
+    # Imported late, as above.
+    from greval.metrics.library import predefined
 
-    found: dict[str, ScaleDirection] = {}
+    directions: dict[str, ScaleDirection] = {}
     for metrics in runs:
         for name, metric in metrics.items():
-            found.setdefault(name, find_direction(metric.scale)._replace(computed=_needs_no_judge(name, metrics)))
-    for name, known in predefined().items():
-        found.setdefault(name, find_direction(known.scale)._replace(computed=known.kind == "computed"))
-    return found
+            directions.setdefault(name, find_direction(metric.scale)._replace(computed=_needs_no_judge(name, metrics)))
+    for name, predefined_metric in predefined().items():
+        directions.setdefault(
+            name, find_direction(predefined_metric.scale)._replace(computed=predefined_metric.kind == "computed")
+        )
+    return directions
 
 
 def _needs_no_judge(name: str, metrics: Mapping[str, StoredMetric]) -> bool:
@@ -138,7 +142,10 @@ def _needs_no_judge(name: str, metrics: Mapping[str, StoredMetric]) -> bool:
 
 
 def read_judged_cases(
-    store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
+    store: Store,
+    metric: JudgedMetric,
+    case_keys: Collection[CaseKey] | None = None,
+    prints: Iterable[str] | None = None,
 ) -> Iterator[JudgedCase]:
     """Yield each case in the version that a metric judged last, with the result.
 
@@ -147,29 +154,29 @@ def read_judged_cases(
     Args:
         store: The run, opened for reading.
         metric: The metric by which the cases were judged.
-        wanted: The samples and methods to read; None for all.
+        case_keys: The samples and methods to read; None for all.
         prints: The fingerprints that verdicts may have, if known.
     """
-    known = _read_fingerprints(store, metric) if prints is None else set(prints)
-    before = _read_prior_values(store, list_dependency_names(metric), wanted)
+    fingerprints = _read_fingerprints(store, metric) if prints is None else set(prints)
+    prior_values = _read_prior_values(store, list_dependency_names(metric), case_keys)
     done: set[CaseKey] = set()
-    for case in store.cases() if wanted is None else _read_cases(store, wanted):
+    for case in store.cases() if case_keys is None else _read_cases(store, case_keys):
         who = (case.id, case.method)
         if who in done:
             continue
-        seen = narrow_case(metric, case, before.get(who, {}))
-        for fingerprint in known:
-            _, key = compute_keys(seen, metric, fingerprint)
+        narrowed = narrow_case(metric, case, prior_values.get(who, {}))
+        for fingerprint in fingerprints:
+            _, key = compute_keys(narrowed, metric, fingerprint)
             if result := store.index.get(key, (*who, metric.name)):
                 done.add(who)
-                yield JudgedCase(case, seen, result)
+                yield JudgedCase(case, narrowed, result)
                 break
 
 
-def _read_cases(store: Store, wanted: Collection[CaseKey]) -> Iterator[Case]:
+def _read_cases(store: Store, case_keys: Collection[CaseKey]) -> Iterator[Case]:
     """Yield every stored version of some cases; only these are parsed."""
     for number, sample_id, method in read_case_places(store):
-        if (sample_id, method) in wanted:
+        if (sample_id, method) in case_keys:
             yield read_case(store, number)
 
 
@@ -177,15 +184,14 @@ def read_case_places(store: Store) -> Iterator[tuple[int, str, str]]:
     """Yield the row number, the id and the method of every judged case, oldest first."""
     for number, names in store.select_cases(("rowid", "json_extract(row, '$.id', '$.method')")):
         sample_id, method = json.loads(names)
+        # Fields that have their default are not stored.
         yield number, sample_id or "", method or ""
 
 
 def read_lines(store: Store, numbers: Iterable[int], table: Literal["results", "cases"] = "results") -> Iterator[str]:
-    """Yield the results, or the cases, with these row numbers as JSON lines, in this order.
-
-    A query for consecutive numbers takes a third of the time of one for each of them.
-    """
+    """Yield the results, or the cases, with these row numbers as JSON lines, in this order."""
     query = f"SELECT row FROM {table} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - one of two tables
+    # A query for consecutive numbers takes a third of the time of one for each of them.
     for ends in _list_spans(numbers):
         for (line,) in store.query(query, ends):
             yield line
@@ -220,7 +226,7 @@ class CaseFinder:
 
     Args:
         store: The run, which must stay open.
-        wanted: The samples and methods whose results are given to it; None for all.
+        case_keys: The samples and methods whose results are given to it; None for all.
 
     Example:
         >>> import tempfile
@@ -233,18 +239,19 @@ class CaseFinder:
         'Who?'
     """
 
-    def __init__(self, store: Store, wanted: Collection[CaseKey] | None = None) -> None:
+    def __init__(self, store: Store, case_keys: Collection[CaseKey] | None = None) -> None:
         self._store = store
         self._newest = RowIndex()
         self._several: dict[CaseKey, list[int]] = {}
-        for number, *place in read_case_places(store):
-            if wanted is not None and (place[0], place[1]) not in wanted:
+        for number, *case_key in read_case_places(store):
+            if case_keys is not None and (case_key[0], case_key[1]) not in case_keys:
                 continue
-            key = json.dumps(place)
-            before = self._newest.get(key)
-            if before is not None:
-                self._several.setdefault((place[0], place[1]), [before]).append(number)
+            key = json.dumps(case_key)
+            previous = self._newest.get(key)
+            if previous is not None:
+                self._several.setdefault((case_key[0], case_key[1]), [previous]).append(number)
             self._newest[key] = number
+        # Caches of this object rather than of the class, so that they end with it.
         self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(partial(read_case, store))
         self._read_priors = lru_cache(self._find_prior_values)
 
@@ -263,8 +270,8 @@ class CaseFinder:
     def add_claims(self, case: Case, fields: Iterable[ClaimField] = CLAIM_FIELDS) -> Case:
         """Return a case with the claims that the run listed of it, in each of the fields that is not recorded."""
         names = {field: CLAIM_LISTS[field] for field in fields if getattr(case, field) is None}
-        found = {name: self._store.index.get(None, (case.id, case.method, name)) for name in names.values()}
-        listed = map_values(filter(None, found.values()))
+        results = {name: self._store.index.get(None, (case.id, case.method, name)) for name in names.values()}
+        listed = map_values(filter(None, results.values()))
         return fill_claims(case, {field: listed.get(name) for field, name in names.items()})
 
     def _find_stored_case(self, result: Result) -> Case | None:
@@ -301,8 +308,8 @@ def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         result = Result.model_validate_json(line)
         texts = read_texts(finder.find_case(result), over.get(result.metric))
-        named = {name: text for name, text in texts._asdict().items() if name != "history" or text}
-        yield f'{line[:-1]},"{TEXTS_FIELD}":{json.dumps(named, ensure_ascii=False)}}}'
+        fields = {name: text for name, text in texts._asdict().items() if name != "history" or text}
+        yield f'{line[:-1]},"{TEXTS_FIELD}":{json.dumps(fields, ensure_ascii=False)}}}'
 
 
 def read_texts(case: Case | None, over: str | None) -> CaseTexts:
@@ -324,11 +331,11 @@ def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
     return {json.loads(version)[0] for (version,) in versions}
 
 
-def _read_prior_values(store: Store, names: Iterable[str], wanted: Collection[CaseKey] | None) -> PriorValues:
+def _read_prior_values(store: Store, names: Iterable[str], case_keys: Collection[CaseKey] | None) -> PriorValues:
     """Read the values given by the metrics of some names, by sample and method."""
-    found: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
+    values: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
     for name in names:
         for result in store.results(ResultFilter(metrics=(name,))):
-            if wanted is None or (result.sample_id, result.method) in wanted:
-                found[result.sample_id, result.method].update(map_values([result]))
-    return found
+            if case_keys is None or (result.sample_id, result.method) in case_keys:
+                values[result.sample_id, result.method].update(map_values([result]))
+    return values

@@ -58,7 +58,8 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     scales = {name: metric.scale for name, metric in read_metrics(store).items()}
     grouping = Grouping(by)
 
-    @lru_cache(maxsize=MAX_CACHED_GROUPS)  # rows share few combinations of method and tags
+    # Rows share few combinations of method and tags.
+    @lru_cache(maxsize=MAX_CACHED_GROUPS)
     def format_group(method: str, tags: str) -> str:
         return grouping.name_group(method, json.loads(tags))
 
@@ -70,6 +71,7 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
 
 def count_others(store: Store) -> int:
     """Count the results that belong to no counted plan: those of other cases, answers, judges or definitions."""
+    # In most runs every plan is counted, and no row has to be looked at.
     if store.reads_all or not store.query("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
         return 0
     (number,) = store.query(f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}").fetchone()  # noqa: S608 - constants
@@ -81,9 +83,13 @@ def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Sto
 
     The run is read only if the summaries hold no value of a tag.
     """
-    for place, name in enumerate(by):
+    for position, name in enumerate(by):
         groups = (summary.group.split(" · ") for summary in summaries)
-        if name != METHOD and summaries and all(len(parts) == len(by) and parts[place] == NO_VALUE for parts in groups):
+        if (
+            name != METHOD
+            and summaries
+            and all(len(parts) == len(by) and parts[position] == NO_VALUE for parts in groups)
+        ):
             tags = {tag for (text,) in store.select(("tags",)) for tag in json.loads(text)}
             if name not in tags:
                 return build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
@@ -163,18 +169,18 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
     """
     conditions = {name: metric.pass_if for name, metric in read_metrics(store).items() if metric.pass_if}
     grouping = Grouping(by)
-    found: dict[tuple[str, str], list[bool]] = {}
+    passes_by_group: dict[tuple[str, str], list[bool]] = {}
     limited = ResultFilter(metrics=tuple(conditions))
     columns = ("metric", "method", "tags", "outline")
     for metric, method, tags, outline in store.select(columns, limited) if conditions else ():
         group = grouping.name_group(method, json.loads(tags)) if by else ""
-        passes = found.setdefault((metric, group), [])
+        passes = passes_by_group.setdefault((metric, group), [])
         passed = is_passed(outline, conditions[metric])
         passes += [] if passed is None else [passed]
-    order = {name: place for place, name in enumerate(conditions)}
+    order = {name: position for position, name in enumerate(conditions)}
     return tuple(
-        build_pass_summary(metric, group, conditions[metric], found[metric, group])
-        for metric, group in sorted(found, key=lambda key: (order[key[0]], key[1]))
+        build_pass_summary(metric, group, conditions[metric], passes_by_group[metric, group])
+        for metric, group in sorted(passes_by_group, key=lambda key: (order[key[0]], key[1]))
     )
 
 
@@ -215,19 +221,21 @@ def _summarise_metric(
         group = grouping.name_group(result.method, result.tags) if by else ""
         for name in names:
             key = _ShareKey(metric.name, name, group)
-            shares = [read_share(one.notes.get(name)) for one in result.judgements]
+            shares = [read_share(verdict.notes.get(name)) for verdict in result.judgements]
             empty[key] += shares.count(None)
-            if found := [share for share in shares if share is not None]:
-                tallies.add(name, group, _format_outline(found), NO_COST)
+            if counted := [share for share in shares if share is not None]:
+                tallies.add(name, group, _format_outline(counted), NO_COST)
         for judgement in result.judgements:
             contradictions = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
             wrong.update(_ShareKey(metric.name, name, group) for name in contradictions)
-    summaries = {(one.metric, one.group): one for one in tallies.build_summaries()}
-    order = {name: place for place, name in enumerate(names)}
+    summaries = {(summary.metric, summary.group): summary for summary in tallies.build_summaries()}
+    order = {name: position for position, name in enumerate(names)}
     for key in sorted(empty, key=lambda key: (order[key.note], key.group)):
         note = metric.notes[key.note]
-        held = isinstance(note, ShareNote) and note.better is not None
-        yield _build_share_summary(key, summaries.get((key.note, key.group)), empty[key], wrong[key] if held else None)
+        has_direction = isinstance(note, ShareNote) and note.better is not None
+        yield _build_share_summary(
+            key, summaries.get((key.note, key.group)), empty[key], wrong[key] if has_direction else None
+        )
 
 
 def _format_outline(shares: Sequence[float]) -> str:
@@ -236,15 +244,17 @@ def _format_outline(shares: Sequence[float]) -> str:
     return json.dumps(outline)
 
 
-def _build_share_summary(key: _ShareKey, found: Summary | None, empty: int, contradictions: int | None) -> ShareSummary:
+def _build_share_summary(
+    key: _ShareKey, summary: Summary | None, empty: int, contradictions: int | None
+) -> ShareSummary:
     return ShareSummary(
         **key._asdict(),
-        counted=found.counted if found else 0,
+        counted=summary.counted if summary else 0,
         empty=empty,
-        mean=found and found.mean,
-        median=found and found.median,
-        minimum=found and found.minimum,
-        maximum=found and found.maximum,
-        interval=found and found.interval,
+        mean=summary and summary.mean,
+        median=summary and summary.median,
+        minimum=summary and summary.minimum,
+        maximum=summary and summary.maximum,
+        interval=summary and summary.interval,
         contradictions=contradictions,
     )

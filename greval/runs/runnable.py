@@ -88,15 +88,25 @@ def _create_clients(
     """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
     plain = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
-    left = [metric for metric in metrics if metric.name not in ready]
+    unassigned = [metric for metric in metrics if metric.name not in ready]
     default: Judge | BaseChatModel | None
     if isinstance(model, JudgeClient):
-        named = {*plain, *(one.name for one in left if isinstance(one, JudgedMetric) and one.judge)}
-        ready |= {metric.name: model for metric in left if metric.kind == "judged" and metric.name not in named}
-        left, default = [metric for metric in left if metric.name in named], model.judge
+        # A client that several metrics share is for those that name no judge of their own.
+        with_own_judge = {
+            *plain,
+            *(
+                definition.name
+                for definition in unassigned
+                if isinstance(definition, JudgedMetric) and definition.judge
+            ),
+        }
+        ready |= {
+            metric.name: model for metric in unassigned if metric.kind == "judged" and metric.name not in with_own_judge
+        }
+        unassigned, default = [metric for metric in unassigned if metric.name in with_own_judge], model.judge
     else:
         default = model
-    chosen = choose_judges(left, default, plain)
+    chosen = choose_judges(unassigned, default, plain)
     return {**ready, **chosen.assign([JudgeClient(group.judge) for group in chosen.groups])}
 
 
@@ -160,6 +170,7 @@ class ComposedRunnable(MetricRunnable):
         return result.replace(built_on=tuple(results.values()))
 
     def _begin_loop(self, meter: CallMeter | None) -> JudgingLoop:
+        # Failures stop nothing outside a run.
         guard = RunGuard(watchful=False)
         return JudgingLoop(MemoryLog(), self._parts, guard, meter=meter, asked={self.metric.name})
 

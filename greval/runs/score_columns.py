@@ -48,7 +48,8 @@ class QuestionGroups:
         self.tags: set[str] = set()
         self._grouping = Grouping(by) if by else None
         self._cluster_by = cluster_by
-        self.number = lru_cache(maxsize=MAX_CACHED_TAGS)(self._number)  # few distinct tags occur, many times
+        # Few distinct tags occur, many times.
+        self.number = lru_cache(maxsize=MAX_CACHED_TAGS)(self._number)
 
     def _number(self, tags: str) -> tuple[int, int]:
         """Return the numbers of the group and of the cluster that tags name; -1 for no cluster."""
@@ -83,42 +84,50 @@ class ScoreColumn:
         """Add a row of a question by its outline; several rows of one question count as their mean."""
         if question >= len(self._states):
             more = question + 1 - len(self._states)
+            # Zero bytes extend an array without a number object for each question.
             self._sums.frombytes(bytes(8 * more))
             self._plain_sums.frombytes(bytes(8 * more))
             self._counts.frombytes(bytes(8 * more))
             self._states.extend(bytes(more))
-        found = read_outline(outline)
-        if found.numbers:
-            self._sums[question] += found.total / len(found.numbers)
-            self._plain_sums[question] += self._compute_plain_mean(found)
+        outlined = read_outline(outline)
+        if outlined.numbers:
+            self._sums[question] += outlined.total / len(outlined.numbers)
+            self._plain_sums[question] += self._compute_plain_mean(outlined)
             self._counts[question] += 1
             self._states[question] = SCORED
         elif not self._counts[question]:
-            self._states[question] = STATES.get(found.status, WITHOUT_NUMBER)
-        if found.status != "skipped":
+            # A figure counts, whatever rows without one come before or after it.
+            self._states[question] = STATES.get(outlined.status, WITHOUT_NUMBER)
+        if outlined.status != "skipped":
             self.marks.add(mark)
 
-    def _compute_plain_mean(self, found: Outline) -> float:
+    def _compute_plain_mean(self, outlined: Outline) -> float:
         """Return the mean of what the values of a row read as, which its numbers need not be if they are weighted."""
-        plain = [self._read_number(value) for value in found.values] if self._read_number else []
-        known = [number for number in plain if number is not None]
-        return fsum(known) / len(known) if len(known) == len(found.numbers) else found.total / len(found.numbers)
+        plain = [self._read_number(value) for value in outlined.values] if self._read_number else []
+        numbers = [number for number in plain if number is not None]
+        return (
+            fsum(numbers) / len(numbers)
+            if len(numbers) == len(outlined.numbers)
+            else outlined.total / len(outlined.numbers)
+        )
 
     @classmethod
     def from_arrays(cls, values: NDArray[np.float64], states: NDArray[np.uint8]) -> ScoreColumn:
         """Build a column from the figure, 0 if it is not scored, and the state of each question."""
         import numpy as np
 
-        found = cls()
-        found._sums = found._plain_sums = array("d", values.tobytes())
-        found._counts = array("q", np.equal(states, SCORED).astype(np.int64).tobytes())
-        found._states = bytearray(states.tobytes())
-        return found
+        column = cls()
+        # Figures that were not read from a run are not weighted.
+        column._sums = column._plain_sums = array("d", values.tobytes())
+        column._counts = array("q", np.equal(states, SCORED).astype(np.int64).tobytes())
+        column._states = bytearray(states.tobytes())
+        return column
 
     def get_states(self, questions: int) -> NDArray[np.uint8]:
         """Return the state of each question; questions without a row are `MISSING`."""
         import numpy as np
 
+        # Zero bytes read as `MISSING`.
         return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
 
     def get_values(self, questions: int) -> NDArray[np.float64]:
@@ -132,10 +141,10 @@ class ScoreColumn:
     def _compute_means(self, sums: array[float], questions: int) -> NDArray[np.float64]:
         import numpy as np
 
-        found = np.zeros(questions)
+        means = np.zeros(questions)
         counts = np.asarray(self._counts)
-        found[: len(counts)] = np.asarray(sums) / np.maximum(counts, 1)
-        return found
+        means[: len(counts)] = np.asarray(sums) / np.maximum(counts, 1)
+        return means
 
 
 class ScoreColumns:
@@ -160,20 +169,21 @@ class ScoreColumns:
         cls, questions: Sequence[str], columns: dict[str, dict[ComparisonSide, ScoreColumn]]
     ) -> ScoreColumns:
         """Build the columns of figures that were not read from a run, by metric and side, over the same questions."""
-        found = cls()
-        found.columns = columns
-        found._questions = {name: number for number, name in enumerate(questions)}
-        return found
+        score_columns = cls()
+        score_columns.columns = columns
+        score_columns._questions = {name: number for number, name in enumerate(questions)}
+        return score_columns
 
-    def add_run(self, store: Store, *, before: bool = False) -> None:
+    def add_run(self, store: Store, *, is_earlier: bool = False) -> None:
         """Read a run into the columns; only one row at a time is in memory in addition.
 
-        Preferences are left out, because their figures are of pairs of methods.
+        Preferences are left out.
         """
         preferences = {name for name, metric in read_metrics(store).items() if metric.is_preference}
         readers = {name: create_number_reader(scale) for name, scale in read_known_scales(store).items()}
         columns = ("sample_id", "method", "metric", "tags", "outline", METRIC_VERSION)
         for sample_id, method, metric, tags, outline, mark in store.select(columns):
+            # Their figures are of pairs of methods.
             if metric in preferences:
                 continue
             question = self._questions.setdefault(sample_id, len(self._questions))
@@ -181,7 +191,7 @@ class ScoreColumns:
                 group, cluster = self._tags.number(tags)
                 self._group_of.append(group)
                 self._cluster_of.append(cluster)
-            sides, side = self.columns.setdefault(metric, {}), ComparisonSide(method, before)
+            sides, side = self.columns.setdefault(metric, {}), ComparisonSide(method, is_earlier)
             if side not in sides:
                 sides[side] = ScoreColumn(readers.get(metric))
             sides[side].add(question, outline, mark)
@@ -214,8 +224,8 @@ class ScoreColumns:
 
         if not self._is_clustered:
             return None
-        found = np.asarray(self._cluster_of)
-        return np.where(found < 0, -1 - np.arange(len(found)), found)
+        clusters = np.asarray(self._cluster_of)
+        return np.where(clusters < 0, -1 - np.arange(len(clusters)), clusters)
 
 
 @dataclass
@@ -247,10 +257,10 @@ class JudgedColumns:
         """Return a value of the scale as the number in the columns."""
         if isinstance(value, str) and value in self.categories:
             return float(self.categories.index(value))
-        found = self.scale.number(value)
-        if found is None:
+        number = self.scale.number(value)
+        if number is None:
             raise DataError(f"{value!r} does not read as a number")
-        return found
+        return number
 
     def get_verdicts(self) -> Floats:
         """Return the values as an array."""
@@ -265,52 +275,54 @@ class JudgedColumns:
         return np.asarray(getattr(self, name))
 
 
-def read_judged_columns(store: Store, metric: str, *, by: Sequence[str], wanted: Collection[CaseKey]) -> JudgedColumns:
+def read_judged_columns(
+    store: Store, metric: str, *, by: Sequence[str], case_keys: Collection[CaseKey]
+) -> JudgedColumns:
     """Read the judged items of a metric.
 
     Args:
         store: The run, opened for reading.
         metric: The metric's name.
         by: The tags whose values name a question's group.
-        wanted: The samples and methods whose items need an index; a method may be empty if it is not known.
+        case_keys: The samples and methods whose items need an index; a method may be empty if it is not known.
 
     Raises:
         DataError: If the run has no judgement of the metric, or lacks its scale or a tag.
     """
-    found = JudgedColumns(_read_scale(store, metric))
+    judged = JudgedColumns(_read_scale(store, metric))
     groups = QuestionGroups(by)
     questions: dict[str, int] = {}
     columns = ("sample_id", "method", "tags", "outline", "row")
     for sample_id, method, tags, outline, line in store.select(columns, ResultFilter(metrics=(metric,))):
         outlined = read_outline(outline)
-        found.statuses[outlined.status] += 1
-        numbers = _convert_row(found, outlined)
+        judged.statuses[outlined.status] += 1
+        numbers = _convert_row(judged, outlined)
         if numbers is None:
             continue
-        if (sample_id, method) in wanted or (sample_id, "") in wanted:
+        if (sample_id, method) in case_keys or (sample_id, "") in case_keys:
             for n, judgement in enumerate(Result.model_validate_json(line).judgements):
-                found.places.setdefault((sample_id, method, judgement.item), len(found.values) + n)
-        found.values.extend(numbers)
+                judged.places.setdefault((sample_id, method, judgement.item), len(judged.values) + n)
+        judged.values.extend(numbers)
         for column, number in (
-            (found.question, questions.setdefault(sample_id, len(questions))),
-            (found.method, found.methods.setdefault(method, len(found.methods))),
-            (found.group, groups.number(tags)[0]),
+            (judged.question, questions.setdefault(sample_id, len(questions))),
+            (judged.method, judged.methods.setdefault(method, len(judged.methods))),
+            (judged.group, groups.number(tags)[0]),
         ):
             column.extend([number] * len(numbers))
-    if not found.values:
+    if not judged.values:
         raise DataError(
             f"{store.folder}: has no judgement of {metric!r}; greval report {store.folder} lists its metrics"
         )
     for tag in by:
         if tag not in groups.tags:
             raise build_unknown_name_error("tag", tag, sorted(groups.tags), store.folder)
-    found.groups = groups.groups
-    return found
+    judged.groups = groups.groups
+    return judged
 
 
-def _convert_row(found: JudgedColumns, outlined: Outline) -> Sequence[float] | None:
+def _convert_row(judged: JudgedColumns, outlined: Outline) -> Sequence[float] | None:
     """Return the judgements of a row as numbers; None if it has none, or one that the scale does not contain."""
-    names = found.categories
+    names = judged.categories
     if not names:
         return outlined.numbers if outlined.numbers and len(outlined.numbers) == len(outlined.values) else None
     if not outlined.values or not set(outlined.values) <= set(names):
@@ -320,7 +332,7 @@ def _convert_row(found: JudgedColumns, outlined: Outline) -> Sequence[float] | N
 
 def _read_scale(store: Store, metric: str) -> Scale:
     """Return the scale of a metric of the run, or of the predefined metric of this name."""
-    known = read_known_scales(store)
-    if metric not in known:
+    scales = read_known_scales(store)
+    if metric not in scales:
         raise build_unknown_name_error("metric", metric, read_metrics(store), store.folder)
-    return known[metric]
+    return scales[metric]

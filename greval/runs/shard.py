@@ -37,11 +37,11 @@ class Shard(Record):
         Raises:
             DataError: If the text is not a valid shard.
         """
-        found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-        if not found or not 1 <= int(found[1]) <= int(found[2]):
+        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
             message = f"shard {text!r}: write it as 3/16, the third of sixteen"
             raise DataError(message)
-        return cls(number=int(found[1]), count=int(found[2]))
+        return cls(number=int(match[1]), count=int(match[2]))
 
     def holds(self, sample_id: str) -> bool:
         """Return whether a sample is in this shard. All methods of a sample are in the same shard."""
@@ -58,4 +58,5 @@ def hash_sample_id(sample_id: str) -> int:
         >>> sorted(("q0", "q1", "q2", "q3", "q4", "q5"), key=hash_sample_id)
         ['q4', 'q5', 'q0', 'q3', 'q2', 'q1']
     """
+    # An id may hold a lone surrogate.
     return int.from_bytes(sha256(sample_id.encode("utf-8", "surrogatepass")).digest()[:8], "big")

@@ -50,17 +50,19 @@ def search_texts(store: Store, query: str) -> FoundSamples:
         ('q1',)
     """
     words = query.casefold().split()
+    # The word as it stands in JSON, so that a line can be searched before it is parsed.
     escaped = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
-    found: dict[str, None] = {}
+    samples: dict[str, None] = {}
     for sample, line, is_case in _iterate_lines(store):
-        if sample in found:
+        if sample in samples:
             continue
         folded = line.casefold()
-        if all(word in folded for word in escaped):  # parse only what may have them
+        # Parse only what may have them.
+        if all(word in folded for word in escaped):
             text = _fold_texts(line, is_case=is_case)
             if all(word in text for word in words):
-                found[sample] = None
-    return FoundSamples(sample_ids=tuple(found))
+                samples[sample] = None
+    return FoundSamples(sample_ids=tuple(samples))
 
 
 def build_text_index(store: Store, path: Path, stamp: str) -> None:
@@ -72,9 +74,10 @@ def build_text_index(store: Store, path: Path, stamp: str) -> None:
         stamp: The state of the run; it is read before the run is opened, so that a later change is noticed.
     """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-        made = Path(file.name)
+        temporary = Path(file.name)
     try:
-        with closing(sqlite3.connect(made, isolation_level=None)) as database:
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as database:
+            # A file that is not whole is never used, so that nothing has to survive a crash.
             database.execute("PRAGMA journal_mode = OFF")
             database.executescript(f"PRAGMA synchronous = OFF; BEGIN; {_TABLES}")
             numbers: dict[str, int] = {}
@@ -86,9 +89,9 @@ def build_text_index(store: Store, path: Path, stamp: str) -> None:
             database.executemany("INSERT INTO samples VALUES (?, ?)", samples)
             database.execute("INSERT INTO state VALUES (?)", (stamp,))
             database.execute("COMMIT")
-        made.replace(path)
+        temporary.replace(path)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def search_text_index(path: Path, stamp: str, query: str) -> FoundSamples | None:
@@ -97,14 +100,16 @@ def search_text_index(path: Path, stamp: str, query: str) -> FoundSamples | None
         return None
     words = [_encode(word) for word in query.casefold().split()]
     condition = " AND ".join(["instr(text, ?)"] * len(words)) or "1"
-    wanted = f"SELECT id FROM samples WHERE number IN (SELECT sample FROM texts WHERE {condition}) ORDER BY number"  # noqa: S608 - question marks
+    statement = f"SELECT id FROM samples WHERE number IN (SELECT sample FROM texts WHERE {condition}) ORDER BY number"  # noqa: S608 - question marks
     try:
+        # A finished index never changes, so that it can be read without locks.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
             if database.execute("SELECT stamp FROM state").fetchone() != (stamp,):
                 return None
-            return FoundSamples(sample_ids=tuple(_decode(sample) for (sample,) in database.execute(wanted, words)))
+            return FoundSamples(sample_ids=tuple(_decode(sample) for (sample,) in database.execute(statement, words)))
     except sqlite3.DatabaseError:
-        return None  # it is damaged, and will be replaced
+        # It is damaged, and will be replaced.
+        return None
 
 
 def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
@@ -118,8 +123,8 @@ def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
 
 def _fold_texts(line: str, *, is_case: bool) -> str:
     """Return the texts of a case or a result, one after the other, without case of letters."""
-    found = (_list_case_texts if is_case else _list_result_texts)(from_json(line))
-    return "\n".join(text for text in found if text).casefold()
+    texts = (_list_case_texts if is_case else _list_result_texts)(from_json(line))
+    return "\n".join(text for text in texts if text).casefold()
 
 
 def _list_case_texts(case: Mapping[str, Any]) -> Iterator[str | None]:
@@ -129,7 +134,7 @@ def _list_case_texts(case: Mapping[str, Any]) -> Iterator[str | None]:
 def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
     outcome = result["outcome"]
     yield outcome.get("reason")
-    yield from (one["reason"] for one in outcome.get("judgements", ()))
+    yield from (judgement["reason"] for judgement in outcome.get("judgements", ()))
     failures = outcome.get("failures") or ([outcome["error"]] if "error" in outcome else [])
     yield from (failure["message"] for failure in failures)
 

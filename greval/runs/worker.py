@@ -100,16 +100,18 @@ class ResultLog(Protocol):
         content: str,
         case: str,
         calls: Sequence[CallRecord],
-        asked: int | None,
+        asked_content: int | None,
         recomputable: bool,
     ) -> None:
         """Store a result with the calls of its judge, and its case as JSON if that is not empty.
 
-        A replayed result has no calls, but the number of the content that the judge was `asked` about. A result that
+        A replayed result has no calls, but the number of the content that the judge was asked about. A result that
         is `recomputable` at no cost may be lost if the process is killed within the next second.
         """
 
-    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+    def append_calls(
+        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
+    ) -> None:
         """Store calls of a judgement of a sample id and a method that has no result yet."""
 
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
@@ -144,7 +146,7 @@ class MemoryLog:
         content: str,
         case: str,  # noqa: ARG002 - the caller has it
         calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
-        asked: int | None,  # noqa: ARG002 - only runs are replayed
+        asked_content: int | None,  # noqa: ARG002 - only runs are replayed
         recomputable: bool,  # noqa: ARG002 - the same in memory
     ) -> None:
         """Store a result in memory."""
@@ -153,7 +155,9 @@ class MemoryLog:
         else:
             self._unfinished[key] = result
 
-    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+    def append_calls(
+        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
+    ) -> None:
         """Do nothing: only runs store calls."""
 
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
@@ -167,12 +171,12 @@ class CallCollector:
     replies of a judgement of several calls are in the run's journal until then.
     """
 
-    def __init__(self, store: ResultLog, content: str, fingerprint: str, place: tuple[str, str]) -> None:
+    def __init__(self, store: ResultLog, content: str, fingerprint: str, case_key: tuple[str, str]) -> None:
         """Store for which judgement the calls are made."""
         self.calls: list[CallRecord] = []
         self.origin: ReplyOrigin | None = None
         self._store = store
-        self._judgement = (content, fingerprint, place)
+        self._judgement = (content, fingerprint, case_key)
 
     def record_call(self, call: CallRecord) -> None:
         """Store a call that could not be read, and keep any other. Of a replayed reply, only its origin is kept."""
@@ -263,8 +267,8 @@ class JudgingLoop:
         """Judge all cases with several workers, then retry transient failures once."""
         await run_workers(self._judge_rows(source) for _ in range(workers))
         if self.retries_at_end and self.to_retry:
-            again = iter(self.to_retry)
-            await run_workers(self._retry_cases(again) for _ in range(workers))
+            retries = iter(self.to_retry)
+            await run_workers(self._retry_cases(retries) for _ in range(workers))
 
     async def judge_cases(self, cases: Sequence[Case], config: RunnableConfig | None = None) -> list[dict[str, Result]]:
         """Judge a list of cases concurrently, then retry transient failures once.
@@ -282,13 +286,13 @@ class JudgingLoop:
         contexts = self._build_contexts(config)
 
         async def judge(number: int) -> None:
-            before = rows[number]
-            found = await self._judge_case(cases[number], contexts, counted=before or None)
-            rows[number] = before | {row.metric: _add_cost(row, before.get(row.metric)) for row in found if row}
+            earlier = rows[number]
+            results = await self._judge_case(cases[number], contexts, counted=earlier or None)
+            rows[number] = earlier | {row.metric: _add_cost(row, earlier.get(row.metric)) for row in results if row}
 
         await run_workers(map(judge, range(len(cases))))
         if self.retries_at_end and self.guard.why is None:
-            await run_workers(judge(number) for number, found in enumerate(rows) if is_retryable(found.values()))
+            await run_workers(judge(number) for number, results in enumerate(rows) if is_retryable(results.values()))
         return rows
 
     async def _judge_rows(self, source: Iterator[Case | RowFault]) -> None:
@@ -303,7 +307,8 @@ class JudgingLoop:
         self.reads_stored_only = True
         while case := self._read_next(source):
             await self._judge_row(case)
-            await asyncio.sleep(0)  # so that a second Ctrl-C is handled
+            # So that a second Ctrl-C is handled.
+            await asyncio.sleep(0)
 
     async def _end_turn(self) -> None:
         """Let the event loop have its turn, because no case waited for a judge for some time.
@@ -312,6 +317,7 @@ class JudgingLoop:
         """
         if not self._is_turn_over:
             self._is_turn_over = True
+            # Called after all that is ready now, so that the next turn is measured from there.
             asyncio.get_running_loop().call_soon(self._begin_turn)
         await asyncio.sleep(0)
 
@@ -323,15 +329,17 @@ class JudgingLoop:
         if self.on_method and case.method not in self.planned:
             self.on_method(case.method)
         self.planned[case.method] += 1
-        found = await self._judge_case(case, self._contexts)
+        results = await self._judge_case(case, self._contexts)
+        # Another case may get the same `id` when this one is gone.
         self._case_texts.pop(id(case), None)
-        if len(self.to_retry) < MAX_RETRIED_CASES and is_retryable(found):
-            self.to_retry.append((case, {result.metric: result for result in found if result}))
+        if len(self.to_retry) < MAX_RETRIED_CASES and is_retryable(results):
+            self.to_retry.append((case, {result.metric: result for result in results if result}))
 
     async def _retry_cases(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Retry cases with transient failures; each comes with the results that were counted for it."""
-        while self.guard.why is None and (given := next(source, None)):
-            await self._judge_case(given[0], self._contexts, counted=given[1])
+        while self.guard.why is None and (retry := next(source, None)):
+            case, counted = retry
+            await self._judge_case(case, self._contexts, counted=counted)
 
     def count_stored(self, statuses: Iterable[tuple[str, int]]) -> None:
         """Set the progress to stored results only, given the number of results of each status."""
@@ -341,17 +349,18 @@ class JudgingLoop:
 
     def _read_next(self, source: Iterator[Case | RowFault]) -> Case | None:
         """Return the next case of this shard, or None at the end; unreadable rows are counted and listed."""
-        for given in source:
+        for record in source:
             self.row_count += 1
             try:
-                case = read_case(given)
+                case = read_case(record)
                 if self.shard and not self.shard.holds(case.id):
                     continue
-                if not self.replays:  # its cases are those of the log
+                # Its cases are those of the log.
+                if not self.replays:
                     self._case_texts[id(case)] = dump_case(case)
             except DataError as error:
-                place = "" if isinstance(given, RowFault) else f"cases, row {self.row_count}: "
-                self._count_unread(f"{place}{error}")
+                location = "" if isinstance(record, RowFault) else f"cases, row {self.row_count}: "
+                self._count_unread(f"{location}{error}")
             else:
                 return case
         return None
@@ -371,33 +380,35 @@ class JudgingLoop:
         Of metrics whose prompts begin alike, the first is judged alone, so that the judge's server has read that start
         when the others are asked. A metric that only formulas read is judged when one of them needs its verdict.
         """
-        if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
+        # A separate task would cost as much as parsing the reply.
+        if len(self.runnables) == 1:
             (runnable,) = self.runnables.values()
             context = contexts[runnable.metric.name]
             return [await self._judge_metric(case, runnable, NO_TASKS, context=context, counted=counted)]
-        due: dict[str, asyncio.Task[Result | None]] = {}
+        tasks: dict[str, asyncio.Task[Result | None]] = {}
         first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
 
             def start(name: str) -> asyncio.Task[Result | None]:
-                if name in due:
-                    return due[name]
+                if name in tasks:
+                    return tasks[name]
                 runnable = self.runnables[name]
                 if not isinstance(runnable.metric, FormulaMetric):
-                    for other in list_dependency_names(runnable.metric):  # first: none of them waits for this one
-                        start(other)
+                    # First: none of them waits for this one.
+                    for dependency in list_dependency_names(runnable.metric):
+                        start(dependency)
                 first = first_of_group.get(runnable.prompt_group)
-                due[name] = group.create_task(
+                tasks[name] = group.create_task(
                     self._judge_metric(case, runnable, start, first=first, context=contexts[name], counted=counted)
                 )
                 if runnable.prompt_group:
-                    first_of_group.setdefault(runnable.prompt_group, due[name])
-                return due[name]
+                    first_of_group.setdefault(runnable.prompt_group, tasks[name])
+                return tasks[name]
 
             for name in self.runnables:
                 if self.asked is None or name in self.asked:
                     start(name)
-        results = {name: task.result() for name, task in due.items()}
+        results = {name: task.result() for name, task in tasks.items()}
         is_complete = None not in results.values()
         return [
             results[name] if name in results else self._skip_unneeded(case, runnable, counted) if is_complete else None
@@ -420,78 +431,78 @@ class JudgingLoop:
         """
         if first:
             await first
-        known = await _read_dependencies(runnable.metric, start)
-        if known is None:
+        dependencies = await _read_dependencies(runnable.metric, start)
+        if dependencies is None:
             self._count_unanswered(case, runnable)
             return None
         replaced = counted.get(runnable.metric.name) if counted is not None else None
         if counted is not None and not (is_retryable([replaced]) or is_unneeded(replaced)):
             return replaced
-        seen, broken = narrow_for_metric(case, runnable.metric, known)
+        narrowed, broken = narrow_for_metric(case, runnable.metric, dependencies)
         if broken and replaced:
             return replaced
-        verdicts = select_verdicts(runnable.metric, known)
-        keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
+        verdicts = select_verdicts(runnable.metric, dependencies)
+        keys = compute_keys(narrowed, runnable.metric, runnable.fingerprint, verdicts)
         if verdicts:
             context = context._replace(verdicts=verdicts)
-        judged = _PlannedJudgement(case, seen, broken, *keys)
+        judged = _PlannedJudgement(case, narrowed, broken, *keys)
         if self.replays:
             return await self._replay(judged, runnable, context)
-        place = (case.id, case.method, runnable.metric.name)
-        old = self.store.get(judged.key, place)
+        result_of = (case.id, case.method, runnable.metric.name)
+        old = self.store.get(judged.key, result_of)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
             return self._keep_known(old, case, replaced)
         try:
             result, calls = await self._judge_new(judged, runnable, old, context)
         except StoppedError:
+            # What the run had before it was stopped still counts.
             if old:
-                self.store.keep(place, "")
+                self.store.keep(result_of, "")
             return None
         self._store(judged, result, calls=calls)
-        return self._count_result(result, kept=False, replaced=replaced)
+        return self._count_result(result, stored=False, replaced=replaced)
 
     def _skip_unneeded(
         self, case: Case, runnable: MetricRunnable, counted: Mapping[str, Result] | None
     ) -> Result | None:
-        """Unneeded: skip a metric that no formula reads on this case, unless its verdict on it is stored.
-
-        The result is stored without the key of the content, so that it is judged as soon as it is needed.
-        """
-        metric, place = runnable.metric, (case.id, case.method, runnable.metric.name)
+        """Unneeded: skip a metric that no formula reads on this case, unless its verdict on it is stored."""
+        metric, result_of = runnable.metric, (case.id, case.method, runnable.metric.name)
         if counted is not None:
             return counted.get(metric.name)
         if not list_dependency_names(metric):
             _, key = compute_keys(case, metric, runnable.fingerprint)
-            if (old := self.store.get(key, place)) and old.finished:
+            if (old := self.store.get(key, result_of)) and old.finished:
                 return self._keep_known(old, case, None)
         key = hash_place(case.id, case.method, f"{UNNEEDED} {metric.name} {runnable.fingerprint}")
-        if old := self.store.get(key, place):
+        if old := self.store.get(key, result_of):
             return self._keep_known(old, case, None)
-        readers = [one.metric.name for one in self.runnables.values() if metric.name in one.metric.dependency_places]
+        readers = [
+            reader.metric.name for reader in self.runnables.values() if metric.name in reader.metric.dependency_places
+        ]
         reason = f"{UNNEEDED}: {format_names(readers)} {'do' if len(readers) > 1 else 'does'} not read it on this case"
         result = runnable.row(case, Skipped(reason=reason))
+        # Without the key of the content, it is judged as soon as it is needed.
         self._store(_PlannedJudgement(case, case, None, "", key), result)
-        return self._count_result(result, kept=False, replaced=None)
+        return self._count_result(result, stored=False, replaced=None)
 
     async def _judge_new(
         self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
         """Judge what the log does not hold, and return the result with the calls of the judge that it took.
 
-        Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
-
         Raises:
             StoppedError: If only stored results are read, or no further call may be made.
         """
-        case, seen = judged.case, judged.seen
+        case, narrowed = judged.case, judged.seen
         if judged.broken:
             return runnable.row(case, Failed(error=judged.broken)), ()
         if self.reads_stored_only:
             raise StoppedError(self.guard.why or "")
         calls: Sequence[CallRecord] = ()
+        # Computed metrics cost nothing, and a function may read more of the case than it `needs`.
         if runnable.metric.kind == "computed":
-            result = await runnable.judge_case(seen, context)
-        elif (equal := await self._copy_equal(seen, runnable, judged.content)) is not None:
+            result = await runnable.judge_case(narrowed, context)
+        elif (equal := await self._copy_equal(narrowed, runnable, judged.content)) is not None:
             result = equal
         else:
             if self.stores_calls:
@@ -505,11 +516,11 @@ class JudgingLoop:
 
         None if the log has no result to read again, or if no reply to the request is stored.
         """
-        case, place = judged.case, (judged.case.id, judged.case.method, runnable.metric.name)
-        if not self.store.holds_result(place):
+        case, result_of = judged.case, (judged.case.id, judged.case.method, runnable.metric.name)
+        if not self.store.holds_result(result_of):
             return None
-        old = self.store.get(judged.key, place)
-        recorder = CallCollector(self.store, judged.content, runnable.fingerprint, place[:2])
+        old = self.store.get(judged.key, result_of)
+        recorder = CallCollector(self.store, judged.content, runnable.fingerprint, result_of[:2])
         try:
             if judged.broken:
                 result = runnable.row(case, Failed(error=judged.broken))
@@ -519,14 +530,14 @@ class JudgingLoop:
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
-                self.store.keep(place, "")
+                self.store.keep(result_of, "")
             return None
         if old and old.outcome == result.outcome:
             return self._keep_known(old, case, None)
         if origin := recorder.origin:
             result = result.replace(replayed_from=origin.fingerprint)
-        self._store(judged, result, asked=origin and origin.content)
-        return self._count_result(result, kept=False, replaced=None)
+        self._store(judged, result, asked_content=origin and origin.content)
+        return self._count_result(result, stored=False, replaced=None)
 
     def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
         """Count a result that a replay cannot read again, if the run has it."""
@@ -540,7 +551,7 @@ class JudgingLoop:
         result: Result,
         *,
         calls: Sequence[CallRecord] = (),
-        asked: int | None = None,
+        asked_content: int | None = None,
     ) -> None:
         """Store a new result, with its case if that is not stored yet."""
         text = self._case_texts.pop(id(judged.case), "")
@@ -550,23 +561,24 @@ class JudgingLoop:
             content=judged.content,
             case=text,
             calls=calls,
-            asked=asked,
+            asked_content=asked_content,
             recomputable=result.tier == "computed" or is_unneeded(result),
         )
         if self.on_result:
             self.on_result(result)
 
-    def _keep_known(self, known: Result, case: Case, replaced: Result | None) -> Result:
+    def _keep_known(self, stored: Result, case: Case, replaced: Result | None) -> Result:
         """Known: keep the result that the log holds."""
-        self.kept[known.metric] += 1
-        self.store.keep((case.id, case.method, known.metric), self._case_texts.pop(id(case), ""))
-        return self._count_result(known, kept=True, replaced=replaced)
+        self.kept[stored.metric] += 1
+        self.store.keep((case.id, case.method, stored.metric), self._case_texts.pop(id(case), ""))
+        return self._count_result(stored, stored=True, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
         """In flight or same content: copy the result of an equal case at no cost, or return None."""
         twin = None
         if content in self._in_progress:
-            twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
+            # A cancelled waiter must not cancel the others.
+            twin = await asyncio.shield(self._in_progress[content])
         if not (twin and twin.finished):
             twin = self.store.same(content)
         usage = Usage(hits=1) if twin and twin.judgements else Usage()
@@ -592,15 +604,16 @@ class JudgingLoop:
                 outcome = Scored(judgements=judgements, failures=result.failures)
                 result = result.replace(outcome=outcome, served_by=served_by)
         finally:
+            # Also after an error, or equal cases would wait for ever.
             promise.set_result(result)
             if self._in_progress.get(content) is promise:
                 del self._in_progress[content]
         return result
 
-    def _count_result(self, result: Result, *, kept: bool, replaced: Result | None) -> Result:
+    def _count_result(self, result: Result, *, stored: bool, replaced: Result | None) -> Result:
         if replaced:
             self.counter.remove(replaced)
-        self.counter.add(result, kept=kept)
+        self.counter.add(result, stored=stored)
         self._seconds = read_clock() - self.start
         if self.on_progress:
             self.on_progress(self.progress)
@@ -670,8 +683,8 @@ def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
     """
     if not results or not isinstance(metric, FunctionMetric):
         return {}
-    found = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}
-    return {name: outcome for name, outcome in found.items() if not isinstance(outcome, Failed)}
+    outcomes = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}
+    return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Failed)}
 
 
 def is_retryable(results: Iterable[Result | None]) -> bool:

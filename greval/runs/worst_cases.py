@@ -43,8 +43,9 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
         result_filter: The filter for results.
     """
     scales = read_known_scales(store)
+    # Few distinct values occur, many times.
     ranks = {name: lru_cache(build_rank(scale)) for name, scale in scales.items()}
-    order = {name: place for place, name in enumerate(read_metrics(store))}
+    order = {name: position for position, name in enumerate(read_metrics(store))}
     heaps: dict[str, list[tuple[float, int]]] = {}
     ordered: Counter[str] = Counter()
     statuses: dict[str, Counter[str]] = {}
@@ -57,6 +58,8 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
             continue
         ordered[metric] += 1
         if len(heap) < count:
+            # The heap holds negated ranks, so that its first entry is the best one, which a worse result replaces. Of
+            # equal ones, the last of the run is replaced first.
             heappush(heap, (-rank, -number))
         elif count:
             heappushpop(heap, (-rank, -number))
@@ -80,7 +83,7 @@ def build_rank(scale: Scale) -> Rank:
     """
     sign = 1.0 if find_direction(scale).better == "higher" else -1.0
     if isinstance(scale, CategoricalScale) and any(category.score is None for category in scale.categories):
-        places = {name: -float(place) for place, name in enumerate(scale.names)} if scale.ordered else {}
+        places = {name: -float(position) for position, name in enumerate(scale.names)} if scale.ordered else {}
         return lambda values, _: _compute_mean([places[value] for value in values if value in places])
     return lambda _, numbers: _compute_mean([sign * number for number in numbers])
 

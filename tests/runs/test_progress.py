@@ -34,7 +34,7 @@ def count_all(rows: list[tuple[Result, bool]]) -> ProgressCounter:
     """Return the counter after all of these results."""
     counter = ProgressCounter(total=len(rows))
     for result, kept in rows:
-        counter.add(result, kept=kept)
+        counter.add(result, stored=kept)
     return counter
 
 

@@ -88,7 +88,7 @@ def test_judged_items_are_columns_of_equal_length(tmp_path):
     outcomes = {("walk", "right"): [1, FAILED, 0], ("local", "right"): [0, 1, MISSING]}
     run = write(tmp_path / "run", outcomes, tags=[{"kind": kind} for kind in "aba"])
     with Store.open(run) as store:
-        found = read_judged_columns(store, "right", by=["kind"], wanted={("q0", "walk"), ("q1", "")})
+        found = read_judged_columns(store, "right", by=["kind"], case_keys={("q0", "walk"), ("q1", "")})
     rows = defaultdict(list)
     numbers = zip(*(found.get_numbers(name).tolist() for name in ("method", "group")), strict=True)
     for (method, group), value in zip(numbers, found.get_verdicts().tolist(), strict=True):
@@ -111,7 +111,7 @@ def test_what_the_run_lacks_is_named(tmp_path, metric, by, message):
     """A predefined metric without a judgement is known, but has nothing to read."""
     run = write(tmp_path / "run", {("walk", "right"): [1, 0]}, tags=[{"kind": "a"}] * 2)
     with Store.open(run) as store, pytest.raises(DataError, match=message):
-        read_judged_columns(store, metric, by=by, wanted=())
+        read_judged_columns(store, metric, by=by, case_keys=())
 
 
 def test_arrays_are_of_the_type_that_statistics_expect():

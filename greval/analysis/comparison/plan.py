@@ -116,7 +116,7 @@ def _read_run(
 ) -> dict[str, StoredMetric]:
     """Read a run into the scores, and its remarks about joins, and return its metrics."""
     with Store.open(folder) as store, store.snapshot():
-        scores.add_run(store, before=is_earlier)
+        scores.add_run(store, is_earlier=is_earlier)
         remarks.update(dict.fromkeys(read_join_remarks(store)))
         return read_metrics(store)
 

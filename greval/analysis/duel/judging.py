@@ -105,7 +105,7 @@ async def duel_async(
     out = options.get("out")
     folder = find_duel_folder(source, None if out is None else Path(out))
     cases, faults = read_responses(source)
-    pairs = list_pairs(cases, metrics, options.get("methods", ()), limit=options.get("limit"), place=source)
+    pairs = list_pairs(cases, metrics, options.get("methods", ()), limit=options.get("limit"), source=source)
     for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
         warnings.warn(remark, DataWarning, stacklevel=2)
     rows: Iterable[Case | RowFault] = [*faults, *pairs]

@@ -86,7 +86,7 @@ class DraftBrief:
             return self.over
         places = dict(_find_places(self.description))
         is_subject = places.pop("question", MAX_SUBJECT_PLACE) < MAX_SUBJECT_PLACE
-        judged = {need: place for need, place in places.items() if need in _WORDS}
+        judged = {need: position for need, position in places.items() if need in _WORDS}
         first = min(judged, key=lambda need: judged[need], default="question" if is_subject else None)
         return "context" if first in {"chunks", "triples"} else first
 
@@ -104,15 +104,16 @@ class DraftBrief:
     def select_needs(self, texts: Iterable[str], listed: Iterable[str] = ()) -> tuple[str, ...]:
         """Select the needed fields: the judged one and all that the description and the texts of a draft cite.
 
-        Steps on items cite the answer or the context in general. These are needed only if the description cites them.
-
         Args:
             texts: The steps and the instructions.
             listed: The fields that the writer lists. They count if the texts cite none, as in other languages.
         """
         cited = set(_find_places(self.description))
-        found = {need for text in texts for need in _find_places(text)}
-        cited |= {need for need in found if not self.over or need == "question"}
+        text_needs = {need for text in texts for need in _find_places(text)}
+        # Steps on items cite the answer or the context in general, which are needed only if the description cites
+        # them.
+        cited |= {need for need in text_needs if not self.over or need == "question"}
+        # In other languages, no text cites a field.
         if not cited:
             cited = {*listed} or ({"answer"} if not self.over else set())
         chosen = cited | ({self.judged_field} if self.judged_field else set())
@@ -131,6 +132,7 @@ class DraftBrief:
             scale = {"categories": [{"name": name, "means": "?"} for name in self.names or ("a", "b")]}
         needs = ["question", *filter(None, [self.over])]
         try:
+            # All but the caller's part is filled in, so that every fault is one of that part.
             build_metric({**self.given, "needs": needs, "scale": scale, "steps": ["?"]})
         except ValidationError as error:
             raise DefinitionError(*list_definition_errors(error)) from error
@@ -146,7 +148,7 @@ def list_definition_errors(error: ValidationError) -> list[str]:
 
 def _find_places(text: str) -> Mapping[str, int]:
     """Find the fields of a case that a text cites, each with the place of its first mention."""
-    places = {need: found.start() for need, _, found in find_cited_inputs(text)}
-    if found := _ANSWER.search(text):
-        places["answer"] = found.start()
+    places = {need: match.start() for need, _, match in find_cited_inputs(text)}
+    if match := _ANSWER.search(text):
+        places["answer"] = match.start()
     return places

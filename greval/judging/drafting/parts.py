@@ -115,28 +115,30 @@ class PartsDraft:
         request = self._format_request(part)
         if remark:
             request += f'\nYou wrote: "{self._texts[part]}" The remark on it: {remark}. Write another sentence.'
-        role = self._name_role(part)  # the name of the text in the reply tells a small model more than the request
+        # The name of the text in the reply tells a small model more than the request.
+        role = self._name_role(part)
         is_negated = part == len(self._ranks) - 1 and _SIMILAR.match(remark) is not None
         self._texts[part] = (await self._ask(request, {role: self._build_pattern(part, negated=is_negated)}))[role]
 
     def locate_remarks(self) -> dict[int | str, str]:
         """Return the first remark on each part that can be written anew."""
+        # The first step is not written by the model.
         places: dict[str, int | str] = {f"steps.{number}": part for number, part in enumerate(self._written_steps, 2)}
         kind = "levels" if self._brief.bounds else "categories"
         places |= {f"scale.{kind}.{self._ranks[rank]}": rank for rank in self._described_ranks}
-        found: dict[int | str, str] = {}
+        remarks: dict[int | str, str] = {}
         for remark in find_draft_remarks(self._brief, self.build()):
-            place, _, text = remark.partition(": ")
-            if place in places:
-                found.setdefault(self._choose_similar(places[place], text), text)
+            path, _, text = remark.partition(": ")
+            if path in places:
+                remarks.setdefault(self._choose_similar(places[path], text), text)
         last = len(self._ranks) - 1
         best, worst = (_cut_subject(self._texts[rank], self._brief.thing) for rank in (0, last))
         if best.split()[:COMMON_WORDS] == worst.split()[:COMMON_WORDS]:
-            found.setdefault(last, f"reads nearly like '{self._ranks[0]}'; say what the {self._brief.thing} lacks")
+            remarks.setdefault(last, f"reads nearly like '{self._ranks[0]}'; say what the {self._brief.thing} lacks")
         for rank in self._described_ranks[1:-1]:
             if best in self._texts[rank] and worst in self._texts[rank]:
-                found.setdefault(rank, BOTH_ENDS)
-        return found
+                remarks.setdefault(rank, BOTH_ENDS)
+        return remarks
 
     def leave_out(self, part: int | str) -> None:
         """Leave out a step or what lies between the ends, but no category that the caller named."""
@@ -183,12 +185,12 @@ class PartsDraft:
 
     def _choose_similar(self, part: int | str, remark: str) -> int | str:
         """Choose which of two similar descriptions to write anew: the middle one, or else the worst."""
-        found = _SIMILAR.match(remark)
+        match = _SIMILAR.match(remark)
         names = [str(rank) for rank in self._ranks]
-        if not found or not isinstance(part, int) or found["name"] not in names:
+        if not match or not isinstance(part, int) or match["name"] not in names:
             return part
-        other, last = names.index(found["name"]), len(self._ranks) - 1
-        return max({part, other} - {0, last} or {last})
+        similar, last = names.index(match["name"]), len(self._ranks) - 1
+        return max({part, similar} - {0, last} or {last})
 
     def _format_request(self, part: int | str) -> str:
         """Format the request for a part, after the description of the metric and the ends of the scale."""
@@ -200,14 +202,14 @@ class PartsDraft:
             request = requests.get(part, MIDDLE_REQUEST)
         else:
             request = {"find": FIND_REQUEST, "check": CHECK_REQUEST}[part]
-        shown = {"The best": 0, "The worst": last} if part != 0 else {}
+        end_ranks = {"The best": 0, "The worst": last} if part != 0 else {}
         lines = [
-            f"{label}: {self._texts[rank]}" for label, rank in shown.items() if rank in self._texts and rank != part
+            f"{label}: {self._texts[rank]}" for label, rank in end_ranks.items() if rank in self._texts and rank != part
         ]
         if part == "check" and "find" in self._texts:
             lines.append(f"The step before: {self._texts['find']}")
-        asked = request.format(thing=self._brief.thing, place=self._describe_place(part), category=category)
-        return "\n".join([*lines, asked])
+        instruction = request.format(thing=self._brief.thing, place=self._describe_place(part), category=category)
+        return "\n".join([*lines, instruction])
 
     def _describe_place(self, part: int | str) -> str:
         """Describe the place of a rank between the ends."""
@@ -247,8 +249,8 @@ class PartsDraft:
     async def _ask(self, request: str, patterns: Mapping[str, str]) -> dict[str, str]:
         """Ask for texts that match regular expressions, and again if the reply cannot be used."""
         schema = build_object_schema({key: {"type": "string", "pattern": pattern} for key, pattern in patterns.items()})
-        asked = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}\n{request}")
-        messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(asked)]
+        prompt = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}\n{request}")
+        messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(prompt)]
         fault = ""
         for _ in range(MAX_TRIES):
             text, fault = await self._writer.ask("part", schema, messages, max_tokens=MAX_PART_TOKENS)
@@ -276,7 +278,7 @@ def _read_texts(text: str, schema: Mapping[str, Any], patterns: Mapping[str, str
     """Read the texts of a reply; models without a grammar may write other ones."""
     written = parse_reply_object(text, schema)
     for key, pattern in patterns.items():
-        found = written.get(key)
-        if not isinstance(found, str) or not re.search(pattern, found):
-            raise MalformedVerdictError("malformed", f"{key}: {found!r} is not a sentence of the form {pattern}")
+        content = written.get(key)
+        if not isinstance(content, str) or not re.search(pattern, content):
+            raise MalformedVerdictError("malformed", f"{key}: {content!r} is not a sentence of the form {pattern}")
     return {key: str(written[key]) for key in patterns}

@@ -49,11 +49,11 @@ def select_writer_remarks(remarks: list[str]) -> list[str]:
 def _find_unfinished_texts(metric: JudgedMetric) -> Iterator[str]:
     """Find the texts that stop in the middle of a sentence, or are so long that they may have been cut."""
     steps = [(f"steps.{number}", step) for number, step in enumerate(metric.steps, 1)]
-    for place, text in (*list_descriptions(metric), *steps, ("instructions", metric.instructions)):
+    for path, text in (*list_descriptions(metric), *steps, ("instructions", metric.instructions)):
         if len(text) > MAX_TEXT_CHARS:
-            yield f"{place}: has {len(text)} characters; say it in at most {MAX_TEXT_WORDS} words"
+            yield f"{path}: has {len(text)} characters; say it in at most {MAX_TEXT_WORDS} words"
         elif text.strip() and not _ends_sentence(text.strip()):
-            yield f"{place}: does not end as a sentence; write whole sentences"
+            yield f"{path}: does not end as a sentence; write whole sentences"
 
 
 def _ends_sentence(text: str) -> bool:
@@ -67,8 +67,8 @@ def _find_strange_descriptions(brief: DraftBrief, metric: JudgedMetric) -> Itera
         return
     is_about_metrics = _METRIC.search(brief.description)
     mention = re.compile(rf"\b(?:it|its|{_MENTIONS[brief.thing]})\b", re.IGNORECASE)
-    for place, text in list_descriptions(metric):
+    for path, text in list_descriptions(metric):
         if _METRIC.search(text) and not is_about_metrics:
-            yield f"{place}: speaks of the metric; say what the {brief.thing} is like, which a judge can see"
+            yield f"{path}: speaks of the metric; say what the {brief.thing} is like, which a judge can see"
         elif text.strip() and not mention.search(text):
-            yield f"{place}: does not say what the {brief.thing} is like; begin with 'The {brief.thing}'"
+            yield f"{path}: does not say what the {brief.thing} is like; begin with 'The {brief.thing}'"

@@ -72,26 +72,28 @@ async def _mend(brief: DraftBrief, writer: DraftWriter, metric: JudgedMetric, te
     for _ in range(MAX_ROUNDS):
         if not remarks:
             break
-        asked = "That is valid, with these remarks:\n- {}\nWrite the whole definition again without what they point at."
+        objection = (
+            "That is valid, with these remarks:\n- {}\nWrite the whole definition again without what they point at."
+        )
         answered, fault = await writer.ask(
-            "metric", _build_schema(brief), _build_messages(brief, text, asked.format("\n- ".join(remarks)))
+            "metric", _build_schema(brief), _build_messages(brief, text, objection.format("\n- ".join(remarks)))
         )
         if fault or answered == text:
             break
         try:
-            again = _read_metric(brief, answered)
+            revised = _read_metric(brief, answered)
         except (MalformedVerdictError, ValidationError):
             continue
-        left = select_writer_remarks(find_draft_remarks(brief, again))
-        if len(left) < len(remarks):
-            metric, remarks, text = again, left, answered
+        remaining = select_writer_remarks(find_draft_remarks(brief, revised))
+        if len(remaining) < len(remarks):
+            metric, remarks, text = revised, remaining, answered
     return metric
 
 
 def _build_messages(brief: DraftBrief, answered: str = "", objection: str = "") -> list[BaseMessage]:
     """Build the request, followed by the last reply and what is wrong with it."""
-    asked = f"name: {brief.name}\nwhat it judges: {brief.description}\njudged: {brief.over or 'the whole case'}"
-    start: list[BaseMessage] = [SystemMessage(_format_system_text(brief)), HumanMessage(neutralise_fences(asked))]
+    request = f"name: {brief.name}\nwhat it judges: {brief.description}\njudged: {brief.over or 'the whole case'}"
+    start: list[BaseMessage] = [SystemMessage(_format_system_text(brief)), HumanMessage(neutralise_fences(request))]
     return [*start, AIMessage(answered), HumanMessage(objection)] if objection else start
 
 
@@ -104,13 +106,14 @@ def _format_system_text(brief: DraftBrief) -> str:
 
 
 def _build_schema(brief: DraftBrief) -> dict[str, Any]:
-    """Build the JSON schema of a definition. The scale comes last, so that it is written after the steps."""
+    """Build the JSON schema of a definition."""
     text: dict[str, Any] = {"type": "string"}
     parts: dict[str, Any] = {
         "needs": {"type": "array", "items": {"type": "string", "enum": [*PROMPT_FIELDS]}},
         "steps": {"type": "array", "items": text},
         "instructions": text,
     }
+    # The scale comes last, so that it is written after the steps.
     if brief.bounds:
         level = {"type": "integer", "enum": [*brief.levels]}
         parts["levels"] = {"type": "array", "items": build_object_schema({"level": level, "means": text})}
@@ -144,26 +147,26 @@ def _read_levels(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any
     listed = _read_entries(written, "levels", Mapping)
     if not all(isinstance(level.get("level"), int) and "means" in level for level in listed):
         raise MalformedVerdictError("malformed", "levels: each must have level (an integer) and means")
-    levels = {one["level"]: one["means"] for one in listed}
+    levels = {entry["level"]: entry["means"] for entry in listed}
     return {"range": brief.bounds, "better": "higher", "levels": levels}
 
 
 def _read_categories(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any]:
     """Read the categories in the caller's order, else the best first. Scores that rise then are a fault."""
     categories = _sort_best_first([dict(entry) for entry in _read_entries(written, "categories", Mapping)])
-    found = [str(entry.get("name")) for entry in categories]
-    if brief.names and sorted(found) != sorted(brief.names):
+    names = [str(entry.get("name")) for entry in categories]
+    if brief.names and sorted(names) != sorted(brief.names):
         raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(brief.names)}")
-    order = {name: place for place, name in enumerate(brief.names)}
+    order = {name: position for position, name in enumerate(brief.names)}
     return {"categories": sorted(categories, key=lambda entry: order.get(str(entry.get("name")), 0))}
 
 
 def _read_entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
     """Return a list from the model's output after checking the type of its entries."""
-    found = written.get(name)
-    if not isinstance(found, list) or not all(isinstance(entry, kind) for entry in found):
+    entries = written.get(name)
+    if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
         raise MalformedVerdictError("malformed", f"{name}: must be a list of {_KINDS[kind]}")
-    return found
+    return entries
 
 
 _KINDS: Mapping[type, str] = {str: "texts", Mapping: "objects"}

@@ -34,12 +34,11 @@ class DraftWriter:
     ) -> tuple[str, str]:
         """Ask once, and return the text of the reply and, if the call failed, the reason.
 
-        A server that is down is reported at the first call. Later calls are retried.
-
         Raises:
             JudgeUnavailableError: If the model cannot be reached, or the key or the model's name is rejected.
         """
         question = AnswerFormat(name, schema, self.client.tier, max_tokens=max_tokens)
+        # A server that is down is reported at the first call; later calls are retried.
         reply = await self.client.ask(question, [*messages], self._context, patient=self.usage.calls > 0)
         self.usage += reply.usage
         if reply.failure is None:

@@ -36,9 +36,9 @@ def cache_dir() -> Path:
         >>> cache_dir().name
         'models'
     """
-    own = os.environ.get("GREVAL_CACHE")
-    if own:
-        return Path(own).expanduser().absolute() / "models"
+    folder = os.environ.get("GREVAL_CACHE")
+    if folder:
+        return Path(folder).expanduser().absolute() / "models"
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification tells readers to ignore a relative path.
     if base and Path(base).is_absolute():
@@ -117,9 +117,9 @@ def _read_marker(path: Path) -> _Marker | None:
 def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold a file lock inside this context; `on_wait` is called once if another process holds it.
 
-    The system releases the lock if the process is killed. The file is never removed: otherwise two processes could each
-    lock a file of that name.
+    The system releases the lock if the process is killed.
     """
+    # The file is never removed: otherwise two processes could each lock a file of that name.
     with path.open("ab") as file:
         announced = False
         while not try_lock(file.fileno()):

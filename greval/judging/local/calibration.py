@@ -70,5 +70,5 @@ def find_calibration(metric: JudgedMetric, label: str) -> Calibration | None:
         metric: The metric.
         label: The name of the judge in results, such as `local:qwen2.5-coder-1.5b`.
     """
-    known = CALIBRATIONS.get(metric.name) if label == f"local:{DEFAULT_MODEL}" else None
-    return known if known and known.definition == compute_fingerprint(metric, {}) else None
+    calibration = CALIBRATIONS.get(metric.name) if label == f"local:{DEFAULT_MODEL}" else None
+    return calibration if calibration and calibration.definition == compute_fingerprint(metric, {}) else None

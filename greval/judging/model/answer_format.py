@@ -59,6 +59,7 @@ class AnswerFormat:
             dict(self.schema),
             self.tier,
             self.confidence,
+            # What is not set is left out, so that the keys of cached replies stay as they are.
             *([self.alternatives] * bool(self.alternatives)),
             *([[*self.logit_bias.items()]] if self.logit_bias else []),
             *(["value_first"] if self.value_first else []),
@@ -99,12 +100,13 @@ class AnswerFormat:
 
     def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
-        known = self._made.get(id(model))
-        if known is None:
+        cached = self._made.get(id(model))
+        if cached is None:
             if len(self._made) == MAX_CACHED_MODELS:
                 self._made.clear()
-            known = self._made[id(model)] = model, make(model, self)
-        return known[1]
+            # The model is kept with it, so that its `id` is not given to another one.
+            cached = self._made[id(model)] = model, make(model, self)
+        return cached[1]
 
 
 async def _send(
@@ -133,12 +135,14 @@ def select_tier(model: BaseChatModel) -> Tier:
     `extra_body={"response_format": ...}`.
     """
     if isinstance(model, WrappedModel):
+        # The least of the tiers, which all models inside support.
         return max(map(select_tier, model.inner_models), key=TIER_ORDER.index)
-    own: Tier | None = getattr(model, "answer_tier", None)
-    if own:
-        return own
+    tier: Tier | None = getattr(model, "answer_tier", None)
+    if tier:
+        return tier
     if _is_openai(model):
         return "schema"
+    # A class that keeps this method cannot bind tools.
     return "text" if type(model).bind_tools is BaseChatModel.bind_tools else "tools"
 
 
@@ -150,18 +154,19 @@ def _is_openai(model: BaseChatModel) -> bool:
 def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, Any]:
     """Bind the schema to a model by LangChain's `with_structured_output`."""
     titled = {"title": format_schema_name(question.name), "description": "The verdict.", **question.schema}
+    # With the default method, an answer that cannot be read raises, and its usage is lost.
     method = {"method": "function_calling"} if _is_openai(model) and not isinstance(model, WrappedModel) else {}
     return model.with_structured_output(titled, include_raw=True, **method)
 
 
 def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
-    named = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
+    named_schema = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
     further = {**_build_probability_arguments(question), **build_limit_arguments(question)}
     if getattr(model, "use_responses_api", None):
-        return {"text": {"format": {"type": "json_schema", **named}}, **build_limit_arguments(question)}
+        return {"text": {"format": {"type": "json_schema", **named_schema}}, **build_limit_arguments(question)}
     body = getattr(model, "extra_body", None) or {}
-    return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **further}
+    return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named_schema}}, **further}
 
 
 def _build_probability_arguments(question: AnswerFormat) -> dict[str, Any]:

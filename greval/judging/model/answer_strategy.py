@@ -39,7 +39,8 @@ class AnswerStrategy:
         self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
     ) -> Judgement:
         """Add the probability of the value at a path of the answer as confidence, if the model returned it."""
-        if not tokens or self.metric.counts:  # a value that is counted was not written
+        # A value that is counted was not written.
+        if not tokens or self.metric.counts:
             return judgement
         return judgement.model_copy(update={"confidence": compute_probability(tokens, path)})
 

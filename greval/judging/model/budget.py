@@ -181,6 +181,7 @@ class RunGuard:
         try:
             yield
         except asyncio.CancelledError:
+            # No one but the stop has cancelled the task.
             if self.run.why is not None and task.uncancel() == 0:
                 self._raise_if_stopped()
             raise
@@ -211,8 +212,8 @@ class RunGuard:
         if run.flying or not run.waits:
             return ""
         end, reason = min(run.waits.values())
-        left = round(end - asyncio.get_running_loop().time())
-        return f"waits {left} s for {reason}" if left >= 1 else ""
+        seconds = round(end - asyncio.get_running_loop().time())
+        return f"waits {seconds} s for {reason}" if seconds >= 1 else ""
 
     async def wait_until_allowed(self) -> None:
         """Wait until another call may be added to those in flight.
@@ -268,7 +269,8 @@ class RunGuard:
                 guard.estimated += is_estimated
             self._priced += 1
         if failure and failure.kind == "rate_limit":
-            self._row["dead"] = 0  # a rate limit shows that the endpoint works
+            # A rate limit shows that the endpoint works.
+            self._row["dead"] = 0
             return
         sort = failure and next((sort for sort, kinds in FAILURE_GROUPS.items() if failure.kind in kinds), None)
         if sort:
@@ -305,9 +307,11 @@ class RunGuard:
         if failure is None or not self.watchful or failure.kind not in UNREADABLE_KINDS:
             return
         self._unread[metric] += 1
-        before, after = MAX_UNREADABLE_IN_A_ROW
+        unproven_limit, proven_limit = MAX_UNREADABLE_IN_A_ROW
         count = self._unread[metric] if self._read else self._unread.total()
-        if count >= after or (count >= before and not (metric in self._read or self.run.was_read(metric))):
+        if count >= proven_limit or (
+            count >= unproven_limit and not (metric in self._read or self.run.was_read(metric))
+        ):
             last = f"the last on {metric}, {_format_answer_excerpt(failure)}"
             hint = format_failure_hint(failure.kind, self.model)
             why = f"{count} answers of {self._name} in a row held no verdict that can be read, {last}; {hint}"
@@ -343,8 +347,8 @@ class RunGuard:
     def _is_hopeless(self) -> bool:
         """Return whether the consecutive failures show a bad endpoint or setting rather than single failed calls."""
         if self._row["dead"] >= MAX_FAILURES_IN_A_ROW:
-            away = self.clock() - self._dead_since
-            return away >= self.max_outage[bool(self.answers)]
+            outage = self.clock() - self._dead_since
+            return outage >= self.max_outage[bool(self.answers)]
         return self._row["wrong"] >= MAX_FAILURES_IN_A_ROW and not self.answers
 
     def _estimate_cost(self, tokens: int) -> float:
@@ -360,7 +364,7 @@ class RunGuard:
 
 
 def format_cap_reason(
-    before: RunSpending, *, max_calls: int | None = None, max_cost: float | None = None, in_flight: str = ""
+    earlier: RunSpending, *, max_calls: int | None = None, max_cost: float | None = None, in_flight: str = ""
 ) -> str:
     """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue.
 
@@ -369,11 +373,11 @@ def format_cap_reason(
         'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; raise it to continue'
     """
     if max_calls is not None:
-        spent = f"; earlier commands on this run made {before.calls:,} of them" if before.calls else ""
+        spent = f"; earlier commands on this run made {earlier.calls:,} of them" if earlier.calls else ""
         return (
             f"the cap of {format_count(max_calls, 'call')} is reached (--max-calls){spent}{in_flight}; {RAISE_CAP_HINT}"
         )
-    spent = f"; earlier commands on this run spent ${before.cost:.4f} of it" if before.cost else ""
+    spent = f"; earlier commands on this run spent ${earlier.cost:.4f} of it" if earlier.cost else ""
     return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{in_flight}; {RAISE_CAP_HINT}"
 
 
@@ -394,5 +398,5 @@ def _format_answer_excerpt(failure: Failure) -> str:
     return f"which began {excerpt!r} ({failure.message})" if excerpt else f"which was empty ({failure.message})"
 
 
-def _add_costs(left: float | None, right: float | None) -> float | None:
-    return right if left is None else left if right is None else left + right
+def _add_costs(first: float | None, second: float | None) -> float | None:
+    return second if first is None else first if second is None else first + second

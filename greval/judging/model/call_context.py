@@ -47,11 +47,9 @@ NO_RUN = CallContext()
 def build_context(
     config: RunnableConfig | None, *, guard: RunGuard = NO_GUARD, meter: CallMeter | None = None
 ) -> CallContext:
-    """Build the context of all judgements with a config of LangChain.
-
-    LangChain looks up the callbacks of a config in the environment and in context variables, which takes longer than
-    most computed metrics.
-    """
+    """Build the context of all judgements with a config of LangChain."""
+    # LangChain looks up callbacks in the environment and in context variables, which takes longer than most computed
+    # metrics.
     complete = ensure_config(config)
     if get_async_callback_manager_for_config(complete).handlers:
         return CallContext(guard, meter, complete, has_callbacks=True)

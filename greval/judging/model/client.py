@@ -95,6 +95,7 @@ class Connection:
     def record_reply(self, reply: Reply, tokens: int) -> None:
         """Report the result of a call to the rate limiter, which had reserved `tokens` for it."""
         usage = reply.usage
+        # A refused answer with output tokens was paid for like any other.
         if reply.failure is None or usage.output_tokens is not None:
             self.pace.record_answer((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
         elif reply.failure.kind == "rate_limit":
@@ -135,8 +136,8 @@ class JudgeClient:
         """Store the settings. The chat model is created at the first call."""
         self._given = None if isinstance(model, Judge) else read_chat_model(model)
         if not isinstance(model, Judge) and self._given is None:
-            named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
-            raise JudgeError(f"{model!r}: is not a judge; pass {named} or a chat model of LangChain")
+            example = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
+            raise JudgeError(f"{model!r}: is not a judge; pass {example} or a chat model of LangChain")
         self.judge = model if isinstance(model, Judge) else _build_object_judge(cast("BaseChatModel", self._given))
         self._gate = gate or nullcontext()
         self._cache = cache
@@ -146,7 +147,8 @@ class JudgeClient:
         self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
         self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
         self._variables = list_environment_names(self.judge.model) if self._given is None else ()
-        self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
+        # A model object retries by itself.
+        self._retries = self.judge.max_retries if self._given is None else 0
 
     @property
     def label(self) -> str:
@@ -203,7 +205,8 @@ class JudgeClient:
         environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
         if line is None or line.environment != environment or line.adaptation is not adaptation:
-            for ended in [known for known in self._lines if known.is_closed()]:
+            # Loops of earlier calls of `asyncio.run` never come back.
+            for ended in [event_loop for event_loop in self._lines if event_loop.is_closed()]:
                 del self._lines[ended]
                 self._states.pop(ended, None)
             with count_as_waiting():
@@ -224,6 +227,7 @@ class JudgeClient:
         loop = asyncio.get_running_loop()
         if loop not in self._states:
             learnt = _LEARNT.get(loop, {}).get(self._format_identity(), NO_ADAPTATION) if self._given is None else None
+            # The embedded model refuses no part of a request.
             self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=self.judge.local, has_trial=self._is_remote)
             self._say(self._states[loop].adaptation.describe(self.label))
         return self._states[loop]
@@ -269,8 +273,8 @@ class JudgeClient:
         while True:
             key = self._compute_key(question, messages, context.repeat, environment) if is_named else ""
             for store in memory:
-                if known := store.get(key):
-                    return known._replace(usage=sum(spent, known.usage)) if spent else known
+                if cached := store.get(key):
+                    return cached._replace(usage=sum(spent, cached.usage)) if spent else cached
             line = await self.ready(environment)
             if self._reply_source:
                 return await self._reply_source(key, line, question, messages)
@@ -278,9 +282,11 @@ class JudgeClient:
             try:
                 reply = await self._ask_with_retries(line, question, messages, context, retries, spent)
             except _AdaptedError:
+                # The request is built again, and has another key.
                 continue
             reply = reply if len(spent) == 1 else reply._replace(usage=sum(spent, Usage()))
-            if key and self.adaptation.changes:  # they may be newer than the key
+            # They may be newer than the key.
+            if key and self.adaptation.changes:
                 key = self._compute_key(question, messages, context.repeat, environment)
             return reply._replace(key=key) if key else reply
 
@@ -315,35 +321,38 @@ class JudgeClient:
             _AdaptedError: If the requests to the judge were changed meanwhile.
         """
         state, guard = self._get_state(), context.guard
-        asked = self._adapt_question(question, line.adaptation)
-        schema = question.schema if asked.tier == "text" and question.tier != "text" else None
+        adapted = self._adapt_question(question, line.adaptation)
+        schema = question.schema if adapted.tier == "text" and question.tier != "text" else None
         if line.adaptation.changes:
             messages = adapt_messages(messages, line.adaptation, schema)
         tokens = sum(len(message.content) for message in messages) // CHARS_PER_TOKEN
         last: list[Reply] = []
 
         async def attempt() -> Reply:
-            async with AsyncExitStack() as held:
+            async with AsyncExitStack() as stack:
                 # a server that ends grants nothing to those that wait
                 with count_as_waiting(), guard.cancel_on_stop():
-                    await held.enter_async_context(self._gate)
+                    await stack.enter_async_context(self._gate)
                     if state.has_trial and not state.proven:
-                        await held.enter_async_context(state.wait_for_trial())
+                        await stack.enter_async_context(state.wait_for_trial())
+                    # Another call was refused while this one waited.
                     if state.adaptation is not line.adaptation:
                         raise _AdaptedError
                     pause = line.pace.pause_seconds
                     reason = f"the rate limit of {self.label}"
                     with guard.note_waiting(pause, reason) if pause else nullcontext():
                         await line.pace.acquire(tokens, cautious=guard.watchful)
-                    held.callback(line.pace.release)
+                    stack.callback(line.pace.release)
                     await guard.wait_until_allowed()
-                call = partial(asked.ask, line.model, messages, context.config, direct=line.direct)
-                read_refusal = partial(self._read_refusal, line, asked, messages)
+                call = partial(adapted.ask, line.model, messages, context.config, direct=line.direct)
+                read_refusal = partial(self._read_refusal, line, adapted, messages)
                 reply = await self._call_once(line, call, messages, tokens, read_refusal, context)
+                # Output tokens show that the judge took the request, whatever became of the answer.
                 if reply.failure is None or reply.usage.output_tokens is not None:
                     state.proven = True
             spent.append(reply.usage)
             last[:] = [reply]
+            # Refused for what another call has changed meanwhile.
             if state.adaptation is not line.adaptation and reply.failure and reply.failure.kind == "request":
                 raise _AdaptedError
             return reply
@@ -370,12 +379,14 @@ class JudgeClient:
         reply = estimate = None
         start = read_clock()
         try:
+            # A slow stream of bytes never reaches the timeout of the transport.
             async with asyncio.timeout(_select_timeout(self.judge)):
                 reply = read_reply(await call(), messages)
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = self._read_error(error, line, read_refusal)
         finally:
+            # Also if the call is cancelled, because it may be paid for.
             guard.record_reply(reply, estimate)
             if meter:
                 meter.record_usage(self.label, reply.usage if reply else Usage(calls=1))
@@ -423,14 +434,16 @@ class JudgeClient:
         if part is None:
             return None
         state = self._get_state()
-        if state.adaptation is not line.adaptation:  # another call was refused meanwhile
+        # Another call was refused meanwhile.
+        if state.adaptation is not line.adaptation:
             return failure.model_copy(update={"kind": "request"})
         changeable = [name for name in sent if self._may_change(name)]
         if part not in changeable or state.proven or state.fixed:
             answered = "it answered with it before; " if part in changeable else ""
             hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
             return failure.model_copy(update={"kind": "request", "message": f"{failure.message}; {answered}{hint}"})
-        is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"  # it sends the newer name
+        # This class sends the newer name.
+        is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"
         limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
         changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
         new = [change for change in changes if change not in state.adaptation.changes]
@@ -448,8 +461,8 @@ class JudgeClient:
         if part == "format":
             return self.judge.structured == "auto" and getattr(inner, "answer_tier", None) is None
         if part == "temperature":
-            own = self.judge.temperature if inner is None else getattr(inner, "temperature", None)
-            return bool(own == Judge.model_fields["temperature"].default)
+            temperature = self.judge.temperature if inner is None else getattr(inner, "temperature", None)
+            return bool(temperature == Judge.model_fields["temperature"].default)
         if part == "max_tokens":
             is_openai = inner is None or hasattr(inner, "extra_body")
             return is_openai and not {"max_tokens", "max_completion_tokens"} & {*self.adaptation.changes}
@@ -493,6 +506,7 @@ class JudgeClient:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
         _, identity = self._describe(environment or self._read_environment())
+        # Replies to changed requests are cached by the changes, too.
         if changes := self.adaptation.changes:
             identity = f"{identity}{json.dumps(changes)}"
         return compute_reply_key((question.form, identity, str(repeat), *texts))
@@ -504,8 +518,8 @@ class JudgeClient:
     def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
         """Return the identity, and the same as text, built again only if the environment changed."""
         if self._identity is None or self._identity[0] != environment:
-            found = self.describe_judge()
-            self._identity = environment, found, json.dumps(found, sort_keys=True)
+            identity = self.describe_judge()
+            self._identity = environment, identity, json.dumps(identity, sort_keys=True)
         return self._identity[1:]
 
     def describe_judge(self) -> dict[str, JsonValue]:
@@ -545,8 +559,8 @@ def _format_served_model(metadata: Mapping[str, Any]) -> str:
     names = (metadata.get(name) for name in SERVED_MODEL_NAMES)
     model = next((str(name) for name in names if name and isinstance(name, str)), "")
     mark = metadata.get("system_fingerprint")
-    named = f"{model} ({mark})" if model and mark and isinstance(mark, str) else model
-    return replace_lone_surrogates(named)[:MAX_SERVED_CHARS]
+    full_name = f"{model} ({mark})" if model and mark and isinstance(mark, str) else model
+    return replace_lone_surrogates(full_name)[:MAX_SERVED_CHARS]
 
 
 def _estimate_usage(reply: Reply, tokens: int) -> Usage | None:
@@ -559,22 +573,21 @@ def _estimate_usage(reply: Reply, tokens: int) -> Usage | None:
 
 
 def _extract_text(message: AIMessage) -> str:
-    """Return the JSON of the tool calls, one a line, even if it is invalid, else the text.
-
-    A server with a reasoning parser may take an answer without thoughts for thoughts: an object and nothing else.
-    """
+    """Return the JSON of the tool calls, one a line, even if it is invalid, else the text."""
     calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
     calls += [call["args"] or "" for call in message.invalid_tool_calls]
     text = str(message.text)
+    # Some servers put an empty tool call beside an answer in the text.
     if calls and not (text and {*calls} <= {"", "{}"}):
         text = "\n".join(calls)
     elif not text.strip() and (thoughts := find_thoughts(message)).startswith("{") and thoughts.endswith("}"):
+        # A server with a reasoning parser may take an answer without thoughts for thoughts.
         text = thoughts
     return replace_lone_surrogates(text)
 
 
 def _select_timeout(judge: Judge) -> float:
-    """Return the timeout of one whole call in seconds. A slow stream of bytes never reaches the transport's timeout."""
+    """Return the timeout of one whole call in seconds."""
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
@@ -592,19 +605,19 @@ def _format_label(model: BaseChatModel) -> str:
 
 def _read_timeout(model: BaseChatModel) -> float:
     """Return the model's own timeout in seconds, or the default of `Judge` if it has none."""
-    own = getattr(model, "request_timeout", None) or getattr(model, "timeout", None)
-    return float(own) if isinstance(own, int | float) and own > 0 else Judge.model_fields["timeout"].default
+    timeout = getattr(model, "request_timeout", None) or getattr(model, "timeout", None)
+    return float(timeout) if isinstance(timeout, int | float) and timeout > 0 else Judge.model_fields["timeout"].default
 
 
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
     if isinstance(model, WrappedModel):
         first, *fallbacks = map(_describe_settings, model.inner_models)
-        others: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}
-        return {**first, **model.identity, **others}
+        fallback_settings: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}
+        return {**first, **model.identity, **fallback_settings}
     settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
-    plain = {name: hide_secrets(found) if isinstance(found, str) else found for name, found in plain.items()}
+    plain = {name: hide_secrets(setting) if isinstance(setting, str) else setting for name, setting in plain.items()}
     further = describe_answer_settings(model) | _drop_known(describe_server(model), plain.values())
     return {"class": type(model).__name__, **further, **plain}
 
@@ -618,17 +631,17 @@ def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
     model = build_described_model(judge)
     if model is None:
         return settings
-    named = _drop_known(describe_server(model), [settings.get("base_url"), *judge.options.values()])
-    address = named.pop("address", None)
+    server = _drop_known(describe_server(model), [settings.get("base_url"), *judge.options.values()])
+    address = server.pop("address", None)
     if address and judge.base_url is None:
         settings["base_url"] = address
-    return {**named, **settings}
+    return {**server, **settings}
 
 
-def _drop_known(server: dict[str, JsonValue], known: Iterable[JsonValue]) -> dict[str, JsonValue]:
+def _drop_known(server: dict[str, JsonValue], other_settings: Iterable[JsonValue]) -> dict[str, JsonValue]:
     """Return the settings of a server without those that stand among other settings already."""
-    texts = {normalise_address(text) for text in known if isinstance(text, str)}
-    return {name: found for name, found in server.items() if normalise_address(str(found)) not in texts}
+    texts = {normalise_address(text) for text in other_settings if isinstance(text, str)}
+    return {name: setting for name, setting in server.items() if normalise_address(str(setting)) not in texts}
 
 
 def read_clock() -> float:

@@ -118,5 +118,7 @@ def _classify_limit(error: BaseException, status: int | None, text: str) -> Fail
         return "quota"
     wait = read_wait(error).seconds
     if LONG_LIMIT.search(text):
+        # A limit of a day with a short time to wait is one that passes.
         return "rate_limit" if wait is not None and wait <= MAX_PAUSE_SECONDS else "quota"
+    # Gemini says of a limit of a minute that the quota is exceeded, and names a time to wait.
     return "quota" if is_quota and wait is None and not re.search(r"PerMinute|per minute", text) else "rate_limit"

@@ -57,8 +57,8 @@ def format_failure_hint(kind: FailureKind, model: str) -> str:
         'set OPENAI_API_KEY to a valid key'
     """
     if kind == "connection":
-        own = model.partition(":")[0] in {"openai", LOCAL}
-        return f"check {'--base-url, that the server runs there, and the network' if own else 'the network'}"
+        is_own_server = model.partition(":")[0] in {"openai", LOCAL}
+        return f"check {'--base-url, that the server runs there, and the network' if is_own_server else 'the network'}"
     return format_key_hint(model) if kind == "authentication" else FAILURE_HINTS[kind]
 
 
@@ -81,10 +81,7 @@ KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
     ("JSONDecodeError", "server"),
     ("APIResponseValidation", "server"),
 )
-"""The failure kind by a part of the exception's class name; the first match counts. No vendor's class is imported.
-
-The innermost exception is matched first, because a transport may report a lost connection as a timeout.
-"""
+"""The failure kind by a part of the exception's class name; the first match counts. No vendor's class is imported."""
 
 FINISH_REASONS: Mapping[FailureKind, str] = {
     "length": "length max_tokens max_output_tokens max_length model_length token_limit error_limit limit",
@@ -125,11 +122,13 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """Classify an exception of a model call as a failure, with keys and the given secrets redacted."""
     causes = [*iterate_causes(error)]
+    # No retry helps then, whatever the exceptions around it say.
     if refused := next(filter(is_refused_certificate, causes), None):
         return _build_failure("connection", refused, secrets, CERTIFICATE_HINT)
     by_response = ((kind, cause) for cause in causes if (kind := classify_response(cause)))
-    named = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))
-    kind, telling = next(chain(by_response, named), ("error", error))
+    # The innermost first, because a transport may report a lost connection as a timeout.
+    by_class = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))
+    kind, telling = next(chain(by_response, by_class), ("error", error))
     hint = MINUTE_TOKENS_HINT if kind == "rate_limit" and is_too_large_for_minute(telling) else ""
     return _build_failure(kind, telling, secrets, hint)
 
@@ -169,13 +168,14 @@ def _list_ends(message: AIMessage) -> list[str]:
         ends.append(str(details["reason"]))
     if isinstance(feedback, dict) and feedback.get("block_reason"):
         ends.append("blocked")
+    # Some packages give the name of an enum, such as FinishReason.MAX_TOKENS.
     return [end.rpartition(".")[2].lower().replace("-", "_").removeprefix("finish_reason_") for end in ends]
 
 
 def find_thoughts(message: AIMessage) -> str:
     """Return the thoughts that a server puts beside the text of an answer, or an empty text."""
     places: list[Mapping[str, object]] = [message.additional_kwargs, *_list_blocks(message)]
-    texts = [place.get(key) for place in places for key in THOUGHT_KEYS]
+    texts = [holder.get(key) for holder in places for key in THOUGHT_KEYS]
     return replace_lone_surrogates("\n".join(text for text in texts if isinstance(text, str)).strip())
 
 
@@ -196,16 +196,15 @@ def find_empty_failure(message: AIMessage, text: str) -> Failure | None:
 
 
 def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | None:
-    """Return the failure of a verdict on a prompt that the server cut, or None.
-
-    No tokenizer makes fewer tokens of a text than it has words, or four Chinese or Japanese characters one token.
-    """
+    """Return the failure of a verdict on a prompt that the server cut, or None."""
     read = (usage.input_tokens or 0) + (usage.cached_tokens or 0)
     if read < MIN_CUT_TOKENS:
         return None
     if read * WORD_CHARS > sum(len(message.text) for message in messages) + len(messages) - 1:
-        return None  # as almost always, and the words need not be counted
+        # As almost always, and the words need not be counted.
+        return None
     text = "\n".join(message.text for message in messages)
+    # No tokenizer makes fewer tokens of a text than it has words, or four Chinese or Japanese characters one token.
     least = len(text.split()) + (0 if text.isascii() else len(_WIDE_LETTERS.findall(text)) // 4)
     if read >= least:
         return None
@@ -236,8 +235,11 @@ def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
         >>> redact_secrets("http://admin:hunter2@host/ does not answer")
         'http://[credentials]@host/ does not answer'
     """
-    kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
-    for secret in (part for value in (*secrets, *kept) for part in (value, value.strip())):
+    environment_secrets = (
+        value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET"))
+    )
+    # A message may quote a key without the blanks around it.
+    for secret in (part for value in (*secrets, *environment_secrets) for part in (value, value.strip())):
         if len(secret) > MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
     return redact_credentials(_SECRETS.sub("[key]", replace_lone_surrogates(text)))

@@ -139,8 +139,8 @@ class Judge(Record):
     @classmethod
     def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Reject options that are settings of the judge, and read `headers` by the name that models have for it."""
-        if own := [name for name in options if name in cls.model_fields]:
-            raise ValueError(f"{', '.join(own)}: set it by itself, not as an option of the model")
+        if misplaced := [name for name in options if name in cls.model_fields]:
+            raise ValueError(f"{', '.join(misplaced)}: set it by itself, not as an option of the model")
         headers = {"default_headers": options["headers"]} if "headers" in options else {}
         return {name: value for name, value in options.items() if name != "headers"} | headers
 
@@ -164,8 +164,8 @@ class Judge(Record):
         from greval.judging.local.models import DEFAULT_MODEL
         from greval.judging.local.serve import MODEL_VARIABLE
 
-        own = os.environ.get(MODEL_VARIABLE)
-        return f"{LOCAL}:{Path(own).name if own else DEFAULT_MODEL}"
+        model_file = os.environ.get(MODEL_VARIABLE)
+        return f"{LOCAL}:{Path(model_file).name if model_file else DEFAULT_MODEL}"
 
     @property
     def local(self) -> bool:
@@ -214,18 +214,18 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
     """
     parse_judge_name(choice.model)
     model = complete_judge_name(choice.model, choice.base_url)
-    own: dict[str, Any] = {} if choice.temperature is None else {"temperature": choice.temperature}
-    own = {**own, "temperature": None} if choice.temperature == NO_TEMPERATURE else own
+    own_settings: dict[str, Any] = {} if choice.temperature is None else {"temperature": choice.temperature}
+    own_settings = {**own_settings, "temperature": None} if choice.temperature == NO_TEMPERATURE else own_settings
     if settings is None:
-        return Judge(model, base_url=choice.base_url, options=choice.judge_options, **own)
+        return Judge(model, base_url=choice.base_url, options=choice.judge_options, **own_settings)
     if model == settings.model and choice.base_url in {None, settings.base_url}:
-        return settings.model_copy(update={**own, "options": {**settings.options, **choice.judge_options}})
+        return settings.model_copy(update={**own_settings, "options": {**settings.options, **choice.judge_options}})
     changed = {
         "model": model,
         "base_url": choice.base_url,
         "options": Judge(model, options=choice.judge_options).options,
     }
-    return settings.model_copy(update={**changed, **own})
+    return settings.model_copy(update={**changed, **own_settings})
 
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
@@ -241,6 +241,7 @@ async def get_chat_model(judge: Judge) -> BaseChatModel:
     environment = read_environment(list_environment_names(judge.model))
     key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
+        # Another call may have built the model meanwhile.
         models.setdefault(key, await _build_model(judge))
     return models[key]
 
@@ -268,6 +269,7 @@ def check_judge(judge: Judge) -> None:
 
 def read_environment(names: Sequence[str]) -> tuple[str | None, ...]:
     """Read the environment variables that a chat model is built from, see `list_environment_names`."""
+    # A list is faster than a generator, and each call reads the environment.
     return tuple([os.environ.get(name) for name in names])
 
 
@@ -281,6 +283,7 @@ def build_described_model(judge: Judge) -> BaseChatModel | None:
         if provider == "openai":
             from langchain_openai import ChatOpenAI
 
+            # The client requires a key, and no call is made with it.
             return ChatOpenAI(model=name, api_key=SecretStr("none"), base_url=judge.base_url)
         return None if provider == LOCAL else _build_provider_model(judge)
     except Exception:  # noqa: BLE001 - each integration raises errors of its own
@@ -334,7 +337,8 @@ async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, 
             model=name,
             api_key=SecretStr(key),
             timeout=judge.timeout,
-            max_retries=0,  # retries are made in one layer, by the judge client
+            # Retries are made in one layer, by the judge client.
+            max_retries=0,
             http_async_client=client,
             **{setting: value for setting, value in settings.items() if value is not None},
             **judge.options,
@@ -351,16 +355,14 @@ async def _observe_response(pace: RateLimiter, response: Any) -> None:  # noqa: 
 
 
 async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
-    """Create a client with its own connection pool, which is closed when the running event loop shuts down.
-
-    The aiohttp transport stays cheap with hundreds of calls in flight; the default transport does not. The client is
-    closed by an async generator, because the shutdown of async generators is the only hook at the end of a loop.
-    """
+    """Create a client with its own connection pool, which is closed when the running event loop shuts down."""
     from openai import DefaultAioHttpClient
 
+    # The default transport becomes expensive with hundreds of calls in flight.
     client = DefaultAioHttpClient(timeout=seconds)
     loop = asyncio.get_running_loop()
 
+    # The shutdown of async generators is the only hook at the end of a loop.
     async def close_with_loop() -> AsyncGenerator[None]:
         try:
             yield
@@ -382,6 +384,7 @@ def _read_openai_key(judge: Judge) -> str:
         raise JudgeError(
             f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url (--base-url)"
         )
+    # A server of one's own may need no key, but the client does.
     return key or "none"
 
 
@@ -431,6 +434,6 @@ def _describe_build_error(model: str, error: Exception) -> JudgeError:
 def _describe_unknown_provider(model: str, providers: Sequence[str]) -> JudgeUnavailableError:
     """Return the error for a provider that is not known, with the name that was probably meant."""
     meant = suggest_judge_name(model, providers)
-    others = f"Supported providers: {', '.join(providers)}; or openai:MODEL with --base-url URL"
-    hint = f"Did you mean {meant}?" if meant else others
+    supported = f"Supported providers: {', '.join(providers)}; or openai:MODEL with --base-url URL"
+    hint = f"Did you mean {meant}?" if meant else supported
     return JudgeUnavailableError(f"judge {model!r}: LangChain knows no such provider. {hint}")

@@ -123,8 +123,8 @@ def complete_judge_name(model: str, base_url: str | None = None) -> str:
         'openai:qwen3:8b'
     """
     name = model.strip()
-    provider, sign, rest = name.partition(":")
-    if not name or provider in {LOCAL, *KNOWN_PROVIDERS} or (sign and not (provider and rest)):
+    provider, sign, bare_model = name.partition(":")
+    if not name or provider in {LOCAL, *KNOWN_PROVIDERS} or (sign and not (provider and bare_model)):
         return name
     if base_url or (not sign and os.environ.get("OPENAI_BASE_URL")):
         return f"openai:{name}"
@@ -143,15 +143,15 @@ def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | Non
         >>> suggest_judge_name("azure:gpt-4o"), suggest_judge_name("openai/gpt-4o"), suggest_judge_name("claude-x")
         ('azure_openai:gpt-4o', 'openai:gpt-4o', 'anthropic:claude-x')
     """
-    head, *rest = re.split("[:/]", model, maxsplit=1)
-    known = {*KNOWN_PROVIDERS, *PROVIDER_ALIASES, *providers}
+    head, *tail = re.split("[:/]", model, maxsplit=1)
+    known_names = {*KNOWN_PROVIDERS, *PROVIDER_ALIASES, *providers}
     written = head.lower().replace("-", "_")
-    if written not in known:
+    if written not in known_names:
         family = _find_family(model)
-        if family or not rest:
+        if family or not tail:
             return family and f"{family}:{model}"
-        written = find_typo(written, known) or ""
-    return f"{PROVIDER_ALIASES.get(written, written)}:{''.join(rest) or 'MODEL'}" if written else None
+        written = find_typo(written, known_names) or ""
+    return f"{PROVIDER_ALIASES.get(written, written)}:{''.join(tail) or 'MODEL'}" if written else None
 
 
 def _find_family(model: str) -> str | None:

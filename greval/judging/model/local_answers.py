@@ -119,9 +119,9 @@ def _list_first_values(metric: JudgedMetric, judge: Judge, tier: Tier) -> Sequen
 def _list_weighed_values(metric: JudgedMetric, first_values: Sequence[Value]) -> Sequence[Value]:
     """List the values that are weighed by their probabilities: those that are chosen before a reason is written.
 
-    Once the model has written a reason, one value has nearly all probability. Values without a number have no mean.
-    The verdicts on both orders of a pair are merged by their values.
+    Once the model has written a reason, one value has nearly all probability.
     """
+    # Values without a number have no mean, and both orders of a pair are merged by their values.
     is_weighable = not metric.preference and all(metric.scale.number(value) is not None for value in first_values)
     return first_values if is_weighable else ()
 
@@ -129,12 +129,12 @@ def _list_weighed_values(metric: JudgedMetric, first_values: Sequence[Value]) ->
 def _build_value_first(metric: JudgedMetric, first_values: Sequence[Value], label: str) -> ValueFirst | None:
     """Return how value and reason are requested one after the other, if they are all that an answer holds.
 
-    A model file of the user's own is asked for the answer as a whole, because not every chat template can continue an
-    answer. So are values of other letters than ASCII: a token may hold a part of a letter, which a server does not
-    return by itself.
+    A model file of the user's own is asked for the answer as a whole, and so are values of other letters than ASCII.
     """
     is_plain = not metric.notes and metric.reason_depth == "brief"
+    # Not every chat template of a user's own model can continue an answer.
     is_shipped = label.partition(":")[2] in MODELS
+    # A token may hold a part of a letter beyond ASCII, which a server does not return by itself.
     if not (first_values and is_plain and is_shipped and all(str(value).isascii() for value in first_values)):
         return None
     return ValueFirst(tuple(first_values), LOCAL_REASON_LENGTH)

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_REQUESTS = 50_000
-MAX_BYTES = 190_000_000  # OpenAI accepts 200 MB a file
+# OpenAI accepts 200 MB a file.
+MAX_BYTES = 190_000_000
 BLOCK_BYTES = 1 << 20
-REQUEST_TIMEOUT = 600.0  # timeout of one request in seconds; a file upload may take minutes
+# Of one request, in seconds: a file upload may take minutes.
+REQUEST_TIMEOUT = 600.0
 HTTP_OK = 200
 NO_ENDPOINT_HINT = "see that this server has OpenAI's batch endpoint; greval evaluate asks any server"
 
@@ -97,6 +99,7 @@ def format_batch_request(
     if body.get("stream"):
         raise JudgeError(f"{model.model_name} is set to stream, which a batch cannot; leave streaming=True out")
     try:
+        # As ASCII, because texts may hold other line separators and lone surrogates.
         return json.dumps({"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": body}, ensure_ascii=True)
     except TypeError as error:
         raise JudgeError(f"request {custom_id}: an argument of the call cannot be written as JSON: {error}") from error
@@ -182,7 +185,8 @@ class BatchFiles:
             JudgeUnavailableError: If a file is rejected. The message names the batches already sent, which continue.
         """
         ids: list[str] = []
-        once = self._client.with_options(max_retries=0)  # a batch that is created twice is paid for twice
+        # A batch that is created twice is paid for twice.
+        once = self._client.with_options(max_retries=0)
         for file in _split_into_files(lines, *self._limits):
             with self._wrap_server_errors(f"sending batch {len(ids) + 1}", ids):
                 sent = await self._client.files.create(file=("requests.jsonl", file), purpose="batch")
@@ -196,7 +200,7 @@ class BatchFiles:
 
     async def status(self, batch_id: str) -> BatchState:
         """Return the combined state of the batches of a name: summed counts and the least advanced status."""
-        states = [_read_state(await self._retrieve_batch(one)) for one in batch_id.split(",")]
+        states = [_read_state(await self._retrieve_batch(part_id)) for part_id in batch_id.split(",")]
         return BatchState(
             status=min((state.status for state in states), key=STATUSES.index),
             total=sum(state.total for state in states),
@@ -214,7 +218,7 @@ class BatchFiles:
         Raises:
             JudgeError: If a batch is not done yet, or, after the lines of all other batches, if one was rejected.
         """
-        batches = [await self._retrieve_batch(one) for one in batch_id.split(",")]
+        batches = [await self._retrieve_batch(part_id) for part_id in batch_id.split(",")]
         if waiting := [batch.id for batch in batches if not _read_state(batch).is_done]:
             raise JudgeError(f"{', '.join(waiting)}: not done yet; collect again later")
         for batch in batches:
@@ -226,27 +230,28 @@ class BatchFiles:
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel the batches of a name that are not done. Answers received so far can still be collected."""
-        for one in batch_id.split(","):
-            if not _read_state(await self._retrieve_batch(one)).is_done:
-                with self._wrap_server_errors(f"cancelling {one}"):
-                    await self._client.batches.cancel(one)
+        for part_id in batch_id.split(","):
+            if not _read_state(await self._retrieve_batch(part_id)).is_done:
+                with self._wrap_server_errors(f"cancelling {part_id}"):
+                    await self._client.batches.cancel(part_id)
 
     async def _retrieve_batch(self, batch_id: str) -> Batch:
         with self._wrap_server_errors(f"asking for {batch_id}"):
             return await self._client.batches.retrieve(batch_id)
 
     async def _read_lines(self, file_id: str) -> AsyncIterator[str]:
-        """Read the lines of a file in blocks. Only a newline ends a line, because texts may hold other separators."""
-        rest = b""
+        """Read the lines of a file in blocks."""
+        tail = b""
         with self._wrap_server_errors(f"fetching {file_id}"):
             async with self._client.files.with_streaming_response.content(file_id) as response:
                 async for block in response.iter_bytes(BLOCK_BYTES):
-                    *whole, rest = (rest + block).split(b"\n")
-                    for line in whole:
+                    # Only a newline ends a line: texts may hold other separators.
+                    *lines, tail = (tail + block).split(b"\n")
+                    for line in lines:
                         if line.strip():
                             yield line.decode()
-        if rest.strip():
-            yield rest.decode()
+        if tail.strip():
+            yield tail.decode()
 
     @contextmanager
     def _wrap_server_errors(self, doing: str, ids: Sequence[str] = ()) -> Iterator[None]:

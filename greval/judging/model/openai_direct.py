@@ -37,6 +37,7 @@ def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mappin
 
 def select_direct_model(model: BaseChatModel) -> DirectModel | None:
     """Return the model for direct calls if its calls are plain requests of the chat completions API, else None."""
+    # A subclass may send something else.
     if type(model).__name__ != "ChatOpenAI":
         return None
     plain = cast("ChatOpenAI", model)
@@ -82,6 +83,7 @@ class DirectModel:
         content = _BODY_JSON.encode(body).encode()
         headers = built.headers.copy()
         headers["Content-Length"] = str(len(content))
+        # The classes are those of the HTTP package that the client was built with.
         stream: Any = type(built.stream)
         request = type(built)("POST", built.url, headers=headers, stream=stream(content), extensions=built.extensions)
         request.read()

@@ -140,10 +140,10 @@ class Prices(Record):
         """
         if price := self.of(name):
             return {name: price}
-        if found := {label: price for label, price in self.models.items() if name.lower() in label.lower()}:
-            return found
-        near = find_similar(name, self.models)
-        hint = f"did you mean {near}? Otherwise put" if near else "put"
+        if matches := {label: price for label, price in self.models.items() if name.lower() in label.lower()}:
+            return matches
+        similar = find_similar(name, self.models)
+        hint = f"did you mean {similar}? Otherwise put" if similar else "put"
         raise DataError(f"{name}: no price is known; {hint} it into a file of prices (docs/money.md)")
 
     def format_yaml(self) -> str:
@@ -185,15 +185,15 @@ def _read_prices(path: Path) -> Prices:
 
 def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
     """Return the line and the message of a validation error. A missing field gets the line of its parent."""
-    place = detail["loc"]
-    line = find_line(place, source.lines)
+    path = detail["loc"]
+    line = find_line(path, source.lines)
     if detail["type"] in _ERROR_TEXTS:
-        return line, _format_error(place, _ERROR_TEXTS[detail["type"]])
+        return line, _format_error(path, _ERROR_TEXTS[detail["type"]])
     if detail["type"] == "value_error":
-        return line, _format_error(place, str(detail["ctx"]["error"]))
+        return line, _format_error(path, str(detail["ctx"]["error"]))
     excerpt = shorten_text(repr(detail["input"]), MAX_SHOWN_CHARS)
-    return line, _format_error(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {excerpt}")
+    return line, _format_error(path, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {excerpt}")
 
 
-def _format_error(place: tuple[str | int, ...], text: str) -> str:
-    return f"{' > '.join(map(str, place))}: {text}" if place else text
+def _format_error(path: tuple[str | int, ...], text: str) -> str:
+    return f"{' > '.join(map(str, path))}: {text}" if path else text

@@ -17,9 +17,10 @@ NOT_TEXT = frozenset({"input", "ctx", "url", "failed_generation", "flagged_input
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Iterate over an exception and its causes, outermost first."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    # Exceptions can be the context of each other.
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
+        visited.add(id(error))
         yield error
         error = error.__cause__ or error.__context__
 
@@ -65,7 +66,8 @@ def read_error_fields(error: BaseException, *names: str) -> list[str]:
 def read_headers(error: BaseException) -> dict[str, str]:
     """Return the headers of an error's response, with their names in lower case."""
     response = getattr(error, "response", None)
-    if isinstance(response, Mapping):  # botocore
+    # The response of botocore is a mapping.
+    if isinstance(response, Mapping):
         headers = (response.get("ResponseMetadata") or {}).get("HTTPHeaders")
     else:
         headers = getattr(response, "headers", None)

@@ -103,6 +103,7 @@ class RateLimiter:
 
         A cautious caller limits the calls in flight until the first answer arrives.
         """
+        # Calls that wait already go first.
         if self._queued or not self._has_room(cautious=cautious) or self._compute_delay() > 0:
             await self._wait_for_turn(cautious=cautious)
         self.flying += 1
@@ -122,6 +123,7 @@ class RateLimiter:
         self.proven = True
         self._refused = 0
         if self.width != inf:
+            # A round of answers adds one.
             self.width += 1 / self.width
         if self._tokens and surplus:
             self._tokens.take(surplus, self._clock())
@@ -177,7 +179,8 @@ class RateLimiter:
 
     async def _wait_for_turn(self, *, cautious: bool) -> None:
         """Wait in first-come order until the limits and the number of calls in flight allow a call."""
-        self._queued += 1  # a lock that was just released looks free to a new caller
+        # A lock that was just released looks free to a new caller.
+        self._queued += 1
         try:
             async with self._turn:
                 while (delay := self._compute_delay()) > 0 or not self._has_room(cautious=cautious):

@@ -53,9 +53,10 @@ class Reply(NamedTuple):
     served_by: str = ""
 
     def to_json(self) -> str:
-        """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""
+        """Return the cached part of the reply as JSON."""
         usage = self.usage.model_dump(exclude_defaults=True)
         fields = {"text": self.text, "tokens": [*self.tokens], "usage": usage, "served_by": self.served_by}
+        # As ASCII, because a token may be a lone surrogate.
         return json.dumps(fields)
 
     @staticmethod
@@ -66,7 +67,8 @@ class Reply(NamedTuple):
         """
         fields = json.loads(dumped)
         usage = Usage(**fields["usage"]) if paid else Usage(hits=1)
-        served_by = fields.get("served_by", "")  # a cache of an earlier version does not have it
+        # A cache of an earlier version does not have it.
+        served_by = fields.get("served_by", "")
         return Reply(fields["text"], usage, tokens=fields["tokens"], key=key, known=True, served_by=served_by)
 
 
@@ -119,9 +121,9 @@ class ReplyCache(CloseOnExit):
     def get(self, key: str) -> Reply | None:
         """Return the cached reply of a key, or None; raise `StoreError` if the file is damaged."""
         with self._wrap_errors():
-            found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
-            paid = bool(found) and self._count_once(key)
-        return Reply.from_json(found[0], key, paid=paid) if found else None
+            row = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
+            paid = bool(row) and self._count_once(key)
+        return Reply.from_json(row[0], key, paid=paid) if row else None
 
     def put(self, reply: Reply) -> None:
         """Store a reply under its key; raise `StoreError` if it cannot be written, such as when the disk is full."""

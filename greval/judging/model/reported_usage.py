@@ -85,14 +85,17 @@ def read_reported_usage(block: object) -> ReportedUsage:
     thoughts = _find_first(counts, THOUGHT_NAMES)
     if beside := _count_input_beside(counts, read or 0, cached or 0, is_inclusive=INCLUSIVE_INPUT_NAME in numbers):
         read = (read or 0) + beside
-    rest = total - (read or 0) - (written or 0) if total and (read or written) else 0
-    if rest > 0 and not (read and written):
-        read, written = read or rest, written or rest
-    elif rest > 0:
-        into_input = _find_input_share(rest, counts, cached, thoughts)
-        read, written = (read or 0) + into_input, (written or 0) + rest - into_input
+    remainder = total - (read or 0) - (written or 0) if total and (read or written) else 0
+    # The total tells the count that is missing.
+    if remainder > 0 and not (read and written):
+        read, written = read or remainder, written or remainder
+    elif remainder > 0:
+        into_input = _find_input_share(remainder, counts, cached, thoughts)
+        read, written = (read or 0) + into_input, (written or 0) + remainder - into_input
     elif thoughts and written and (thoughts > written or (not total and _find_first(counts, ADDED_THOUGHT_NAMES))):
+        # Thoughts of more tokens than the answer cannot be a part of it.
         written += thoughts
+    # A count of 0 under one of these names says that nothing was cached.
     if cached is None and 0 in map(numbers.get, CACHED_NAMES):
         cached = 0
     return ReportedUsage(
@@ -109,10 +112,10 @@ def read_reported_usage(block: object) -> ReportedUsage:
 
 def read_message_usage(message: AIMessage) -> ReportedUsage:
     """Read the usage of a message of LangChain: the provider's own block if it is there, else LangChain's reading."""
-    for place in USAGE_PLACES:
-        found = read_reported_usage(message.response_metadata.get(place))
-        if found.total or found.usage.input_tokens or found.usage.output_tokens:
-            return found
+    for key in USAGE_PLACES:
+        reported = read_reported_usage(message.response_metadata.get(key))
+        if reported.total or reported.usage.input_tokens or reported.usage.output_tokens:
+            return reported
     return read_reported_usage(message.usage_metadata)
 
 
@@ -163,13 +166,14 @@ def _count_input_beside(counts: Mapping[str, int], read: int, cached: int, *, is
     return cached if cached > read else 0
 
 
-def _find_input_share(rest: int, counts: Mapping[str, int], cached: int | None, thoughts: int | None) -> int:
+def _find_input_share(remainder: int, counts: Mapping[str, int], cached: int | None, thoughts: int | None) -> int:
     """Return how much of what the total holds beyond input and output is input, by the counts that add up to it."""
     written, tools = _find_first(counts, CACHE_WRITE_NAMES), _find_first(counts, TOOL_PROMPT_NAMES)
     parts = [(thoughts or 0, 0), *((count, count) for count in (cached, written, tools) if count)]
+    # The fewest counts that add up to it.
     for size in range(1, len(parts) + 1):
         for chosen in combinations(parts, size):
-            if sum(count for count, _ in chosen) == rest:
+            if sum(count for count, _ in chosen) == remainder:
                 return sum(of_input for _, of_input in chosen)
     return 0
 

@@ -38,20 +38,22 @@ async def call_with_retries(
     Waits that the provider asks for are respected. A failure is part of the reply, not raised.
     """
     first = [await attempt()]
-    if not retries or not _is_transient(first[0]):  # the usual case, which avoids the cost of AsyncRetrying
+    # The usual case, which avoids the cost of AsyncRetrying.
+    if not retries or not _is_transient(first[0]):
         return first[0]
 
     async def make_attempt() -> Reply:
+        # The first attempt was made already.
         return first.pop() if first else await attempt()
 
-    again = AsyncRetrying(
+    retrying = AsyncRetrying(
         stop=stop_after_attempt(retries + 1),
         retry=retry_if_result(_is_transient),
         wait=_compute_pause,
         sleep=sleep,
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    return await again(make_attempt)
+    return await retrying(make_attempt)
 
 
 def format_wait_reason(failure: Failure | None, judge: str) -> str:

@@ -60,7 +60,8 @@ def describe_server(model: BaseChatModel) -> dict[str, JsonValue]:
     """
     settings = _describe_fields(model, SERVER_FIELD)
     for client in _iterate_clients(model):
-        meta = getattr(client, "meta", None)  # of a client of AWS
+        # A client of AWS has it.
+        meta = getattr(client, "meta", None)
         address = _read_text(client, "base_url") or _read_text(meta, "endpoint_url")
         if address and not _is_default(address):
             settings.setdefault("address", hide_secrets(address))
@@ -71,9 +72,9 @@ def describe_server(model: BaseChatModel) -> dict[str, JsonValue]:
                 settings.setdefault(name.strip("_"), text)
     addresses = {normalise_address(str(settings["address"]))} if "address" in settings else set()
     return {
-        name: found
-        for name, found in settings.items()
-        if name == "address" or not isinstance(found, str) or normalise_address(found) not in addresses
+        name: setting
+        for name, setting in settings.items()
+        if name == "address" or not isinstance(setting, str) or normalise_address(setting) not in addresses
     }
 
 
@@ -89,9 +90,9 @@ def normalise_address(url: str) -> str:
         >>> normalise_address("HTTP://Host:80/v1/") == normalise_address("http://host/v1")
         True
     """
-    scheme, _, rest = url.partition("://")
+    scheme, _, location = url.partition("://")
     port = {"http": ":80", "https": ":443"}.get(scheme.lower(), "")
-    return f"{scheme.lower()}://{_get_host(url).removesuffix(port)}/{rest.partition('/')[2].rstrip('/')}"
+    return f"{scheme.lower()}://{_get_host(url).removesuffix(port)}/{location.partition('/')[2].rstrip('/')}"
 
 
 def hide_secrets(url: str) -> str:
@@ -111,10 +112,10 @@ def _describe_fields(model: BaseChatModel, names: re.Pattern[str]) -> dict[str, 
     for name, field in type(model).model_fields.items():
         if not names.search(name) or SECRET_NAME.search(name):
             continue
-        found = getattr(model, name, None)
-        if found in (None, "", _find_default(field)) or (isinstance(found, dict | list) and not found):
+        value = getattr(model, name, None)
+        if value in (None, "", _find_default(field)) or (isinstance(value, dict | list) and not value):
             continue
-        plain = _to_plain(found)
+        plain = _to_plain(value)
         if plain is not None and not (isinstance(plain, str) and _is_default(plain)):
             settings[name] = plain
     return settings
@@ -124,17 +125,18 @@ def _find_default(field: FieldInfo) -> object:
     """Return the default of a field; of one that LangChain reads from the environment, that without the variable."""
     if field.default_factory is None:
         return None if field.default is PydanticUndefined else field.default
+    # LangChain's factory is a closure over the name of the variable and the default.
     code, cells = getattr(field.default_factory, "__code__", None), getattr(field.default_factory, "__closure__", None)
     variables = dict(zip(code.co_freevars, cells, strict=True)) if code and cells else {}
     return variables["default"].cell_contents if {"default", "key"} <= variables.keys() else None
 
 
-def _to_plain(found: object) -> JsonValue:
+def _to_plain(setting: object) -> JsonValue:
     """Return a setting as JSON without secrets, None if it is another object."""
-    if isinstance(found, str):
-        return hide_secrets(found)
+    if isinstance(setting, str):
+        return hide_secrets(setting)
     try:
-        plain: JsonValue = to_jsonable_python(found)
+        plain: JsonValue = to_jsonable_python(setting)
     except PydanticSerializationError:
         return None
     return _drop_secrets(plain)
@@ -158,9 +160,10 @@ def _iterate_clients(model: BaseChatModel) -> Iterator[object]:
 
 def _read_text(part: object, name: str) -> str:
     """Return an attribute that is a text or an address, empty if it is something else."""
-    found: Any = getattr(part, name, None)
-    is_address = type(found).__name__ == "URL"  # of httpx, which some packages ship under another name
-    return str(found) if isinstance(found, str) or is_address else ""
+    attribute: Any = getattr(part, name, None)
+    # Of httpx, which some packages ship under another name.
+    is_address = type(attribute).__name__ == "URL"
+    return str(attribute) if isinstance(attribute, str) or is_address else ""
 
 
 def _is_default(address: str) -> bool:

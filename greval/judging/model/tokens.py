@@ -73,8 +73,9 @@ def estimate_tokens(text: str) -> int:
         >>> estimate_tokens("When does it open?"), estimate_tokens("いつ開きますか"), estimate_tokens("")
         (5, 5, 0)
     """
-    others = 0 if text.isascii() else sum(letter > "\x7f" for letter in text)
-    return -int(-((len(text) - others) / ASCII_CHARS_PER_TOKEN + others / OTHER_CHARS_PER_TOKEN) // 1)
+    non_ascii = 0 if text.isascii() else sum(letter > "\x7f" for letter in text)
+    # Rounded up.
+    return -int(-((len(text) - non_ascii) / ASCII_CHARS_PER_TOKEN + non_ascii / OTHER_CHARS_PER_TOKEN) // 1)
 
 
 def create_token_counter(model: BaseChatModel) -> TokenCounter:
@@ -129,6 +130,7 @@ def _find_server_tokenizer(model: BaseChatModel) -> Callable[[str], int] | None:
         return len(answer["tokens"])
 
     try:
+        # A trial shows whether the server counts tokens.
         return count_on_server if count_on_server("a", FETCH_TIMEOUT) else None
     except Exception:  # noqa: BLE001 - servers without /tokenize fail in various ways
         return None
@@ -154,16 +156,16 @@ def _load_encoding(name: str) -> Encoding | None:
 
 def _call_with_timeout(seconds: float, make: Callable[[], Made]) -> Made | None:
     """Call a function in a thread, and return None if it fails or times out. A late thread is abandoned."""
-    made: queue.SimpleQueue[Made | None] = queue.SimpleQueue()
+    results: queue.SimpleQueue[Made | None] = queue.SimpleQueue()
 
     def run() -> None:
         try:
-            made.put(make())
+            results.put(make())
         except Exception:  # noqa: BLE001 - any error of a library means that there is no result
-            made.put(None)
+            results.put(None)
 
     threading.Thread(target=run, name="greval-tokens", daemon=True).start()
     try:
-        return made.get(timeout=seconds)
+        return results.get(timeout=seconds)
     except queue.Empty:
         return None

@@ -94,22 +94,26 @@ class _ValueRequests:
 
     async def ask(self) -> AIMessage:
         """Ask for the value and for the reason, and build the answer."""
-        written, tokens, left = "", list[Token](), self.texts
-        while len(left) > 1:
+        written, tokens, candidates = "", list[Token](), self.texts
+        while len(candidates) > 1:
             reply = await self.ask_token(written)
-            text = reply.text.removeprefix(self.start + written)  # the server repeats the start of the answer
+            # The server repeats the start of the answer.
+            text = reply.text.removeprefix(self.start + written)
             for token in _list_tokens(reply):
                 alternatives = token.get("top_logprobs") or ()
-                parts = [[one] if one["token"] == text else await self.split(written, one) for one in alternatives]
+                parts = [
+                    [alternative] if alternative["token"] == text else await self.split(written, alternative)
+                    for alternative in alternatives
+                ]
                 tokens.append({**token, "top_logprobs": [*chain.from_iterable(parts)]})
             written += text
-            left = [one for one in left if text and one.startswith(written)]
-        if not left:
+            candidates = [candidate for candidate in candidates if text and candidate.startswith(written)]
+        if not candidates:
             return _build_message(self.start + written, self.replies, [*self.fixed, *tokens], "stop")
-        begun = self.start + left[0]
+        begun = self.start + candidates[0]
         reply = await self.continue_answer(begun, REASON_GRAMMAR % self.reason_length, stop=['"'])
         ending = f'{_end_sentence(reply.text.removeprefix(begun), self.reason_length)}"}}'
-        tokens = [*self.fixed, *tokens, *_list_fixed_tokens(left[0][len(written) :] + ending)]
+        tokens = [*self.fixed, *tokens, *_list_fixed_tokens(candidates[0][len(written) :] + ending)]
         return _build_message(begun + ending, self.replies, tokens, reply.response_metadata.get("finish_reason"))
 
     async def split(self, written: str, token: Token) -> list[Token]:
@@ -123,11 +127,11 @@ class _ValueRequests:
             return [token]
         reply = await self.ask_token(written + token["token"])
         longer = [
-            {"token": token["token"] + other["token"], "logprob": token["logprob"] + other["logprob"]}
+            {"token": token["token"] + next_token["token"], "logprob": token["logprob"] + next_token["logprob"]}
             for following in _list_tokens(reply)
-            for other in following["top_logprobs"]
+            for next_token in following["top_logprobs"]
         ]
-        return [*chain.from_iterable([await self.split(written, one) for one in longer])]
+        return [*chain.from_iterable([await self.split(written, candidate) for candidate in longer])]
 
     async def ask_token(self, written: str) -> AIMessage:
         """Ask for the next token of a value of which a part is written."""

@@ -18,7 +18,8 @@ MAX_WAIT_SECONDS = 86_400.0
 FIRST_EPOCH_SECONDS, FIRST_EPOCH_MILLIS = 1e9, 1e12
 """Numbers from which on a reset time is a date: seconds or milliseconds since 1970."""
 
-_NUMBER = r"(\d++(?:\.\d++)?+)"  # possessive: 20ms must not match as 2 and 0ms
+# Possessive: 20ms must not match as 2 and 0ms.
+_NUMBER = r"(\d++(?:\.\d++)?+)"
 _DURATION = re.compile(
     rf"(?:{_NUMBER} ?d(?:ays?)?,? ?)?(?:{_NUMBER} ?h(?:(?:ou)?rs?)?,? ?)?(?:{_NUMBER} ?m(?:in(?:ute)?s?)?(?!s),? ?)?"
     rf"(?:{_NUMBER} ?(?:seconds?|secs?|s)?,? ?)?(?:{_NUMBER} ?(?:ms|milliseconds?))?",
@@ -106,8 +107,8 @@ def _iterate_header_waits(headers: Mapping[str, str]) -> Iterator[tuple[str, boo
     for name, value in headers.items():
         if match := _RESET_HEADER.fullmatch(name):
             what = match[1] or match[2]
-            left = headers.get(name.replace("reset", "remaining"), "0")
-            if left.strip() in {"0", "-1"} or not what:
+            remaining = headers.get(name.replace("reset", "remaining"), "0")
+            if remaining.strip() in {"0", "-1"} or not what:
                 yield value, False
 
 

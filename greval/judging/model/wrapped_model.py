@@ -49,7 +49,7 @@ class WrappedModel(BaseChatModel):
     def identity(self) -> dict[str, JsonValue]:
         """The bound arguments that affect the verdicts, by the position of the chat model."""
         bound = [arguments for _, arguments in _iterate_models(self.runnable)]
-        plain = [{key: value for key, value in one.items() if _is_json(value)} for one in bound]
+        plain = [{key: value for key, value in bound_arguments.items() if _is_json(value)} for bound_arguments in bound]
         return {"bound": list(plain)} if any(plain) else {}
 
     def change_models(self, change: Callable[[BaseChatModel], Runnable[Any, Any]]) -> WrappedModel:
@@ -73,8 +73,8 @@ class WrappedModel(BaseChatModel):
         **arguments: Any,  # noqa: ANN401 - those of any model
     ) -> AIMessage:
         """Call the runnable, whose chat model reports the call to the callbacks of `config`."""
-        found: AIMessage = await self.runnable.ainvoke(input, config, **_add_stop(arguments, stop))
-        return found
+        message: AIMessage = await self.runnable.ainvoke(input, config, **_add_stop(arguments, stop))
+        return message
 
     def _generate(
         self,

@@ -173,6 +173,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     if not plan.methods:
         return Evaluation(await _judge_cases(plan, None, stop, hooks))
     config = plan.config
+    # A judge that cannot be used is reported before the methods are paid for their responses.
     if isinstance(plan.judge, Judge):
         check_judge(plan.judge)
     methods = plan.load_methods(hooks.get("on_note") or ignore_note)
@@ -196,6 +197,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
             run = Run(plan.folder, Progress(), why=collected.why)
         else:
             run = await _judge_cases(plan, [*plan.read_responses().values()], stop, hooks)
+    # In a thread, because the files of a large run would hold up the event loop.
     await asyncio.to_thread(write)
     return Evaluation(run, collected)
 

@@ -72,6 +72,7 @@ class ConfigFile:
             yield
         except GrevalError as error:
             replaced = changes.model_fields_set if changes else frozenset()
+            # Settings without a name leave the judge of the file in place, and its faults are those of the file.
             if changes and changes.judge and not changes.judge.model:
                 replaced = replaced - {JUDGE}
             keys = self.config.model_fields_set - replaced
@@ -83,10 +84,12 @@ class ConfigFile:
         """Return a fault with the line and the name of its key in the file."""
         key_path, text = fault
         methods = self.source.data.get("methods") if isinstance(self.source.data, Mapping) else None
+        # A list of names has become a mapping; in the file, a name is found by its position.
         if key_path[0] == "methods" and isinstance(methods, list):
             key_path = ("methods", methods.index(key_path[1]))
         if key_path[:1] not in self.source.lines:
             key_path = KEY_PLACES.get(str(key_path[0]), key_path)
+        # Only keys have lines: a value inside a text or a list in one line has the line of its parent.
         while key_path not in self.source.lines:
             key_path = key_path[:-1]
         return MetricFileFault(find_line(key_path, self.source.lines), text, key_path)
@@ -108,7 +111,8 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     if config is None:
         raise _build_error(path, faults)
     if str(folder.resolve()) not in sys.path:
-        sys.path.append(str(folder.resolve()))  # for methods such as my_rag:ask
+        # For methods such as `my_rag:ask`.
+        sys.path.append(str(folder.resolve()))
     return ConfigFile(path, config, source)
 
 
@@ -125,7 +129,8 @@ def build_config(content: Mapping[str, object], folder: Path = Path()) -> RunCon
     """
     config, faults = _read_content(YamlSource({**content}, {}, []), folder)
     if config is None:
-        raise DataError("\n".join(str(fault).partition(": ")[2] for fault in faults))  # without a line
+        # There is no file whose lines could be named.
+        raise DataError("\n".join(str(fault).partition(": ")[2] for fault in faults))
     return config
 
 
@@ -177,7 +182,8 @@ def _convert_errors(errors: list[ErrorDetails], source: YamlSource, keys: Collec
     """Convert pydantic's errors to faults of the file."""
     for error in errors:
         key_path = error["loc"]
-        if key_path[1:2] == (SETTINGS,):  # the file has the settings of a judge beside its name
+        # The file has the settings of a judge beside its name.
+        if key_path[1:2] == (SETTINGS,):
             key_path = key_path[:1] + key_path[2:]
         if error["type"] == "extra_forbidden":
             yield MetricFileFault(
@@ -192,6 +198,7 @@ def _convert_errors(errors: list[ErrorDetails], source: YamlSource, keys: Collec
 def _explain_unknown_key(name: str, parent: tuple[str | int, ...], keys: Collection[str]) -> str:
     """Explain what to write instead of an unknown key of a file or of a section."""
     level = SECTIONS[str(parent[0])] if parent else keys
+    # A misspelt `max_token` looks like a secret, too.
     if SECRET_NAME.search(name) and not find_typo(name, level):
         return (
             f"a secret must not stand in this file, which is shared and stored; set it in the environment, such as "

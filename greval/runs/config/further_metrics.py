@@ -46,15 +46,19 @@ def select_metrics(metrics: Iterable[Metric], samples: Iterable[Sample]) -> Eval
     What a metric builds on is judged and written like it. Metrics that have the name of a published one are scores. A
     section without metrics is left out.
     """
-    named = {metric.name: metric for metric in metrics}
+    metrics_by_name = {metric.name: metric for metric in metrics}
     gold = [sample.gold for sample in samples if sample.gold]
     sections = {
         section: [load_metric(name) for part, names in parts.items() if _has_part(gold, part) for name in names]
         for section, parts in GOLD_METRICS.items()
     }
-    scores = tuple(named[name] for name in JUDGED_METRICS if name in named)
-    taken = {*JUDGED_METRICS, *USAGE_METRICS, *(metric.name for listed in sections.values() for metric in listed)}
-    sections[OWN_SECTION] = [metric for name, metric in named.items() if name not in taken]
+    scores = tuple(metrics_by_name[name] for name in JUDGED_METRICS if name in metrics_by_name)
+    published_names = {
+        *JUDGED_METRICS,
+        *USAGE_METRICS,
+        *(metric.name for listed in sections.values() for metric in listed),
+    }
+    sections[OWN_SECTION] = [metric for name, metric in metrics_by_name.items() if name not in published_names]
     return EvaluationMetrics(scores, {section: listed for section, listed in sections.items() if listed})
 
 

@@ -88,6 +88,7 @@ def _identify_kind(folder: Path) -> IndexKind:
         return "reference"
     if any((folder / name).is_file() for name in GRAPHRAG_SETTINGS) or find_tables(folder):
         return "graphrag"
+    # Documents go before the index that was made of them, which is updated if they have changed.
     documents = folder / DOCUMENTS_FOLDER
     if documents.is_dir() and any(path.is_file() for path in documents.rglob("*")):
         return "documents"

@@ -43,6 +43,7 @@ class GroupMethod:
         if method is None:
             raise MethodError(f"no method is loaded for {self._group_by} {group!r}")
         if index := self._indexes.get(group):
+            # A tag of this name in the data goes before it.
             sample = sample.model_copy(update={"tags": {INDEX_TAG: str(index), **sample.tags}})
         return await method(sample)
 
@@ -70,6 +71,8 @@ def load_run_methods(
                 methods[name] = load_method(_require_spec(name, spec))
                 continue
             if spec is None:
+                # If a model answers for all methods, a search needs none of its own, except one that asks it while it
+                # walks.
                 needs_model = name == THINK_ON_GRAPH or config.answering or not config.generation
                 by_group = _load_search(name, groups, indexes, answering if needs_model else None)
             else:

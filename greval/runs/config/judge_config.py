@@ -103,6 +103,7 @@ class JudgeConfig(Record):
             return content
         names = {MODEL: content[MODEL]} if MODEL in content else {}
         settings = {name: value for name, value in content.items() if name != MODEL}
+        # The settings are stored as those of a judge, which needs a name.
         return {**names, SETTINGS: {MODEL: UNNAMED.model, **settings}}
 
     @model_serializer
@@ -110,6 +111,7 @@ class JudgeConfig(Record):
         """Write what is set in the form of the file."""
         names: dict[str, JsonValue] = {MODEL: self.model[0] if len(self.model) == 1 else [*self.model]}
         settings = self.settings.model_dump(mode="json", include=self.keys, exclude_none=True)
+        # None is a setting here: a key that is left out means the default.
         unset = {"temperature": NO_TEMPERATURE} if "temperature" in self.keys - settings.keys() else {}
         return {**(names if self.model else {}), **settings, **unset}
 
@@ -129,11 +131,11 @@ class JudgeConfig(Record):
         """The settings that are set."""
         return self.settings.model_fields_set - {MODEL}
 
-    def replace_by(self, other: Self) -> Self:
+    def replace_by(self, overrides: Self) -> Self:
         """Return the section with what another one sets in place of its own."""
-        changes = {name: getattr(other.settings, name) for name in other.keys}
+        changes = {name: getattr(overrides.settings, name) for name in overrides.keys}
         settings = self.settings.model_copy(update=changes)
-        return self.model_copy(update={MODEL: other.model or self.model, SETTINGS: settings})
+        return self.model_copy(update={MODEL: overrides.model or self.model, SETTINGS: settings})
 
     def create_judge(self, name: str | None = None) -> Judge:
         """Create the judge of a name, by default of the one that is for all metrics.
@@ -168,9 +170,10 @@ class JudgeConfig(Record):
             first = f"{format_names(lacking)}: " if len(lacking) < len(judged) else ""
             raise JudgeError(f"{first}{NO_JUDGE_MESSAGE}")
         default = self.create_judge() if "" in names else None
+        # The address of a server is that of the judge that is named here, not of those that metrics name.
         template = default or self.settings.model_copy(update={MODEL: LOCAL, "base_url": None})
-        named = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
-        return ChosenJudges(default, named | {name: self.create_judge(names[name]) for name in names if name})
+        judges = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
+        return ChosenJudges(default, judges | {name: self.create_judge(names[name]) for name in names if name})
 
 
 def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
@@ -186,6 +189,7 @@ def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
     judges: dict[str, str] = {}
     for text in names:
         metric, sign, model = text.partition("=")
+        # After a colon, the sign is part of a model's name.
         name, judge = (metric.strip(), model.strip()) if sign and ":" not in metric else ("", text.strip())
         if judges.setdefault(name, judge) != judge:
             whose = f"{name} has" if name else "all metrics have"

@@ -67,9 +67,9 @@ def _resolve_metric(name: str, info: ValidationInfo) -> str:
     """Return the path of a metric that is a file or a folder, or in a Python file; other names are unchanged."""
     if "," in name and "(" not in name:
         return ",".join(_resolve_metric(part.strip(), info) for part in name.split(","))
-    file, mark, rest = name.partition(".py:")
+    file, mark, object_name = name.partition(".py:")
     path = _get_folder(info) / f"{file}{'.py' if mark else ''}"
-    return f"{path}{mark and ':'}{rest}" if path.exists() else name
+    return f"{path}{mark and ':'}{object_name}" if path.exists() else name
 
 
 def _resolve_method(spec: str, info: ValidationInfo) -> str:
@@ -86,8 +86,8 @@ def _name_methods(methods: object) -> object:
     """Convert a list of names to methods without a spec."""
     if not isinstance(methods, list | tuple) or not all(isinstance(name, str) for name in methods):
         return methods
-    if twice := sorted({name for name in methods if methods.count(name) > 1}):
-        raise ValueError(f"named twice: {', '.join(twice)}")
+    if duplicates := sorted({name for name in methods if methods.count(name) > 1}):
+        raise ValueError(f"named twice: {', '.join(duplicates)}")
     return dict.fromkeys(methods)
 
 
@@ -246,7 +246,7 @@ class RunConfig(Record):
         """The keys that are set, as a file names them."""
         return list_keys(RunConfig, self.model_fields_set)
 
-    def replace_by(self, other: RunConfig) -> RunConfig:
+    def replace_by(self, overrides: RunConfig) -> RunConfig:
         """Return the configuration with what another one sets in place of its own keys.
 
         A method that the other one names without a spec is one of this configuration. Settings of the judge are
@@ -255,12 +255,12 @@ class RunConfig(Record):
         Raises:
             MethodError: If this configuration has methods, but none of such a name.
         """
-        changes = {name: getattr(other, name) for name in other.model_fields_set}
-        if self.judge and other.judge:
-            changes["judge"] = self.judge.replace_by(other.judge)
-        if self.methods and other.methods:
+        changes = {name: getattr(overrides, name) for name in overrides.model_fields_set}
+        if self.judge and overrides.judge:
+            changes["judge"] = self.judge.replace_by(overrides.judge)
+        if self.methods and overrides.methods:
             changes["methods"] = {
-                name: self._get_spec(name) if spec is None else spec for name, spec in other.methods.items()
+                name: self._get_spec(name) if spec is None else spec for name, spec in overrides.methods.items()
             }
         return self.model_copy(update=changes)
 

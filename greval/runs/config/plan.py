@@ -174,6 +174,7 @@ def prepare_run(
     if is_judged and judge is None:
         metric_judge, judges = (config.judge or JudgeConfig()).create_judges(loaded.metrics)
     data = open_input(config)
+    # Only methods need all rows at once, to ask a question once that is in several. Recorded cases are read lazily.
     rows = [*data.rows] if config.methods else []
     samples = list_samples(rows)
     if config.methods and not samples:
@@ -187,10 +188,11 @@ def prepare_run(
     if line := describe_shared_model(answering, metric_judge):
         report(line)
     sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
-    metrics, asked = loaded
+    metrics, asked_names = loaded
     if config.result_files:
         metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))
-        asked = frozenset(metric.name for metric in metrics)  # what a metric builds on is in the files, too
+        # What a metric builds on is in the files, too.
+        asked_names = frozenset(metric.name for metric in metrics)
     origin = _identify_data(config, data)
     parent = file.parent if file else Path()
     folder = Path(config.out) if config.out else choose_folder(str(config.data), origin, report, parent)
@@ -200,7 +202,7 @@ def prepare_run(
         data=data,
         origin=origin,
         metrics=metrics,
-        asked=asked,
+        asked=asked_names,
         judge=metric_judge,
         judges=judges,
         rows=rows,
@@ -249,6 +251,7 @@ def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge 
     if isinstance(answering, Judge) and isinstance(judge, Judge):
         same, name = answering.model == judge.model, judge.model
     else:
+        # Two models that are not named are not the same one.
         same, name = answering is judge is not None, type(judge).__name__
     if not same:
         return ""

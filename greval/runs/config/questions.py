@@ -22,6 +22,7 @@ def convert_question(row: RawRow, group_by: str) -> RawRow:
     faults = {names.get(name, name): why for name, why in row.faults.items()}
     nested = values.get("tags")
     group = values.get(f"tags.{group_by}") or (nested.get(group_by) if isinstance(nested, Mapping) else None)
+    # A row that could not be read has no group either; its own fault says why.
     if group in (None, "") and "" not in faults:
         hint = "add it, or set group_by to another column"
         faults = {"": f"has no {group_by}, by which its index is chosen; {hint}"}

@@ -76,13 +76,14 @@ def _check_folder(_: RunConfig, path: str) -> str:
 
 
 def _find_metric_faults(specs: Sequence[str], folders: Sequence[str]) -> Iterator[KeyFault]:
-    """Find the metrics that cannot be loaded; if each can by itself, they do not fit each other."""
-    if not specs or (whole := _find_metric_error(specs, folders)) is None:
+    """Find the metrics that cannot be loaded, or that do not fit each other."""
+    if not specs or (combined_error := _find_metric_error(specs, folders)) is None:
         return
     faults: dict[KeyPath, str | None] = {
         ("metrics", position): _find_metric_error([spec], folders) for position, spec in enumerate(specs)
     }
-    yield from [(key_path, fault) for key_path, fault in faults.items() if fault] or [(("metrics",), whole)]
+    # If each can be loaded by itself, they do not fit each other.
+    yield from [(key_path, fault) for key_path, fault in faults.items() if fault] or [(("metrics",), combined_error)]
 
 
 def _find_metric_error(specs: Sequence[str], folders: Sequence[str]) -> str | None:

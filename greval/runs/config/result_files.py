@@ -85,25 +85,26 @@ class ResultFileWriter:
 
 def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRunnable]) -> dict[str, Result | None]:
     """Return the current result of a case by each metric of the result files, or None; dependencies come first."""
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     for runnable in runnables:
         metric = runnable.metric
-        read_names = list_read_metrics(metric, found)
-        known = {name: found[name] for name in read_names if name in found}
-        if store is None or len(known) < len(read_names):
+        read_names = list_read_metrics(metric, results)
+        dependencies = {name: results[name] for name in read_names if name in results}
+        if store is None or len(dependencies) < len(read_names):
             continue
-        seen, _ = narrow_for_metric(case, metric, known)
-        _, key = compute_keys(seen, metric, runnable.fingerprint, select_verdicts(metric, known))
+        narrowed, _ = narrow_for_metric(case, metric, dependencies)
+        _, key = compute_keys(narrowed, metric, runnable.fingerprint, select_verdicts(metric, dependencies))
         if result := store.index.get(key, (case.id, case.method, metric.name)):
-            found[metric.name] = result
+            results[metric.name] = result
     names = (runnable.metric.name for runnable in runnables)
-    return {name: found.get(name) for name in names if name not in USAGE_METRICS}
+    return {name: results.get(name) for name in names if name not in USAGE_METRICS}
 
 
 def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
     """Build the content of the detailed file: each question with the response, scores and usage of every method."""
     return {
         "metadata": {
+            # The published format has times without a zone.
             "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
             "total_questions": len(plan.samples),
             "methods": [*plan.methods],
@@ -128,15 +129,15 @@ def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
 def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
     """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
     case = response.case
-    known = {name: result for name, result in response.results.items() if result}
+    results = {name: result for name, result in response.results.items() if result}
     failures = {"response": {"kind": "method", "message": case.error}} if case.error is not None else {}
     failures |= {
         name: {"kind": result.failures[0].kind, "message": result.failures[0].message}
-        for name, result in known.items()
+        for name, result in results.items()
         if result.failures
     }
-    skipped = {name: result.outcome.reason for name, result in known.items() if isinstance(result.outcome, Skipped)}
-    more = {"failures": failures, "skipped": skipped, "pending": [n for n in response.results if n not in known]}
+    skipped = {name: result.outcome.reason for name, result in results.items() if isinstance(result.outcome, Skipped)}
+    more = {"failures": failures, "skipped": skipped, "pending": [n for n in response.results if n not in results]}
     return {
         "response": case.answer,
         "scores": {
@@ -146,8 +147,8 @@ def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
         },
         "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
         **{
-            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in found}
-            for section, found in metrics.further.items()
+            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in section_metrics}
+            for section, section_metrics in metrics.further.items()
         },
         **{name: content for name, content in more.items() if content},
     }
@@ -157,18 +158,21 @@ def _get_value(result: Result | None) -> Value | None:
     """Return the value of the judgement, or the mean number of several; None without judgements."""
     if result is None or len(result.judgements) == 1:
         return result.judgements[0].value if result else None
-    return _compute_mean(one.number for one in result.judgements if one.number is not None)
+    return _compute_mean(judgement.number for judgement in result.judgements if judgement.number is not None)
 
 
 def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
     """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean."""
 
     def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
-        return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
+        return {
+            method: summarise([responses.get((sample.id, method)) for sample in samples]) for method in plan.methods
+        }
 
     count = partial(_count_outcomes, metrics=[metric.name for metric in plan.sections.list_all()])
     compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.sections.scores])
     groups = plan.group_samples()
+    # The published design groups its questions by movie.
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
     return {
         "by_method": build_table(plan.samples, compute_means),
@@ -217,7 +221,7 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterabl
         "pending": total - len(present),
     }
     for metric in metrics:
-        statuses = Counter(result.outcome.status for one in present if (result := one.results.get(metric)))
+        statuses = Counter(result.outcome.status for judged in present if (result := judged.results.get(metric)))
         counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
         counts[metric]["pending"] = total - statuses.total()
     return counts | {name: {"recorded": sum(1 for _ in _iterate_usage(responses, name))} for name in USAGE_METRICS}
@@ -226,7 +230,9 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterabl
 def _iterate_scores(responses: Iterable[JudgedResponse | None], metric: str) -> Iterator[float]:
     for response in responses:
         result = response.results.get(metric) if response else None
-        numbers = [one.number for one in result.judgements if one.number is not None] if result else []
+        numbers = (
+            [judgement.number for judgement in result.judgements if judgement.number is not None] if result else []
+        )
         if numbers:
             yield sum(numbers) / len(numbers)
 
@@ -237,8 +243,8 @@ def _iterate_usage(responses: Iterable[JudgedResponse | None], name: str) -> Ite
 
 
 def _compute_mean(numbers: Iterable[float]) -> float | None:
-    found = [*numbers]
-    return sum(found) / len(found) if found else None
+    figures = [*numbers]
+    return sum(figures) / len(figures) if figures else None
 
 
 def write_json(path: Path, content: Json) -> None:
@@ -249,6 +255,7 @@ def write_json(path: Path, content: Json) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Most readers of JSON refuse NaN.
         write_atomically(path, json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -258,17 +265,18 @@ def write_json(path: Path, content: Json) -> None:
 async def save_periodically(write: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
     """Call `write` periodically from a thread, one call at a time; never if `seconds` is None.
 
-    A failed write is ignored, for example if the log is being created: the next one replaces it, and the caller
-    writes once more at the end.
+    A failed write is ignored. The caller writes once more at the end.
     """
     over = asyncio.Event()
 
     async def write_repeatedly(pause: float) -> None:
         while not over.is_set():
+            # The pause ends early when the run is over.
             with suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), pause)
                 return
             start = read_clock()
+            # A failed write, for example while the log is being created, is made up for by the next one.
             with suppress(StoreError):
                 await asyncio.to_thread(write)
             pause = max(pause, MIN_PAUSE_RATIO * (read_clock() - start))

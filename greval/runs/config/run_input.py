@@ -79,8 +79,6 @@ class CaseInput(NamedTuple):
 def open_input(config: RunConfig) -> CaseInput:
     """Open the data of a configuration: a file or standard input, joined with gold and traversals.
 
-    If methods are asked, the sources of chunks are not filled in, because those of the data are not used.
-
     Raises:
         DataError: If a file cannot be read, one of its rows has no gold or traversal, no case has the id of any of its
             rows, or no case has one of the tags to group by. For standard input, missing ids and tags are reported only
@@ -99,9 +97,11 @@ def open_input(config: RunConfig) -> CaseInput:
         *(_join_traversals(file, rows) for file, rows in logs.items()),
     ]
     requirements = _InputRequirements(files, config.by or ())
+    # The sources of chunks in the data are not used if methods are asked.
     pattern = None if config.methods else config.doc_id_pattern
 
     def attach() -> Rows:
+        # The rows are read again after the check below, and are counted anew.
         for file in files:
             file.restart()
         for row in islice(filter_by_tags(reading, config.where), config.limit):
@@ -115,6 +115,7 @@ def open_input(config: RunConfig) -> CaseInput:
 
     if requirements.are_met:
         return CaseInput(reading, iterate_rows())
+    # Standard input can be read only once, so that it is checked while it is judged.
     if config.data == STDIN:
         return CaseInput(reading, require_any(iterate_rows(), requirements.check_row, requirements.build_error), files)
     if not any(map(requirements.check_row, iterate_rows())):
@@ -192,11 +193,12 @@ def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseR
 
 def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the columns that are those of the cases: all but those that only a joined file has."""
-    elsewhere = {name for found in joining for name in found}
+    elsewhere = {name for file_columns in joining for name in file_columns}
     if not elsewhere or source == STDIN:
+        # Standard input cannot be looked into: its columns are those that no joined file has, and the id.
         return {name: column for name, column in columns.items() if name not in elsewhere or name == ID}
-    own = find_named_fields(check_file(Path(source)), columns)
-    return {name: column for name, column in columns.items() if name in own or name not in elsewhere}
+    case_fields = find_named_fields(check_file(Path(source)), columns)
+    return {name: column for name, column in columns.items() if name in case_fields or name not in elsewhere}
 
 
 def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
@@ -205,20 +207,20 @@ def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case
     Raises:
         DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
     """
-    found = [*read_gold(file, columns=columns)]
-    if faults := [fault for place, row in found if (fault := _describe_fault(place, row, what))]:
+    located_rows = [*read_gold(file, columns=columns)]
+    if faults := [fault for location, row in located_rows if (fault := _describe_fault(location, row, what))]:
         raise DataError("\n".join(describe_row_faults(faults)))
-    return [row for _, row in found if isinstance(row, Case)]
+    return [row for _, row in located_rows if isinstance(row, Case)]
 
 
-def _describe_fault(place: str, row: Case | RowFault, what: str) -> str | None:
+def _describe_fault(location: str, row: Case | RowFault, what: str) -> str | None:
     """Return why a row is not valid gold or not a valid traversal, or None if it is valid."""
     if isinstance(row, RowFault):
         return f"{row.place}: {row.message}"
     if what == "traversal":
         fields = ", ".join(Traversal.model_fields)
-        return None if row.traversal else f"{place}: has no traversal; expected the fields {fields}"
+        return None if row.traversal else f"{location}: has no traversal; expected the fields {fields}"
     if row.gold is not None or row.expected_answer is not None:
         return None
     hint = "; pass the log of a traversal with --traversal" if row.traversal else ""
-    return f"{place}: has no gold; expected one of the fields {', '.join(Gold.model_fields)}{hint}"
+    return f"{location}: has no gold; expected one of the fields {', '.join(Gold.model_fields)}{hint}"

@@ -32,8 +32,8 @@ def check_setup(plan: RunPlan) -> None:
         StoreError: If a setting has changed. The message names each.
     """
     file = plan.folder / SETUP_FILE
-    before = _read_setup(file)
-    if before and (changes := "; ".join(_describe_changes(before, dump_settings(plan), plan))):
+    stored = _read_setup(file)
+    if stored and (changes := "; ".join(_describe_changes(stored, dump_settings(plan), plan))):
         message = f"{file}: the responses there are not of this run: {changes}"
         raise StoreError(f"{message}. {HOW_TO_CONTINUE}")
 
@@ -45,22 +45,23 @@ def write_setup(plan: RunPlan) -> None:
         StoreError: If they cannot be written.
     """
     file = plan.folder / SETUP_FILE
-    before, now = _read_setup(file), dump_settings(plan)
+    stored, now = _read_setup(file), dump_settings(plan)
     groups = {*plan.group_samples()}
     methods = {name: now["methods"][name] for name in plan.methods}
     merged = {
-        "methods": {**before.get("methods", {}), **methods},
+        "methods": {**stored.get("methods", {}), **methods},
         **{
-            part: before.get(part, {}) | {group: value for group, value in now[part].items() if group in groups}
+            part: stored.get(part, {}) | {group: value for group, value in now[part].items() if group in groups}
             for part in ("indexes", "contents")
         },
     }
     for name, specs in methods.items():
         if isinstance(specs, dict):
-            old = before.get("methods", {}).get(name)
+            old = stored.get("methods", {}).get(name)
             earlier = old if isinstance(old, dict) else {}
             merged["methods"][name] = earlier | {group: spec for group, spec in specs.items() if group in groups}
-    answering = now["answering"] or before.get("answering")
+    # A run without searches of an index has no answering model, and keeps the stored one.
+    answering = now["answering"] or stored.get("answering")
     write_json(file, {**merged, "generation": now["generation"], "answering": answering})
 
 
@@ -89,7 +90,8 @@ def _dump_search(name: str, indexes: Mapping[str, GroupIndex]) -> dict[str, str]
     for group, index in indexes.items():
         try:
             specs[group] = build_search_spec(name, index)
-        except DataError:  # reported if the group is evaluated
+        except DataError:
+            # It is reported if the group is evaluated.
             continue
     return specs
 
@@ -114,30 +116,30 @@ def _read_setup(file: Path) -> Settings:
     return settings if isinstance(settings, dict) else {}
 
 
-def _describe_changes(before: Settings, now: Settings, plan: RunPlan) -> Iterator[str]:
+def _describe_changes(stored: Settings, now: Settings, plan: RunPlan) -> Iterator[str]:
     """Describe the settings, within this evaluation, that changed since the responses were collected."""
     groups = [*plan.group_samples()]
-    if before.get("generation") != now["generation"]:
+    if stored.get("generation") != now["generation"]:
         yield "generation has changed"
-    old, new = before.get("answering"), now["answering"]
+    old, new = stored.get("answering"), now["answering"]
     if old and new and old != new:
         yield f"answering: the model was {_format_model(old)} and is {_format_model(new)}"
     for name in plan.methods:
-        yield from dict.fromkeys(_describe_spec_changes(name, before, now, groups or [""]))
+        yield from dict.fromkeys(_describe_spec_changes(name, stored, now, groups or [""]))
     for group in groups:
-        old, new = before.get("indexes", {}).get(group), now["indexes"].get(group)
+        old, new = stored.get("indexes", {}).get(group), now["indexes"].get(group)
         if old is not None and old != new:
             yield f"indexes: {group} was {old} and is {new}"
     searched = {group for group, _ in plan.searched}
     for group in groups:
-        old, new = before.get("contents", {}).get(group), now["contents"].get(group)
+        old, new = stored.get("contents", {}).get(group), now["contents"].get(group)
         if old and old != new and group in searched:
             yield f"indexes: the index of {group} has changed"
 
 
-def _describe_spec_changes(name: str, before: Settings, now: Settings, groups: list[str]) -> Iterator[str]:
+def _describe_spec_changes(name: str, stored: Settings, now: Settings, groups: list[str]) -> Iterator[str]:
     """Describe how the spec of a method changed, for groups if it has none of its own."""
-    old, new = before.get("methods", {}).get(name), now["methods"].get(name)
+    old, new = stored.get("methods", {}).get(name), now["methods"].get(name)
     for group in groups:
         old_spec, new_spec = (spec.get(group) if isinstance(spec, dict) else spec for spec in (old, new))
         if old_spec is not None and old_spec != new_spec:

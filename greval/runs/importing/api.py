@@ -86,78 +86,82 @@ def import_verdicts(
     if not metrics:
         raise DefinitionError("no metric is given; name one, or give a scale")
     label = _build_label(source, options.get("judge"))
-    versions = {one.name: PlannedVersion(compute_fingerprint(one, {IMPORTED: label}), label) for one in metrics}
+    versions = {
+        definition.name: PlannedVersion(compute_fingerprint(definition, {IMPORTED: label}), label)
+        for definition in metrics
+    }
     with StoreWriter.create(Path(out)) as writer:
         refuse_probe(writer.reader)
-        found = read_verdict_file(
+        verdict_file = read_verdict_file(
             source,
             metrics,
             columns=options.get("columns"),
             method=options.get("method") or "",
             cases=_open_cases(options.get("cases")),
         )
-        for note in found.notes:
+        for note in verdict_file.notes:
             options.get("on_note", _ignore)(note)
-        for line in found.unread[:MAX_LISTED_ROWS]:
+        for line in verdict_file.unread[:MAX_LISTED_ROWS]:
             options.get("on_unread", _ignore)(line)
-        if not found.cases:
-            raise build_unreadable_error(found.unread, len(found.unread))
+        if not verdict_file.cases:
+            raise build_unreadable_error(verdict_file.unread, len(verdict_file.unread))
         store_metrics(writer, [metric.model_dump(mode="json") for metric in metrics])
-        writer.plans.begin(_identify(source, versions, options), "", versions, len(found.cases))
-        progress = _store_verdicts(writer, found, metrics, versions)
+        writer.plans.begin(_identify(source, versions, options), "", versions, len(verdict_file.cases))
+        progress = _store_verdicts(writer, verdict_file, metrics, versions)
     return Run(Path(out), progress)
 
 
 def _store_verdicts(
-    writer: StoreWriter, found: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
+    writer: StoreWriter, verdict_file: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
 ) -> Progress:
     """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
-    counter = ProgressCounter(total=len(found.cases) * len(metrics), unread=len(found.unread))
+    counter = ProgressCounter(total=len(verdict_file.cases) * len(metrics), unread=len(verdict_file.unread))
     planned: Counter[str] = Counter()
-    for one in found.cases:
-        planned[one.method] += 1
-        text = dump_case(one.case) if one.case else ""
+    for imported in verdict_file.cases:
+        planned[imported.method] += 1
+        text = dump_case(imported.case) if imported.case else ""
         for metric in metrics:
-            result = _build_result(one, metric, versions[metric.name])
-            counter.add(result, kept=_store_result(writer, one, metric, result, text))
+            result = _build_result(imported, metric, versions[metric.name])
+            counter.add(result, stored=_store_result(writer, imported, metric, result, text))
+            # The case is stored once, with its first result.
             text = ""
-    writer.plans.end(planned, None, unread=len(found.unread))
-    unread: JsonValue = [*found.unread[:MAX_LISTED_ROWS]]
+    writer.plans.end(planned, None, unread=len(verdict_file.unread))
+    unread: JsonValue = [*verdict_file.unread[:MAX_LISTED_ROWS]]
     writer.put_fact("unread", unread)
-    writer.put_fact("unread_count", len(found.unread))
+    writer.put_fact("unread_count", len(verdict_file.unread))
     return counter.build_snapshot()
 
 
-def _build_result(one: ImportedCase, metric: Metric, version: PlannedVersion) -> Result:
-    written = one.written.get(metric.name)
+def _build_result(imported: ImportedCase, metric: Metric, version: PlannedVersion) -> Result:
+    written = imported.written.get(metric.name)
     return Result(
-        sample_id=one.id,
-        method=one.method,
+        sample_id=imported.id,
+        method=imported.method,
         metric=metric.name,
         fingerprint=version.fingerprint,
         judge=version.judge,
         tier=IMPORTED,
         outcome=build_verdict_outcome(metric, written) if written else Skipped(reason=NO_VERDICT),
-        tags={**one.tags},
+        tags={**imported.tags},
     )
 
 
-def _store_result(writer: StoreWriter, one: ImportedCase, metric: Metric, result: Result, text: str) -> bool:
+def _store_result(writer: StoreWriter, imported: ImportedCase, metric: Metric, result: Result, text: str) -> bool:
     """Store a result unless the log holds the same one, and return whether it does."""
-    place = (one.id, one.method, metric.name)
-    key = _compute_key(one, metric, result.fingerprint)
-    if writer.get(key, place) == result:
-        writer.keep(place, text)
+    result_of = (imported.id, imported.method, metric.name)
+    key = _compute_key(imported, metric, result.fingerprint)
+    if writer.get(key, result_of) == result:
+        writer.keep(result_of, text)
         return True
     writer.append(key, result, case=text)
     return False
 
 
-def _compute_key(one: ImportedCase, metric: Metric, fingerprint: str) -> str:
+def _compute_key(imported: ImportedCase, metric: Metric, fingerprint: str) -> str:
     """Return the key under which the case of a result is found, or one of its names if the case is not known."""
-    if one.case is None:
-        return hash_json([one.id, one.method, metric.name, fingerprint])
-    _, key = compute_keys(narrow_case(metric, one.case, {}), metric, fingerprint)
+    if imported.case is None:
+        return hash_json([imported.id, imported.method, metric.name, fingerprint])
+    _, key = compute_keys(narrow_case(metric, imported.case, {}), metric, fingerprint)
     return key
 
 
@@ -175,16 +179,17 @@ def _open_cases(cases: str | Path | CaseRecords | None) -> Iterable[Case | RowFa
 
 def _identify(source: object, versions: Mapping[str, PlannedVersion], options: ImportOptions) -> CaseSource:
     """Return what identifies the import: the contents of the files, and how they are read."""
-    if given := options.get("origin"):
-        return given
+    if origin := options.get("origin"):
+        return origin
     cases = options.get("cases")
+    # What a program passes or a pipe holds cannot be recognised when it is imported again.
     if not isinstance(source, str | Path) or source == STDIN or not (cases is None or isinstance(cases, str | Path)):
         return UNKNOWN_SOURCE
-    others = [Path(cases)] if cases is not None else []
+    case_files = [Path(cases)] if cases is not None else []
     columns = options.get("columns")
     return identify_file(
         Path(source),
-        *others,
+        *case_files,
         method=options.get("method"),
         columns=sorted(columns.items()) if columns else None,
         verdicts=sorted(versions.items()),

@@ -41,17 +41,17 @@ def build_verdict_outcome(metric: Metric, written: Iterable[WrittenVerdict]) -> 
         >>> build_verdict_outcome(metric, [WrittenVerdict("4", "", "v.csv:3")]).error.message
         'v.csv:3: 4 is not an integer from 0 to 3'
     """
-    given = [*written]
-    there = [one for one in given if not is_missing_value(metric.scale, one.value)]
-    if not there:
+    verdicts = [*written]
+    filled = [verdict for verdict in verdicts if not is_missing_value(metric.scale, verdict.value)]
+    if not filled:
         return Skipped(reason=NO_VERDICT)
     repeats: dict[str, list[Judgement | Failure]] = {}
-    for one in there:
-        repeats.setdefault(one.repeat, []).append(_read_verdict(metric, one))
-    outcomes = [_build_repeat(found) for found in repeats.values()]
+    for verdict in filled:
+        repeats.setdefault(verdict.repeat, []).append(_read_verdict(metric, verdict))
+    outcomes = [_build_repeat(parts) for parts in repeats.values()]
     merged = merge_repeats(metric, outcomes) if len(outcomes) > 1 else outcomes[0]
-    known = {one.item for one in there}
-    lost = tuple(_build_lost(one) for one in given if one.item not in known)
+    judged_items = {verdict.item for verdict in filled}
+    lost = tuple(_build_lost(verdict) for verdict in verdicts if verdict.item not in judged_items)
     if not lost:
         return merged
     return build_outcome(
@@ -60,22 +60,22 @@ def build_verdict_outcome(metric: Metric, written: Iterable[WrittenVerdict]) -> 
     )
 
 
-def _build_repeat(found: Iterable[Judgement | Failure]) -> Outcome:
-    parts = [*found]
+def _build_repeat(readings: Iterable[Judgement | Failure]) -> Outcome:
+    parts = [*readings]
     return build_outcome(
-        [one for one in parts if isinstance(one, Judgement)], [one for one in parts if isinstance(one, Failure)]
+        [part for part in parts if isinstance(part, Judgement)], [part for part in parts if isinstance(part, Failure)]
     )
 
 
-def _build_lost(one: WrittenVerdict) -> Failure:
-    return Failure(kind="missing_item", message=f"{one.place}: {NO_VERDICT}", item=one.item)
+def _build_lost(verdict: WrittenVerdict) -> Failure:
+    return Failure(kind="missing_item", message=f"{verdict.place}: {NO_VERDICT}", item=verdict.item)
 
 
-def _read_verdict(metric: Metric, one: WrittenVerdict) -> Judgement | Failure:
+def _read_verdict(metric: Metric, verdict: WrittenVerdict) -> Judgement | Failure:
     """Read a verdict that is not empty."""
     try:
-        value = parse_on_scale(metric.scale, one.value)
+        value = parse_on_scale(metric.scale, verdict.value)
     except OffScaleError as error:
-        message = f"{one.place}: {format_printable(str(error), MAX_MESSAGE)}"
-        return Failure(kind="off_scale", message=message, raw=str(one.value)[:MAX_RAW], item=one.item)
-    return Judgement(value=value, number=metric.scale.number(value), reason=one.reason, item=one.item)
+        message = f"{verdict.place}: {format_printable(str(error), MAX_MESSAGE)}"
+        return Failure(kind="off_scale", message=message, raw=str(verdict.value)[:MAX_RAW], item=verdict.item)
+    return Judgement(value=value, number=metric.scale.number(value), reason=verdict.reason, item=verdict.item)

@@ -75,7 +75,9 @@ def read_verdict_file(
         DataError: If the file cannot be read, or holds no column for a verdict or for what it is of.
     """
     rows = read_labelled_rows(source, _list_fields(metrics, columns or {}), columns)
-    rows = replace(rows, rows=tuple(one for n, row in enumerate(rows.rows, 1) for one in split_methods(row, n)))
+    rows = replace(
+        rows, rows=tuple(method_row for n, row in enumerate(rows.rows, 1) for method_row in split_methods(row, n))
+    )
     _check_columns(rows, metrics)
     collecting = _VerdictCollector(rows, metrics, method)
     if cases is None:
@@ -108,17 +110,19 @@ def _name_reason(metric: Metric) -> str:
 def _check_columns(rows: LabelledRows, metrics: Sequence[Metric]) -> None:
     """Raise `DataError` if a metric has no column, or nothing says what a verdict is of."""
     names = dict.fromkeys(name for row in rows.rows for name in row.values)
-    shown = format_printable(", ".join(names), 200)
+    column_list = format_printable(", ".join(names), 200)
     long_form = VALUE in rows.columns and ("metric" in rows.columns or len(metrics) == 1)
     for metric in metrics:
         if metric.name not in rows.columns and not long_form:
             hint = f"--column {VALUE if len(metrics) == 1 else metric.name}=NAME"
             raise DataError(
                 f"{rows.name}: no column holds the verdicts of {metric.name}; name the column: {hint}, or with --scale "
-                f"the metric like its column: --name NAME ({shown})"
+                f"the metric like its column: --name NAME ({column_list})"
             )
     if not {"id", "question"} & names.keys() and not any(fold_name(name) in list_names("question") for name in names):
-        raise DataError(f"{rows.name}: no column says which case a verdict is of; name it: --column id=NAME ({shown})")
+        raise DataError(
+            f"{rows.name}: no column says which case a verdict is of; name it: --column id=NAME ({column_list})"
+        )
 
 
 class _VerdictCollector:
@@ -139,27 +143,27 @@ class _VerdictCollector:
 
     def read_own_cases(self) -> None:
         """Read the cases that the rows themselves hold; a row of an id and method that was there is the same case."""
-        taken: dict[int, RawRow] = {}
-        seen: set[CaseKey] = set()
+        case_rows: dict[int, RawRow] = {}
+        seen_keys: set[CaseKey] = set()
         for number, row in enumerate(self._rows.rows):
             key = self._get_key(row)
             if not any(fold_name(name) in list_names("question") for name, value in row.values.items() if value):
                 continue
-            if key[0] and key in seen:
+            if key[0] and key in seen_keys:
                 continue
-            seen.add(key)
-            taken[number] = replace(row, values=self._strip(row.values))
-        reading = CaseReader(self._rows.name, lambda: iter(taken.values()), self._method or None, needed=False)
-        for number, found in zip(taken, reading, strict=True):
-            if isinstance(found, RowFault):
-                self._keys[number] = f"{found.place}: {found.message}"
+            seen_keys.add(key)
+            case_rows[number] = replace(row, values=self._strip(row.values))
+        reading = CaseReader(self._rows.name, lambda: iter(case_rows.values()), self._method or None, needed=False)
+        for number, record in zip(case_rows, reading, strict=True):
+            if isinstance(record, RowFault):
+                self._keys[number] = f"{record.place}: {record.message}"
             else:
-                self._keys[number] = (found.id, found.method)
-                self._cases[found.id, found.method] = found
+                self._keys[number] = (record.id, record.method)
+                self._cases[record.id, record.method] = record
         self._notes += [reading.notice() or ""]
 
     def join_cases(self, cases: Iterable[Case | RowFault]) -> None:
-        """Take the cases of another file; one without a method is the case of every method."""
+        """Take the cases of another file."""
         for case in cases:
             if isinstance(case, RowFault):
                 self._unread.append(f"{case.place}: {case.message}")
@@ -172,30 +176,31 @@ class _VerdictCollector:
         for sample_id, method in self._cases:
             methods.setdefault(sample_id, set()).add(method)
         for number, row in enumerate(self._rows.rows):
-            place = f"{self._rows.name}{row.unit}{row.number}"
+            location = f"{self._rows.name}{row.unit}{row.number}"
             key = self._keys.get(number) or self._get_key(row)
             if "" in row.faults:
-                self._unread.append(f"{place}: {row.faults['']}")
+                self._unread.append(f"{location}: {row.faults['']}")
             elif isinstance(key, str):
                 self._unread.append(key)
             elif not key[0]:
-                self._unread.append(f"{place}: id: is empty, and there is no question")
+                self._unread.append(f"{location}: id: is empty, and there is no question")
             else:
+                # A row without a method is of the only method of its case.
                 only = methods.get(key[0], set())
-                self._add_row(row, (key[0], key[1] or (next(iter(only)) if len(only) == 1 else "")), place)
+                self._add_row(row, (key[0], key[1] or (next(iter(only)) if len(only) == 1 else "")), location)
 
     def build(self) -> VerdictFile:
         """Return what was found."""
         renamed = [f"{column} as {name}" for name, column in self._rows.renamed.items()]
         notes = [f"{self._rows.name}: read {', '.join(map(format_printable, renamed))}."] if renamed else []
-        without = sum(one.case is None for one in self._found.values())
+        without = sum(imported.case is None for imported in self._found.values())
         if without and self._cases:
             notes.append(f"{format_count(without, 'case')} of these verdicts are not among the cases, so without texts")
         return VerdictFile(
             self._rows.name,
             tuple(self._found.values()),
             tuple(self._unread),
-            tuple(one for one in (*notes, *self._notes) if one),
+            tuple(note for note in (*notes, *self._notes) if note),
         )
 
     def _get_key(self, row: RawRow) -> CaseKey:
@@ -207,63 +212,65 @@ class _VerdictCollector:
         """Return the values of a row without those of verdicts."""
         return {name: value for name, value in values.items() if name not in self._fields}
 
-    def _add_row(self, row: RawRow, key: CaseKey, place: str) -> None:
+    def _add_row(self, row: RawRow, key: CaseKey, location: str) -> None:
         """Add the verdicts of a row to its case."""
-        found = self._found.get(key)
-        if found is None:
+        imported = self._found.get(key)
+        if imported is None:
+            # A case without a method is the case of every method.
             case = self._cases.get(key) or self._cases.get((key[0], ""))
             if case and case.method != key[1]:
                 case = case.model_copy(update={"method": key[1]})
-            found = self._found[key] = ImportedCase(*key, case, case.tags if case else self._read_tags(row))
+            imported = self._found[key] = ImportedCase(*key, case, case.tags if case else self._read_tags(row))
         values = row.valid_values
         for metric, column, reason in self._list_columns(values):
             item = as_text(values.get("item"))
-            one = WrittenVerdict(
+            verdict = WrittenVerdict(
                 values.get(column),
                 _format_reason(values.get(reason)),
-                place,
+                location,
                 None if item is None else str(item),
                 _format_reason(values.get("repeat")),
             )
-            if fault := self._find_fault(metric, one, found.case):
-                self._unread.append(f"{place}: {fault}")
+            if fault := self._find_fault(metric, verdict, imported.case):
+                self._unread.append(f"{location}: {fault}")
                 continue
-            first = self._first.setdefault((key, metric.name, one.item, one.repeat), one)
-            if first is one:
-                found.written.setdefault(metric.name, []).append(one)
-            elif first.value != one.value:
+            # An equal verdict in another row is the same one; a different one is a fault.
+            first = self._first.setdefault((key, metric.name, verdict.item, verdict.repeat), verdict)
+            if first is verdict:
+                imported.written.setdefault(metric.name, []).append(verdict)
+            elif first.value != verdict.value:
                 self._unread.append(
-                    f"{place}: {format_printable(key[0])} has another verdict of {metric.name} at {first.place}; "
+                    f"{location}: {format_printable(key[0])} has another verdict of {metric.name} at {first.place}; "
                     "name the column of the repeats (--column repeat=NAME), or keep one of them"
                 )
 
     def _list_columns(self, values: Mapping[str, object]) -> Iterator[tuple[Metric, str, str]]:
         """Yield the metrics that a row has verdicts of, each with the columns of its value and its reason."""
-        named = values.get("metric")
+        metric_name = values.get("metric")
         for metric in self._metrics:
             if metric.name in self._rows.columns:
-                own = _name_reason(metric)
-                yield metric, metric.name, own if own in self._rows.columns else REASON
-            elif "metric" not in self._rows.columns or fold_name(str(named)) == fold_name(metric.name):
+                reason_field = _name_reason(metric)
+                yield metric, metric.name, reason_field if reason_field in self._rows.columns else REASON
+            elif "metric" not in self._rows.columns or fold_name(str(metric_name)) == fold_name(metric.name):
                 yield metric, VALUE, REASON
 
-    def _find_fault(self, metric: Metric, one: WrittenVerdict, case: Case | None) -> str:
+    def _find_fault(self, metric: Metric, verdict: WrittenVerdict, case: Case | None) -> str:
         """Return why a verdict cannot be of this metric and case; empty if it can."""
         if metric.over is None:
-            return "" if one.item is None else f"item: {metric.name} has one verdict a case, not one an item"
-        if one.item is None:
+            return "" if verdict.item is None else f"item: {metric.name} has one verdict a case, not one an item"
+        if verdict.item is None:
             return f"item: is empty, but {metric.name} has a verdict for each of the {metric.over}"
         items = list_items(metric.over, case) if case else ()
-        if items and all(item.id != one.item for item in items):
-            return f"item: {format_printable(one.item)} is none of the {metric.over} of its case"
+        if items and all(item.id != verdict.item for item in items):
+            return f"item: {format_printable(verdict.item)} is none of the {metric.over} of its case"
         return ""
 
     def _read_tags(self, row: RawRow) -> dict[str, str]:
         """Return the tags of a row that is no case: its plain other columns."""
-        found = map_fields(self._strip(row.valid_values)).values.get("tags")
-        return {name: str(as_text(value)) for name, value in found.items()} if isinstance(found, Mapping) else {}
+        tags = map_fields(self._strip(row.valid_values)).values.get("tags")
+        return {name: str(as_text(value)) for name, value in tags.items()} if isinstance(tags, Mapping) else {}
 
 
-def _format_reason(given: object) -> str:
+def _format_reason(content: object) -> str:
     """Return a reason, or the name of a repeat, as text."""
-    return "" if given is None else str(as_text(given))
+    return "" if content is None else str(as_text(content))

@@ -47,6 +47,7 @@ NO_CASE = 0
 """The row number of a call that is compressed without a case."""
 COMPRESSION_LEVEL = 3
 """Higher levels take twice the time and save a tenth."""
+# A negative number of bits: without zlib's header and checksum.
 RAW_DEFLATE = -15
 MAX_DICTIONARY_BYTES = 32_768
 """The window of the compression: a longer dictionary has no effect."""
@@ -80,23 +81,23 @@ class CallTable:
         self._forms: dict[tuple[str, str], int] = {}
         self._cases: OrderedDict[tuple[str, str], _StoredCase] = OrderedDict()
 
-    def note_case(self, place: tuple[str, str], row: int, text: str) -> None:
+    def note_case(self, case_key: tuple[str, str], row: int, text: str) -> None:
         """Remember the row and the JSON of a case for the calls that follow for its sample id and method."""
-        self._cases[place] = _StoredCase(row, text)
-        self._cases.move_to_end(place)
+        self._cases[case_key] = _StoredCase(row, text)
+        self._cases.move_to_end(case_key)
         if len(self._cases) > MAX_CACHED_CASES:
             self._cases.popitem(last=False)
 
-    def insert(self, content: int, fingerprint: str, place: tuple[str, str], calls: Iterable[CallRecord]) -> None:
+    def insert(self, content: int, fingerprint: str, case_key: tuple[str, str], calls: Iterable[CallRecord]) -> None:
         """Insert the calls for judged content.
 
         Args:
             content: The number of the content's key.
             fingerprint: The fingerprint of the metric.
-            place: The sample id and the method of the case.
+            case_key: The sample id and the method of the case.
             calls: The calls in order.
         """
-        case = self._cases.get(place) or _StoredCase(NO_CASE, "")
+        case = self._cases.get(case_key) or _StoredCase(NO_CASE, "")
         for call in calls:
             form = self._find_form(fingerprint, call.form.text)
             body = _compress(_format_body(call), _build_dictionary(call.form.text, case.text))
@@ -106,11 +107,11 @@ class CallTable:
                 INSERT, (content, hash_key(call.reply.key), form, case.row, call.repeat, latency, *costs, body)
             )
 
-    def set_asked(self, content: int, asked: int) -> None:
-        """Store that a result of `content` was read from the calls of the content `asked`."""
+    def set_asked(self, content: int, asked_content: int) -> None:
+        """Store that a result of `content` was read from the calls of the content `asked_content`."""
         if not self._forms:
             self._load_forms()
-        self._db.execute("INSERT OR REPLACE INTO replayed VALUES (?, ?)", (content, asked))
+        self._db.execute("INSERT OR REPLACE INTO replayed VALUES (?, ?)", (content, asked_content))
 
     def copy_calls(self, source: CallReader, find_case: Callable[[str], int | None]) -> int:
         """Copy the calls of another log that are not stored yet, and return their number.
@@ -119,10 +120,10 @@ class CallTable:
             source: The calls of the other log.
             find_case: A function that returns the row number of a case in this log, given its JSON, or None.
         """
-        known = {_hash_call(row) for row in CallReader(self._db).rows()}
+        stored_hashes = {_hash_call(row) for row in CallReader(self._db).rows()}
         copied = 0
         for row in source.rows():
-            if _hash_call(row) in known:
+            if _hash_call(row) in stored_hashes:
                 continue
             form = self._find_form(row.fingerprint, row.form)
             at = find_case(row.case) if row.case else None
@@ -130,20 +131,21 @@ class CallTable:
             content, request, *_ = row.values
             self._db.execute(INSERT, (content, request, form, at or NO_CASE, *row.values[2:], body))
             copied += 1
-        for content, asked in source.replayed():
-            self.set_asked(content, asked)
+        for content, asked_content in source.replayed():
+            self.set_asked(content, asked_content)
         return copied
 
     def _find_form(self, fingerprint: str, text: str) -> int:
         """Return the row number of a form, and store the form if it is new."""
         if not self._forms:
             self._load_forms()
-        found = self._forms.get((fingerprint, text))
-        if found is None:
+        number = self._forms.get((fingerprint, text))
+        if number is None:
+            # Texts of a case may hold lone surrogates.
             row = (fingerprint, zlib.compress(text.encode("utf-8", "surrogatepass")))
-            made = self._db.execute("INSERT INTO call_forms (fingerprint, body) VALUES (?, ?)", row)
-            found = self._forms[fingerprint, text] = made.lastrowid or 0
-        return found
+            cursor = self._db.execute("INSERT INTO call_forms (fingerprint, body) VALUES (?, ?)", row)
+            number = self._forms[fingerprint, text] = cursor.lastrowid or 0
+        return number
 
     def _load_forms(self) -> None:
         """Load the stored forms, and create the tables if the log lacks them."""
@@ -186,13 +188,14 @@ class CallReader:
 
     def read(self, judged: Iterable[JudgedContent]) -> Iterator[JudgeCall]:
         """Yield the calls of judged content, in order of time for each."""
-        for one in judged:
-            for number in self.find(one.content):
-                yield _build_call(one, self._read_row(number))
+        for judged_content in judged:
+            for number in self.find(judged_content.content):
+                yield _build_call(judged_content, self._read_row(number))
 
     def find(self, content: int) -> list[int]:
         """Return the row numbers of the calls for judged content."""
         contents, numbers = self._index
+        # Both arrays are sorted by content, so that the calls of one lie side by side.
         first, last = contents.searchsorted(content, "left"), contents.searchsorted(content, "right")
         return [int(number) for number in numbers[first:last]]
 
@@ -225,8 +228,8 @@ class CallReader:
     def count_repeats(self, fingerprint: str) -> int:
         """Return how often each case was judged by a definition: the highest number of a repeat, and one."""
         query = "SELECT max(repeat) FROM calls WHERE form IN (SELECT id FROM call_forms WHERE fingerprint = ?)"
-        (found,) = self._db.execute(query, (fingerprint,)).fetchone()
-        return 1 + (found or 0)
+        (highest,) = self._db.execute(query, (fingerprint,)).fetchone()
+        return 1 + (highest or 0)
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -235,6 +238,7 @@ class CallReader:
 
         pairs = self._db.execute("SELECT content, id FROM calls ORDER BY id") if self.exists else ()
         numbers = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
+        # A stable sort keeps the calls of one content in the order of time.
         order = numbers[:, 0].argsort(kind="stable")
         return numbers[order, 0], numbers[order, 1]
 
@@ -245,14 +249,15 @@ class CallReader:
         return {number: (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")) for number, mark, body in rows}
 
     def _read_row(self, number: int) -> _CallRow:
-        content, request, form, judged_case, *rest, body = self._db.execute(SELECT, (number,)).fetchone()
-        if form not in self._forms:  # of a run that is still written to
+        content, request, form, judged_case, *columns, body = self._db.execute(SELECT, (number,)).fetchone()
+        # A run that is still written to may have a new form.
+        if form not in self._forms:
             del self._forms
         fingerprint, text = self._forms[form]
         case = self._read_case(judged_case)
         opened = zlib.decompressobj(RAW_DEFLATE, zdict=_build_dictionary(text, case))
-        found = (opened.decompress(body) + opened.flush()).decode("utf-8", "surrogatepass")
-        return _CallRow((content, request, *rest), fingerprint, text, case, found)
+        body_text = (opened.decompress(body) + opened.flush()).decode("utf-8", "surrogatepass")
+        return _CallRow((content, request, *columns), fingerprint, text, case, body_text)
 
     def _find_case(self, row: int) -> str:
         if row == NO_CASE:
@@ -263,7 +268,8 @@ class CallReader:
 
 @lru_cache(MAX_CACHED_CASES)
 def _build_dictionary(form: str, case: str) -> bytes:
-    """Build the dictionary of the compression; the case is last, because nearer texts are found first."""
+    """Build the dictionary of the compression."""
+    # The case is last, because nearer texts are found first.
     return f"{form}{case}".encode("utf-8", "surrogatepass")[-MAX_DICTIONARY_BYTES:]
 
 
@@ -292,7 +298,8 @@ def _parse_call(row: _CallRow) -> CallRecord:
         tokens,
         latency=latency,
         origin=ReplyOrigin(content, row.fingerprint),
-        served_by="".join(served_by),  # a call of an earlier version names no model
+        # A call of an earlier version names no model.
+        served_by="".join(served_by),
     )
     return CallRecord(_parse_form(row.form), messages, reply, items, repeat)
 

@@ -11,6 +11,7 @@ from greval.runs.store.reader import Store
 
 MAX_QUESTION_CHARACTERS = 1000
 """The number of characters of a question that are read."""
+# Two paths are extracted at once, because SQLite cuts a single text at a NUL, but not one in a JSON array.
 CASE_HEAD = f"""
 json_extract(row, '$.id', '$.method', '$.other_response.method'), json_type(row, '$.other_response'),
 CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
@@ -33,7 +34,7 @@ class CaseHead(NamedTuple):
     other: str | None = None
 
 
-def parse_case_head(names: str, other: str | None, question: str) -> CaseHead:
+def parse_case_head(names: str, other_type: str | None, question: str) -> CaseHead:
     """Parse the columns that `CASE_HEAD` selects.
 
     Example:
@@ -42,7 +43,7 @@ def parse_case_head(names: str, other: str | None, question: str) -> CaseHead:
     """
     sample_id, method, second = (text or "" for text in json.loads(names))
     start = (json.loads(question)[0] or "")[:MAX_QUESTION_CHARACTERS]
-    return CaseHead(sample_id, method, start, second if other == "object" else None)
+    return CaseHead(sample_id, method, start, second if other_type == "object" else None)
 
 
 def read_case_heads(store: Store) -> Iterator[CaseHead]:

@@ -46,6 +46,7 @@ CREATE TABLE plans (
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
     fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);
 """
+# SQLite stores the version as a signed number of 32 bits.
 LAYOUT_VERSION = crc32(f"{TABLES} -- 1".encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
 LAYOUT_VERSION_WITHOUT_COST = 341554651
@@ -58,13 +59,13 @@ def lock_folder(folder: Path) -> IO[str]:
         StoreError: If another run holds the lock, or the folder cannot be written.
     """
     try:
-        held = open_locked(folder / LOCK_FILE)
+        lock = open_locked(folder / LOCK_FILE)
     except OSError as error:
         message = f"{folder}: cannot be used as a run folder: {error.strerror}; choose another with -o"
         raise StoreError(message) from error
-    if held is None:
+    if lock is None:
         raise StoreError(f"{folder}: another run writes to this folder; wait for it or choose another with -o")
-    return held
+    return lock
 
 
 def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
@@ -79,6 +80,7 @@ def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         opened.callback(connection.close)
         prepare_tables(connection, folder, write=write)
+        # From here on, the caller closes the connection.
         opened.pop_all()
         return connection
 
@@ -90,12 +92,14 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
         StoreError: If there are no tables to read, or they have an unknown layout.
     """
     if write:
+        # A commit need not wait for the disk: `LogSync` syncs the log.
         database.executescript(
             f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"
         )
     (layout,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if write and not tables:
+        # One transaction, so that a killed process leaves no file with tables and without a version.
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
         raise StoreError(f"{folder}: the run was never started; run greval evaluate with -o {folder} again")
@@ -119,15 +123,14 @@ def _add_cost_columns(database: sqlite3.Connection) -> None:
 class LogSync:
     """Syncs the newest part of the log to disk, from any thread and without blocking `append`.
 
-    SQLite appends to the file "-wal". It is enough to sync that file, because SQLite syncs before it moves content to
-    the main file. A separate file descriptor is safe for the "-wal" file only: closing one of the main file would
-    release SQLite's locks. A separate connection then runs the checkpoint, so that little is left to move for the
-    connection that appends.
+    The newest part is the file "-wal", to which SQLite appends. A separate connection then runs the checkpoint.
     """
 
     def __init__(self, folder: Path) -> None:
         self._closing = threading.Lock()
         self._db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+        # Syncing this file is enough, because SQLite syncs before it moves content to the main file. Closing a
+        # descriptor of the main file would release SQLite's locks.
         self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
         sync_folder(folder)
 
@@ -136,6 +139,7 @@ class LogSync:
         with self._closing:
             if self._wal is not None:
                 os.fsync(self._wal)
+                # What this connection moves, the one that appends need not move.
                 self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:

@@ -89,14 +89,15 @@ class TableLayout(Record):
     @cached_property
     def _note_columns(self) -> dict[str, type]:
         """The columns of notes with their types; the type is text if two metrics disagree."""
-        found: dict[str, type] = {}
+        types: dict[str, type] = {}
         for metric in self.metrics.values():
             for name, note in metric.notes.items():
                 share = isinstance(note, ShareNote)
+                # A text note has only the first of the columns.
                 kinds = zip(_name_note_columns(name), (float, int, int) if share else (str,), strict=False)
                 for column, kind in kinds:
-                    found[column] = kind if found.get(column, kind) is kind else str
-        return found
+                    types[column] = kind if types.get(column, kind) is kind else str
+        return types
 
     def flatten(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         """Yield the rows of a result that was parsed from a JSON line, with texts if it has been given any."""
@@ -111,50 +112,54 @@ class TableLayout(Record):
         shared |= {name: result["usage"][name] for name in _USAGE_FIELDS}
         shared["tags"] = _format_json(result["tags"])
         outcome = result["outcome"]
-        for found in outcome.get("judgements", ()):
-            yield {**shared, **self._build_judgement_cells(result["metric"], found)}
+        for judgement in outcome.get("judgements", ()):
+            yield {**shared, **self._build_judgement_cells(result["metric"], judgement)}
         failures = outcome.get("failures") or ([outcome["error"]] if "error" in outcome else [])
         for failure in failures:
-            found = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
-            yield {**shared, "status": "failed", **found}
+            cells = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
+            yield {**shared, "status": "failed", **cells}
         for skipped in outcome.get("skipped_items", ()):
             yield {**shared, "item": skipped["item"], "status": "skipped", "message": skipped["reason"]}
         if outcome["status"] == "skipped":
             yield {**shared, "item": None, "status": "skipped", "message": outcome["reason"]}
 
-    def _build_judgement_cells(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
+    def _build_judgement_cells(self, metric: str, judgement: Mapping[str, Any]) -> dict[str, object]:
         """Return the cells of a judgement."""
-        notes, findings = found["notes"], found["findings"]
-        cited = find_cited_items([found["reason"], *findings, notes], found["shown_ids"])
+        notes, findings = judgement["notes"], judgement["findings"]
+        cited = find_cited_items([judgement["reason"], *findings, notes], judgement["shown_ids"])
         cells = {
-            **{name: found[name] for name in _JUDGEMENT_FIELDS},
+            **{name: judgement[name] for name in _JUDGEMENT_FIELDS},
             "status": "scored",
-            "value": str(found["value"]),
+            "value": str(judgement["value"]),
             "findings": _format_json(findings) if findings else None,
             "cited_items": _format_json(cited) if cited else None,
         }
         if notes:
             cells |= self._build_note_cells(notes)
-            cells["contradictions"] = "; ".join(self._find_contradictions(metric, found).values()) or None
+            cells["contradictions"] = "; ".join(self._find_contradictions(metric, judgement).values()) or None
         return cells
 
-    def _find_contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
-        known = self.metrics.get(metric)
-        return find_contradictions(known, found["value"], found["notes"], found["votes"]) if known else {}
+    def _find_contradictions(self, metric: str, judgement: Mapping[str, Any]) -> dict[str, str]:
+        definition = self.metrics.get(metric)
+        return (
+            find_contradictions(definition, judgement["value"], judgement["notes"], judgement["votes"])
+            if definition
+            else {}
+        )
 
     def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the cells of notes. Notes without a column of their own share the column `notes`."""
         cells: dict[str, object] = {}
-        others: dict[str, JsonValue] = {}
+        undefined: dict[str, JsonValue] = {}
         for name, note in notes.items():
             if NOTE_PREFIX + name not in self._note_columns:
-                others[name] = note
+                undefined[name] = note
             elif isinstance(note, dict) and is_share(note):
                 shares = zip(_name_note_columns(name), (note.get("share"), note.get("count"), note["of"]), strict=True)
                 cells |= {column: self._format_cell(column, content) for column, content in shares}
             else:
                 cells[NOTE_PREFIX + name] = self._format_cell(NOTE_PREFIX + name, note)
-        return {**cells, "notes": _format_json(others)} if others else cells
+        return {**cells, "notes": _format_json(undefined)} if undefined else cells
 
     def _format_cell(self, column: str, content: JsonValue) -> object:
         """Return the content of a cell in the type of its column; lists as JSON."""
@@ -188,11 +193,11 @@ def list_added_columns(names: Iterable[str]) -> list[str] | None:
         >>> list_added_columns(["sample_id", "value", "annotator"]) is None
         True
     """
-    given = [*names]
-    if "sample_id" not in given or _MARKS.isdisjoint(given):
+    columns = [*names]
+    if "sample_id" not in columns or _MARKS.isdisjoint(columns):
         return None
-    own = {*COLUMNS, *TEXT_COLUMNS, *Result.model_fields, TEXTS_FIELD}
-    return [name for name in given if name not in own and not name.startswith(NOTE_PREFIX)]
+    written_columns = {*COLUMNS, *TEXT_COLUMNS, *Result.model_fields, TEXTS_FIELD}
+    return [name for name in columns if name not in written_columns and not name.startswith(NOTE_PREFIX)]
 
 
 def write_csv(
@@ -214,7 +219,8 @@ def write_csv(
     layout = layout or TableLayout()
     plain.writerow(layout.columns)
     for line in lines:
-        writer = quoted if CARRIAGE_RETURN in line else plain  # an unquoted carriage return in a cell would end the row
+        # An unquoted carriage return in a cell would end the row.
+        writer = quoted if CARRIAGE_RETURN in line else plain
         rows = _iterate_rows([line], layout)
         writer.writerows([[*map(escape_formula, row)] for row in rows] if escape_formulas else rows)
 

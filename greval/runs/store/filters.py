@@ -31,10 +31,10 @@ class ResultFilter(NamedTuple):
 
     def group_tags(self) -> dict[str, list[str]]:
         """Return the accepted values of each tag."""
-        found: dict[str, list[str]] = defaultdict(list)
+        values_by_tag: dict[str, list[str]] = defaultdict(list)
         for name, value in self.tags:
-            found[name].append(value)
-        return dict(found)
+            values_by_tag[name].append(value)
+        return dict(values_by_tag)
 
     def build_conditions(self) -> tuple[list[str], list[str]]:
         """Return the SQL conditions on a row of `results`, and the values of their parameters."""
@@ -62,8 +62,8 @@ class ResultFilter(NamedTuple):
 
     def needs_check(self, row: str) -> bool:
         """Return whether SQLite compared only the begin of a text, so that `matches` has to decide."""
-        own = (self.value or "", *(part for tag in self.tags for part in tag))
-        return self.reads_texts and (NUL in row or any("\0" in part for part in own))
+        texts = (self.value or "", *(part for tag in self.tags for part in tag))
+        return self.reads_texts and (NUL in row or any("\0" in part for part in texts))
 
     def matches(self, row: str) -> bool:
         """Return whether a result, given as JSON, has the value and the tags of the filter."""
@@ -71,7 +71,7 @@ class ResultFilter(NamedTuple):
         if any(fields["tags"].get(name) not in values for name, values in self.group_tags().items()):
             return False
         judgements = fields["outcome"].get("judgements", ())
-        return self.value is None or any(str(one["value"]) == self.value for one in judgements)
+        return self.value is None or any(str(judgement["value"]) == self.value for judgement in judgements)
 
 
 ANY_RESULT = ResultFilter()

@@ -150,7 +150,8 @@ def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> CaseSli
 
 def find_case(store: Store, sample_id: str, method: str) -> Case | None:
     """Return a case as it was judged last, or None if the run has no such case."""
-    marked = _TEXT_ADAPTER.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
+    # Parse only rows that contain it.
+    marked = _TEXT_ADAPTER.dump_json(sample_id).decode() if sample_id else ""
     values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
     with translate_errors(store.folder), closing(store.query(SELECT_CASE, values)) as rows:
         cases = (Case.model_validate_json(row) for (row,) in rows)

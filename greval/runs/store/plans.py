@@ -96,8 +96,8 @@ class PlanTable:
             for metric in versions:
                 self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
                 if source.label:
-                    before = (plan for plan in self._read_counted(metric) if plan.label == source.label)
-                    self._retire(plan.id for plan in before if not self._is_same_whole(plan))
+                    earlier_plans = (plan for plan in self._read_counted(metric) if plan.label == source.label)
+                    self._retire(plan.id for plan in earlier_plans if not self._is_same_whole(plan))
 
     def expect_methods(self) -> None:
         """Count the number of cases as planned while their methods are not known yet."""
@@ -110,14 +110,14 @@ class PlanTable:
 
     def claim_plan(self, metric: str, method: str) -> int:
         """Return the plan id for a metric and a method; other plans for them are no longer counted."""
-        found = self._ids.get((metric, method))
-        if found is None:
+        plan_id = self._ids.get((metric, method))
+        if plan_id is None:
             if not self.source_id:
                 self.begin(APPENDED, "", {})
                 self.end(None, None)
             with translate_errors(self._folder):
-                found = self._ids[metric, method] = self._replace_plans(metric, method)
-        return found
+                plan_id = self._ids[metric, method] = self._replace_plans(metric, method)
+        return plan_id
 
     def replace_versions(self, versions: Mapping[str, PlannedVersion]) -> None:
         """Count other versions of metrics for the same cases: each counted plan is replaced by one of the new version.
@@ -167,16 +167,16 @@ class PlanTable:
         (total,) = self._db.execute(
             "SELECT CASE WHEN unread = 0 THEN total END FROM sources WHERE id = ?", (self.source_id,)
         ).fetchone()
-        due = 0
+        planned_total = 0
         for metric, version in self._versions.items():
             plans, planned, open_plans = self._db.execute(
                 query, (self.source_id, metric, version.fingerprint)
             ).fetchone()
             if not plans or open_plans or planned != total:
                 return False
-            due += planned
+            planned_total += planned
         finished = sum(count for _, count in self.count_statuses(finished=True))
-        return finished == due
+        return finished == planned_total
 
     def count_statuses(self, *, finished: bool) -> list[tuple[str, int]]:
         """Count the results of the current plan by status, all of them or only the finished ones."""
@@ -201,12 +201,12 @@ class PlanTable:
         part = str(folder.resolve())
         self.source_id, _ = self._find_source(CaseSource(digest=f"run {part}"), part)
         self._db.execute("UPDATE plans SET current = 0 WHERE source = ?", (self.source_id,))
-        taken = [*plans]
-        stops = [plan.stopped for plan in taken if plan.stopped]
+        copied = [*plans]
+        stops = [plan.stopped for plan in copied if plan.stopped]
         self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (stops[0] if stops else None, self.source_id))
         return {
             plan.id: self._insert(plan.metric, plan.method, PlannedVersion(plan.fingerprint, plan.judge))
-            for plan in taken
+            for plan in copied
         }
 
     def set_planned(self, plan: int, planned: int | None) -> None:
@@ -225,31 +225,31 @@ class PlanTable:
 
     def _find_or_insert(self, metric: str, method: str | None, version: PlannedVersion) -> int:
         """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
-        found = self._db.execute(
+        row = self._db.execute(
             "SELECT id FROM plans WHERE source = ? AND metric = ? AND method IS ? AND fingerprint = ?",
             (self.source_id, metric, method, version.fingerprint),
         ).fetchone()
-        if found:
-            self._db.execute("UPDATE plans SET current = 1 WHERE id = ?", found)
-            return int(found[0])
+        if row:
+            self._db.execute("UPDATE plans SET current = 1 WHERE id = ?", row)
+            return int(row[0])
         return self._insert(metric, method, version)
 
     def _insert(self, metric: str, method: str | None, version: PlannedVersion) -> int:
-        made = self._db.execute(
+        cursor = self._db.execute(
             "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
             (self.source_id, metric, method, *version),
         )
-        return made.lastrowid or 0
+        return cursor.lastrowid or 0
 
     def _find_source(self, source: CaseSource, part: str) -> tuple[int, bool]:
         """Return the id of a source, and whether it existed already. A source without a digest is always new."""
         query = "SELECT id FROM sources WHERE digest = ? AND part = ?"
-        found = source.digest and self._db.execute(query, (source.digest, part)).fetchone()
-        if found:
-            return int(found[0]), True
+        row = source.digest and self._db.execute(query, (source.digest, part)).fetchone()
+        if row:
+            return int(row[0]), True
         values = source.label, source.digest, part
-        made = self._db.execute("INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", values)
-        return made.lastrowid or 0, False
+        cursor = self._db.execute("INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", values)
+        return cursor.lastrowid or 0, False
 
     def _read_counted(self, metric: str, method: str | None = None) -> list[_StoredPlan]:
         """Return the counted plans of a metric, for one method or for all."""
@@ -262,16 +262,17 @@ class PlanTable:
     def _retire(self, plans: Iterable[int]) -> None:
         self._db.executemany("UPDATE plans SET current = 0 WHERE id = ?", [(plan,) for plan in plans])
 
-    def _is_same_whole(self, other: _StoredPlan) -> bool:
+    def _is_same_whole(self, plan: _StoredPlan) -> bool:
         """Return whether a stored plan is the current one, or another part of the same whole."""
-        version = self._versions.get(other.metric, PlannedVersion(""))
-        if other.fingerprint != version.fingerprint:
+        version = self._versions.get(plan.metric, PlannedVersion(""))
+        if plan.fingerprint != version.fingerprint:
             return False
-        if other.source == self.source_id:
+        if plan.source == self.source_id:
             return True
-        whole = _parse_whole(self._part)
-        same = (other.digest, other.label, _parse_whole(other.part)) == (*reversed(self._source), whole)
-        return same and bool(self._part) and bool(other.part) and other.part != self._part
+        current_whole = _parse_whole(self._part)
+        # A `CaseSource` has its label before its digest.
+        same = (plan.digest, plan.label, _parse_whole(plan.part)) == (*reversed(self._source), current_whole)
+        return same and bool(self._part) and bool(plan.part) and plan.part != self._part
 
 
 class CountedPlan(NamedTuple):
@@ -327,6 +328,7 @@ def count_planned(plans: Iterable[CountedPlan]) -> dict[str, int]:
         parts.setdefault((plan.metric, plan.source), []).append(plan)
     for (metric, _), of_source in parts.items():
         planned = [plan.planned for plan in of_source if plan.planned is not None]
+        # Until the methods are known, the cases of the source count.
         count = sum(planned) if len(planned) == len(of_source) else of_source[0].total
         if count is not None:
             counts[metric] += count

@@ -141,10 +141,10 @@ class Store(CloseOnExit):
 
     def case_lines(self) -> Iterator[str]:
         """Yield every judged case as a JSON line."""
-        seen: set[int] = set()
+        keys: set[int] = set()
         for key, line in self.select_cases(("key", "row")):
-            if key not in seen:
-                seen.add(key)
+            if key not in keys:
+                keys.add(key)
                 yield line
 
     def select_cases(self, columns: Iterable[str]) -> Iterator[Any]:
@@ -152,7 +152,8 @@ class Store(CloseOnExit):
 
         A case that was judged several times may be in several rows, which have the same `key` if it did not change.
         """
-        is_needed = self.query("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone()  # else every case is counted
+        # Else every case is counted.
+        is_needed = self.query("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone()
         condition = self._build_condition(COUNTED_CASE if is_needed else "1")
         return self.query(f"SELECT {', '.join(columns)} FROM cases WHERE {condition} ORDER BY rowid")  # noqa: S608 - columns of the code
 

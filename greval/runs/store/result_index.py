@@ -68,7 +68,8 @@ class ResultIndex:
         """Return columns of a row, which is written before if it is not yet."""
         query = f"SELECT {columns} FROM results WHERE rowid = ?"  # noqa: S608 - constants
         row = self._db.execute(query, (number,)).fetchone()
-        if row is None:  # it waits to be written together with others
+        # It waits to be written together with others.
+        if row is None:
             self._commit()
             row = self._db.execute(query, (number,)).fetchone()
         values: tuple[Any, ...] = row
@@ -82,6 +83,7 @@ class ResultIndex:
             import numpy as np
 
             query = ROW_NUMBERS if self._all_rows else f"{ROW_NUMBERS} WHERE {COUNTED}"
+            # Read into an array at once: a large run has millions of rows.
             rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
             at, places, contents = np.fromiter(rows, dtype=np.int64).reshape(-1, 3).T
             numbers.places.load_arrays(places, at)
@@ -89,7 +91,8 @@ class ResultIndex:
         return numbers
 
 
-@lru_cache(maxsize=256)  # a result is looked up before it is stored
+# A result is looked up before it is stored.
+@lru_cache(maxsize=256)
 def hash_result_place(sample_id: str, method: str, metric: str, repeat: int) -> int:
     """Return the number that a row shares with the rows it replaces, the hash of a JSON list."""
     return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")

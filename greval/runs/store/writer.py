@@ -137,7 +137,7 @@ class StoreWriter(CloseOnExit):
         plan: int | None = None,
         cost: Usage | None = None,
         calls: Sequence[CallRecord] = (),
-        asked: int | None = None,
+        asked_content: int | None = None,
         recomputable: bool = False,
     ) -> None:
         """Append a result. After this returns, the result survives if the process is killed.
@@ -153,60 +153,64 @@ class StoreWriter(CloseOnExit):
             plan: The id of the plan that it belongs to; None for the plan of its metric and method.
             cost: The cost of the result; None for its own usage.
             calls: The calls of the judge for this result, which are stored together with it.
-            asked: The number of the content whose calls a replayed result was read from; None for its own.
+            asked_content: The number of the content whose calls a replayed result was read from; None for its own.
             recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
 
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         numbers = self._index.numbers
-        place = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
-        keys = (hash_key(key), hash_key(content) if content else None, place)
-        replaced = numbers.places.get(place)
+        place_hash = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
+        keys = (hash_key(key), hash_key(content) if content else None, place_hash)
+        replaced = numbers.places.get(place_hash)
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
-        whole = cost or result.usage
+        total_cost = cost or result.usage
         if replaced is not None:
-            whole += self._read_repeated_cost(replaced, keys[1], replayed=bool(result.replayed_from))
+            total_cost += self._read_repeated_cost(replaced, keys[1], replayed=bool(result.replayed_from))
         finished = result.finished
         self._note_served_models(result.served_by)
-        row = (*keys, replaced, finished, plan, *_build_columns(result, whole))
+        row = (*keys, replaced, finished, plan, *_build_columns(result, total_cost))
         case_row = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
         of_case = result.sample_id, result.method
-        if recomputable and not calls and asked is None and not self._connection.in_transaction:
+        # Within `write_together`, rows are written in the order in which they are appended.
+        if recomputable and not calls and asked_content is None and not self._connection.in_transaction:
             self._check_group()
             at, case_at = self._group.add(row, case_row)
             if case_row:
                 self._calls.note_case(of_case, case_at, case)
         else:
-            with self._write():  # one transaction, because its overhead exceeds the cost of its statements
+            # One transaction, because its overhead exceeds the cost of its statements.
+            with self._write():
                 if case_row:
                     self._calls.note_case(of_case, self._insert(INSERT_CASE, case_row), case)
                 if keys[1] is not None:
                     self._calls.insert(keys[1], result.fingerprint, of_case, calls)
-                    if asked is not None and asked != keys[1]:
-                        self._calls.set_asked(keys[1], asked)
+                    if asked_content is not None and asked_content != keys[1]:
+                        self._calls.set_asked(keys[1], asked_content)
                 at = self._insert(INSERT, row)
-        numbers.places[place] = at
+        numbers.places[place_hash] = at
         if keys[1] is not None and finished:
             numbers.contents[keys[1]] = at
         if len(self._group.results) >= MAX_GROUP_ROWS:
             self.commit()
 
-    def append_calls(self, content: str, fingerprint: str, place: tuple[str, str], calls: Sequence[CallRecord]) -> None:
+    def append_calls(
+        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
+    ) -> None:
         """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
 
         Args:
             content: The key of the judged content.
             fingerprint: The fingerprint of the metric.
-            place: The sample id and the method of the case.
+            case_key: The sample id and the method of the case.
             calls: The calls.
 
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         with self._write():
-            self._calls.insert(hash_key(content), fingerprint, place, calls)
+            self._calls.insert(hash_key(content), fingerprint, case_key, calls)
 
     def copy_calls(self, source: Store) -> int:
         """Copy the calls of another run that are not stored yet, and return their number."""
@@ -296,6 +300,7 @@ class StoreWriter(CloseOnExit):
     def close(self) -> None:
         """Sync everything to disk, close the log and release the lock."""
         with ExitStack() as opened:
+            # The lock is released last: callbacks run in reverse order.
             opened.callback(self._lock.close)
             opened.callback(self._connection.close)
             self.commit()
@@ -359,8 +364,10 @@ class StoreWriter(CloseOnExit):
 
     def _read_repeated_cost(self, replaced: int, content: int | None, *, replayed: bool) -> Usage:
         """Return the cost of a replaced row if it is of the same content or read again, else none."""
-        before, *costs = self._index.read_row(f"content, {', '.join(COST_COLUMNS)}", replaced)
-        return Usage(**dict(zip(COST_COLUMNS, costs, strict=True))) if replayed or before == content else Usage()
+        replaced_content, *costs = self._index.read_row(f"content, {', '.join(COST_COLUMNS)}", replaced)
+        return (
+            Usage(**dict(zip(COST_COLUMNS, costs, strict=True))) if replayed or replaced_content == content else Usage()
+        )
 
     @cached_property
     def _served_models(self) -> set[str]:

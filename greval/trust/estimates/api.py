@@ -136,7 +136,7 @@ def _compute_estimate(
     people, united = unite_annotators([annotation for annotation in loaded.annotations if annotation.metric == metric])
     with Store.open(folder) as store, store.snapshot():
         judged = read_judged_columns(
-            store, metric, by=tags, wanted={(annotation.sample_id, annotation.method) for annotation in people}
+            store, metric, by=tags, case_keys={(annotation.sample_id, annotation.method) for annotation in people}
         )
         _check_baseline(judged, baseline, folder)
         people = fill_in_method(people, judged.methods)
