@@ -63,8 +63,8 @@ class ClaimShare(NamedTuple):
     @property
     def reason(self) -> str:
         """The share in words, with the ids that count."""
-        named = f": {format_names(self.counted)}" if self.counted else ""
-        return f"{len(self.counted):,} of {self.of:,} {self.noun} {self.what}{named}"
+        listing = f": {format_names(self.counted)}" if self.counted else ""
+        return f"{len(self.counted):,} of {self.of:,} {self.noun} {self.what}{listing}"
 
 
 Count = Callable[[Mapping[str, ClaimTable], Case, MetricSetting], ClaimShare | Skipped]
@@ -147,11 +147,11 @@ def _count_relevant_chunks(tables: Mapping[str, ClaimTable], case: Case, _: Metr
 
 def _count_used_claims(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare | Skipped:
     """Count the expected claims that the answer states, of those that the context supports."""
-    found = _select_holding(tables[FOUND])
-    if not found:
+    supported = _select_holding(tables[FOUND])
+    if not supported:
         return Skipped(reason="the context supports no expected claim")
-    used = tuple(claim for claim in found if tables[STATED][claim].holds)
-    return ClaimShare(used, len(found), f"{EXPECTED} in the context", "stated by the answer")
+    used = tuple(claim for claim in supported if tables[STATED][claim].holds)
+    return ClaimShare(used, len(supported), f"{EXPECTED} in the context", "stated by the answer")
 
 
 def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTable] | Skipped:
@@ -162,9 +162,9 @@ def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTab
         if isinstance(outcome, Skipped):
             return Skipped(reason=f"{name} is skipped: {outcome.reason}")
         tables[name] = read_claim_table(outcome)
-    for one, other in ((CORRECT, SUPPORTED), (STATED, FOUND)):
-        if one in tables and other in tables and tables[one].keys() != tables[other].keys():
-            return Skipped(reason=f"{one} and {other} judged different claims")
+    for first, second in ((CORRECT, SUPPORTED), (STATED, FOUND)):
+        if first in tables and second in tables and tables[first].keys() != tables[second].keys():
+            return Skipped(reason=f"{first} and {second} judged different claims")
     return tables
 
 

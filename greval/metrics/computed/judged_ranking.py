@@ -96,8 +96,8 @@ def _format_relevant(ranking: Ranking, setting: MetricSetting, source: Relevance
     first = ranking.documents[: setting.k]
     relevant = [item for item in first if item in ranking.due]
     share = f"{len(relevant):,} of {format_count(len(first), source.noun)} {format_cutoff(setting.k)}"
-    named = f": {format_names(relevant)}" if relevant else ""
-    return f"{share} judged relevant by {source.metric}{named}"
+    listing = f": {format_names(relevant)}" if relevant else ""
+    return f"{share} judged relevant by {source.metric}{listing}"
 
 
 def _format_gains(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:

@@ -77,10 +77,10 @@ def parse_metric(text: str, source: str = "metric") -> FileMetric:
     from greval.metrics.files.yaml_text import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
-    found = validate_source(read_source(text, MAX_VALUES))
-    if isinstance(found, JudgedMetric | FormulaMetric):
-        return found
-    in_order = sorted(found, key=lambda fault: fault.line)
+    validated = validate_source(read_source(text, MAX_VALUES))
+    if isinstance(validated, JudgedMetric | FormulaMetric):
+        return validated
+    in_order = sorted(validated, key=lambda fault: fault.line)
     raise DefinitionError(*dict.fromkeys(f"{source}:{fault}" for fault in in_order))
 
 

@@ -66,14 +66,20 @@ _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formu
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
     """Convert the errors of pydantic to faults of the file."""
-    found: list[MetricFileFault] = []
+    faults: list[MetricFileFault] = []
     for error in errors:
         path = _convert_path(error["loc"], data, missing=error["type"] == "missing")
-        for place, text in _format_error(error, path, data):
-            found.append(
-                MetricFileFault(find_line(place, lines), text, place, unknown=error["type"] == "extra_forbidden")
+        for fault_path, text in _format_error(error, path, data):
+            faults.append(
+                MetricFileFault(
+                    find_line(fault_path, lines), text, fault_path, unknown=error["type"] == "extra_forbidden"
+                )
             )
-    return [fault for fault in found if not (_is_low_count(fault) and any(_is_inside(other, fault) for other in found))]
+    return [
+        fault
+        for fault in faults
+        if not (_is_low_count(fault) and any(_is_inside(candidate, fault) for candidate in faults))
+    ]
 
 
 def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
@@ -116,23 +122,23 @@ def _find_step(part: str | int, data: object) -> str | int | None:
 
 def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
     """Format an error in the terms of the file, one message for each of its lines."""
-    kind, given = error["type"], error["input"]
+    kind, value = error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden" and isinstance(data, Mapping):
         yield path, f"unknown{did_you_mean(str(path[-1]), list_known_keys(path, data))}"
     elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
         yield (
             path,
-            f"{format_value(given)} is no field of a case{did_you_mean(str(given), _KNOWN_NEEDS)}",
+            f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}",
         )
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
             yield _split_place(line, path, data)
     elif kind == "literal_error":
         allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
-        yield path, f"{format_value(given)} is not allowed here{did_you_mean(str(given), allowed)}"
+        yield path, f"{format_value(value)} is not allowed here{did_you_mean(str(value), allowed)}"
     elif kind in _EXPECTED_TYPES:
-        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(given)}{_format_hint(kind, given)}"
+        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(value)}{_format_hint(kind, value)}"
     else:
         yield (
             path,
@@ -140,39 +146,41 @@ def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tup
         )
 
 
-def _format_hint(kind: str, given: object) -> str:
+def _format_hint(kind: str, value: object) -> str:
     """Format a hint for an empty key, or for a number or flag in the place of text."""
-    if given is None:
+    if value is None:
         return "; write its content or leave the key out"
-    return "; put it in quotes" if kind == "string_type" and isinstance(given, bool | int | float) else ""
+    return "; put it in quotes" if kind == "string_type" and isinstance(value, bool | int | float) else ""
 
 
-def format_value(given: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a message as the file has it, shortened."""
-    match given:
+    match value:
         case None:
             return "nothing"
         case bool():
-            return str(given).lower()
+            return str(value).lower()
         case Mapping():
             return "a mapping"
         case list() | tuple():
             return "a list"
         case _:
-            return shorten_text(repr(given), MAX_SHOWN)
+            return shorten_text(repr(value), MAX_SHOWN)
 
 
 def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
     """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
-    rest, ended = text, False
-    while not ended and (steps := [step for step in _list_steps(data) if rest.startswith((f"{step}: ", f"{step}."))]):
+    remaining, ended = text, False
+    while not ended and (
+        steps := [step for step in _list_steps(data) if remaining.startswith((f"{step}: ", f"{step}."))]
+    ):
         step = max(steps, key=lambda step: len(str(step)))
-        after = rest[len(str(step)) :]
+        after = remaining[len(str(step)) :]
         path, data = (*path, step), data[step]  # type: ignore[index]  # one of its own steps
-        rest, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
-    return path, rest
+        remaining, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
+    return path, remaining
 
 
 def _list_steps(data: object) -> Iterable[str | int]:
@@ -185,8 +193,8 @@ def _is_low_count(fault: MetricFileFault) -> bool:
     return fault.text.startswith("holds too little")
 
 
-def _is_inside(other: MetricFileFault, fault: MetricFileFault) -> bool:
-    return len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
+def _is_inside(inner: MetricFileFault, fault: MetricFileFault) -> bool:
+    return len(inner.path) > len(fault.path) and inner.path[: len(fault.path)] == fault.path
 
 
 def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
@@ -204,7 +212,7 @@ def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
             metric = build_file_metric(content)
         except ValidationError as error:
             converted = convert_errors(error.errors(), content, source.lines)
-            new = [fault for fault in converted if not any(_is_nested(fault.path, known.path) for known in faults)]
+            new = [fault for fault in converted if not any(_is_nested(fault.path, earlier.path) for earlier in faults)]
             faults += new
             if not new:
                 break
@@ -277,8 +285,8 @@ def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFa
         elif fault.path:
             top = str(fault.path[0])
             content.pop(top, None)
-            known = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
-            content.update({top: known[top]} if top in known else {})
+            placeholders = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
+            content.update({top: placeholders[top]} if top in placeholders else {})
             if top == "formula":
                 content.pop("metrics", None)  # they would not be in the placeholder
             content.pop("examples", None)  # they would not fit the placeholder
@@ -292,7 +300,7 @@ def _drop_key(content: object, path: Path) -> None:
         content.pop(path[-1], None)
 
 
-def _is_nested(one: Path, other: Path) -> bool:
+def _is_nested(first: Path, second: Path) -> bool:
     """Return whether one path contains the other, so that a fault of one may be a consequence of the other's."""
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((first, second), key=len)
     return longer[: len(shorter)] == shorter and (bool(shorter) or not longer)
