@@ -58,6 +58,7 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """
     listed = tuple(metrics)
     by_name: dict[str, Metric] = {}
+    # setdefault() returns the first metric of a name; an equal one after it is no fault.
     faults = [
         f"{metric.name}: two different metrics have this name; rename one"
         for metric in listed
@@ -72,6 +73,7 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
             *TopologicalSorter({name: list_dependency_names(metric) for name, metric in by_name.items()}).static_order()
         ]
     except CycleError as error:
+        # graphlib lists each metric before the one that builds on it.
         cycle = " -> ".join(reversed(error.args[1]))
         raise DefinitionError(f"uses: {cycle}: metrics build on each other in a circle; take one use out") from error
     return tuple(by_name[name] for name in names)
@@ -155,5 +157,6 @@ def _parse_level(scale: ValueScale, text: str) -> Value | None:
     """Parse a level of the scale from text, None if it is not one."""
     try:
         return scale.read(float(text))
-    except ValueError:  # not a number, or off the scale
+    except ValueError:
+        # Not a number, or off the scale.
         return None

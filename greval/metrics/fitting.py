@@ -106,7 +106,8 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
 def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
     if metric.kind == "computed" and metric.dependency_places:
         return _fits_below(metric, fields, chosen)
-    if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
+    # A judge reads the texts of chunks, which parts alone do not have.
+    if metric.kind == "judged":
         fields = frozenset(name for name in fields if not name.startswith("chunks."))
     case = _select_fields(fields)
     listed = [field for field in metric.claim_fields if getattr(case, CLAIM_SOURCES[field]) is not None]
@@ -116,6 +117,7 @@ def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> b
         return True
     if metric.name.partition("@")[0] in _RANKING_FAMILIES and DOCUMENTS not in fields:
         return False
+    # Only the function itself knows which of its optional fields are enough.
     return not isinstance(compute_outcome(metric, case), Skipped)
 
 
@@ -123,7 +125,8 @@ def _fits_below(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]
     """Return whether all metrics fit whose verdicts a metric reads; chosen ones go before predefined ones."""
     try:
         *below, _ = find_dependencies(metric, chosen)
-    except DefinitionError:  # a metric below is missing, which is said when the metric is used
+    except DefinitionError:
+        # A metric below is missing, which is reported when the metric is used.
         return False
     case = _select_fields(fields)
     recorded = {lister for claims, lister in CLAIM_LISTS.items() if getattr(case, claims) is not None}

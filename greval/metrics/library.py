@@ -66,6 +66,7 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
         >>> load_metric("latency").scale.better, load_metric("ndcg@5").name
         ('lower', 'ndcg@5')
     """
+    # Some systems pass decomposed letters, while metrics are found by names in NFC.
     text = unicodedata.normalize("NFC", str(name_or_path))
     if isinstance(name_or_path, Path) or text.endswith(FILE_SUFFIX):
         return read_metric(name_or_path)
@@ -206,7 +207,8 @@ def find_dependencies(metric: Metric, candidates: Iterable[Metric] = ()) -> tupl
     by_name = {
         candidate.name: candidate for candidate in map(require_metric, candidates) if candidate.name != metric.name
     }
-    for above in needed:  # the list grows during iteration
+    # The list grows during iteration.
+    for above in needed:
         needed += [by_name.pop(name) for name in list_dependency_names(above) if name in by_name]
     return add_dependencies(needed)
 
@@ -275,6 +277,7 @@ def describe_other_name(file: Path, metric: Metric) -> str | None:
 def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
     """Return the metric files of a folder by name in NFC form, as some file systems store decomposed letters."""
     files = list_metric_files(folder)
+    # `.yaml` files come last, so that they replace a `.yml` file of the same name.
     return {get_expected_name(file): file for file in sorted(files, key=lambda file: file.suffix == FILE_SUFFIX)}
 
 

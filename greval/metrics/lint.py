@@ -142,10 +142,12 @@ def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
     """
     if metric.preference:
         return
+    # Imported on first use: only scales with descriptions are compared.
     from rapidfuzz import fuzz
 
     advice = "make one category of both" if isinstance(metric.scale, CategoricalScale) else "describe only one of them"
     words = [(location, re.findall(r"\w+", text.casefold())) for location, text in list_descriptions(metric)]
+    # Sorted, so that the same words in another order are found too.
     texts = [(location, frozenset(tokens), " ".join(sorted(tokens))) for location, tokens in words if tokens]
     for (first_location, first_words, text), (second_location, second_words, other_text) in combinations(texts, 2):
         if not _has_distinguishing_word(first_words, second_words) and fuzz.ratio(
@@ -264,7 +266,8 @@ class _ScaleFinder:
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr) and not _is_number(part):
                         self.find_scale(part)
-        return OperandScale(0, 1, "", self.formula.show(node))  # a condition, or scaled(...)
+        # A condition, or scaled(...).
+        return OperandScale(0, 1, "", self.formula.show(node))
 
     def _find_metric_scale(self, name: str) -> OperandScale | None:
         scale = self._scales.get(name)

@@ -176,7 +176,8 @@ def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional:
 def _find_scale(function: Callable[..., Any]) -> CategoricalScale | MeasureScale:
     try:
         annotation = get_type_hints(function, include_extras=True).get("return")
-    except (NameError, TypeError, AttributeError):  # an annotation that exists for type checkers only
+    except (NameError, TypeError, AttributeError):
+        # The annotation exists for type checkers only.
         annotation = None
     if annotation is bool:
         return MeasureScale(high=1.0)
@@ -219,10 +220,8 @@ def _add_version(metric: Metric, module: ModuleType) -> Metric:
 
 
 def _hash_module(module: ModuleType) -> str:
-    """Return the hash of the file of a module, which is kept with the module: it belongs to the code that is imported.
-
-    It is empty for a module without a file.
-    """
+    """Return the hash of the file of a module, empty for a module without a file."""
+    # Kept with the module: the file may change, the code that was imported does not.
     if VERSION_NAME not in vars(module):
         file = getattr(module, "__file__", None)
         vars(module)[VERSION_NAME] = (

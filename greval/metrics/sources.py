@@ -137,6 +137,7 @@ def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
 def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[MetricSource]:
     """Find the metrics of a spec."""
     text, is_path = str(spec).strip(), isinstance(spec, Path)
+    # The name of a file may hold a comma itself.
     if "," in text and not is_path and not Path(text).exists():
         for part in filter(None, map(str.strip, _COMMA.split(text))):
             yield from _find_sources(part, folders)

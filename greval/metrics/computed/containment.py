@@ -71,6 +71,7 @@ def join_codes(
         >>> [[word.key for word in words] for words in joined]
         [['sony', 'wh1000xm4'], ['wh1000xm4']]
     """
+    # A code has a digit: without one in the expected text there is nothing to join.
     if not any(DIGIT.search(word.key) for word in sought):
         return None
     expected_codes = [*_find_codes(sought, texts[1])]
@@ -78,6 +79,7 @@ def join_codes(
     answer_codes = [part for part in _find_codes(answer_words, texts[0]) if part[2] in codes]
     shared = {code for *_, code in answer_codes}
     divided = {(code, end - start) for start, end, code in (*answer_codes, *expected_codes) if code in shared}
+    # Each shared code is divided alike in both texts, so joining would change nothing.
     if len(divided) == len(shared):
         return None
     return _join_spans(answer_words, texts[0], answer_codes), _join_spans(
@@ -91,6 +93,7 @@ def _find_codes(words: Sequence[Word], text: str) -> Iterator[CodeSpan]:
     linked = [SEPARATOR.fullmatch(text, first.end, after.start) is not None for first, after in pairwise(words)]
     for start in range(len(words)):
         for end in range(start + 1, min(len(words), start + MAX_PARTS) + 1):
+            # Every longer run from this start holds the same word or gap.
             if not plain[end - 1].isalnum() or (end - start > 1 and not linked[end - 2]):
                 break
             code = "".join(plain[start:end])
@@ -181,6 +184,7 @@ def _is_match(expected: Word, word: Word) -> bool:
         return word.date.year is not None and expected.key == str(word.date.year)
     if expected.key != word.key or (expected.kind == "unit") != (word.kind == "unit"):
         return False
+    # The abbreviation US is not the pronoun us.
     abbreviation = len(expected.key) > 1 and expected.text.isupper() and expected.key in AMBIGUOUS_ABBREVIATIONS
     return word.text.isupper() or not abbreviation
 
@@ -201,6 +205,7 @@ def _find_best_spelling(
 
 def _find_best_window(answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> ContainmentMatch:
     """Find the most similar window; `texts` are the normalised answer and expected text."""
+    # Imported on first use: most commands compare no texts.
     from rapidfuzz import fuzz
 
     exact_words = [word for word in sought if _is_exact(word)]
@@ -209,9 +214,11 @@ def _find_best_window(answer_words: Sequence[Word], sought: Sequence[Word], text
         word.text for word in exact_words if not any(_is_match(word, candidate) for candidate in answer_words)
     )
     best = ContainmentMatch(0.0, excerpt, lacks=lacks)
+    # No window can hold all exact words, so the slow comparison need not begin.
     if lacks:
         return best
     for window in _iterate_windows(answer_words, sought, exact_words):
+        # The cut-off lets rapidfuzz give up early on windows that cannot beat the best one.
         similarity = fuzz.ratio(text, _join_words(window, exact_words), score_cutoff=best.alike * 100) / 100
         if similarity > best.alike:
             best = ContainmentMatch(similarity, excerpt, texts[0][window[0].start : max(word.end for word in window)])
@@ -224,6 +231,7 @@ def _iterate_windows(
     answer_words: Sequence[Word], sought: Sequence[Word], exact_words: Sequence[Word]
 ) -> Iterator[Sequence[Word]]:
     """Yield the windows of about the expected length that hold the exact words in order."""
+    # Wordings differ in length: by about a quarter, and by five words at most.
     slack = min(MAX_SLACK, 1 + len(sought) // 4)
     for start in range(len(answer_words)):
         least = _find_window_end(answer_words, start, exact_words, len(sought) + slack)
@@ -249,5 +257,6 @@ def _join_words(window: Sequence[Word], expected_words: Sequence[Word] = ()) -> 
     text = ""
     for word in window:
         key = next((expected.key for expected in expected_words if word.date and _is_match(expected, word)), word.key)
+        # Scripts without spaces were split into letters; joined again, they are compared as a text.
         text += key if word.kind == "letter" and text[-1:] != " " else f" {key}"
     return text.strip()

@@ -81,6 +81,7 @@ def explain_unmet_ids(
     """
     missed = [name for name in expected if name not in retrieved]
     unexpected = [name for name in retrieved if name not in expected]
+    # With no miss, or nothing else retrieved, spelling cannot be the cause.
     if not missed or not unexpected:
         return None
     if near_ids := find_near_ids(missed, unexpected):
@@ -88,6 +89,7 @@ def explain_unmet_ids(
             f"differ only in {' and '.join(near_ids.differences)}; write them alike",
             (near_ids.left, near_ids.right),
         )
+    # A single id that met shows that the kinds agree, and that the other misses are real.
     elif len(missed) == len(expected) and are_of_other_kinds(missed, unexpected):
         what, pair = "are of two kinds, so that none can meet", (missed[0], unexpected[0])
     else:

@@ -96,6 +96,7 @@ def lcs_length(walked: Sequence[object], expected: Sequence[object]) -> int:
         >>> lcs_length("xabyc", "acb")
         2
     """
+    # One row of the usual table is enough: `diagonal` is the value above and one column to the left.
     lengths = [0] * (len(expected) + 1)
     for step in walked:
         diagonal = 0

@@ -26,6 +26,7 @@ def normalise_name(name: str) -> str:
         >>> normalise_name("Harbour_Team ")
         'harbour team'
     """
+    # Twice, because case folding can leave characters that are not in NFKC form.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.replace("_", " ").split())
 
@@ -55,6 +56,7 @@ class GraphWalk:
         """Yield the normalised edges; the options may drop direction and label."""
         for source, label, target in edges:
             ends = (self.normalise_node(source), self.normalise_node(target))
+            # Sorted ends make both directions one edge.
             if UNDIRECTED in options and ends[1] < ends[0]:
                 ends = (ends[1], ends[0])
             bare = UNLABELLED in options or frozenset(ends) in self._unlabelled_ends
@@ -102,6 +104,7 @@ def read_walk(case: Case) -> GraphWalk | Skipped:
         for alias in other_names
     }
     gold_names = {normalise_name(name): normalise_name(name) for name in gold.aliases or {}}
+    # The gold's own names come last: one that is also listed as an alias of another stays itself.
     return GraphWalk(case.traversal, gold, {**aliases, **gold_names})
 
 

@@ -27,6 +27,7 @@ JUDGED_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in ju
 CLAIM_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in claim_shares.FAMILIES}
 """Every family of metrics that are computed from the verdicts on claims, by name."""
 
+# Every text matches, so that a wrong setting gets a message of its own.
 _NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
 _CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _THRESHOLD_NUMBER = re.compile(r"0?\.[0-9]{1,4}|1(?:\.0{1,4})?")
@@ -118,6 +119,7 @@ def _find_family(base: str, options: Collection[str]) -> MetricFamily | None:
 
 def _parse_options(family: MetricFamily, at: str | None, words: list[str]) -> frozenset[str]:
     stem = family.name if at is None else f"{family.name}@{at}"
+    # `-judged` leads to another family of the same name; here it is suggested as if it were an option.
     further = (JUDGED,) if family.name in JUDGED_FAMILIES and JUDGED not in family.options else ()
     for option in words:
         if option not in family.options:

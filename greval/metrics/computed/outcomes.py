@@ -54,6 +54,7 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
     """
     try:
         returned = metric.call_function(case, verdicts)
+        # A generator runs within the try, so that its errors are those of the function.
         returned = tuple(returned) if isinstance(returned, Iterator) else returned
     except FormulaError as error:
         return _build_failure(f"{describe_source(metric)} has no value: {error}")
@@ -67,6 +68,7 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
             f"{describe_source(metric)} returned {_format_returned(returned)}; return {ALLOWED_RETURNS}"
         )
     ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
+    # For speed: most metrics return one judgement, which cannot repeat an item.
     counts = Counter(judgement.item for judgement in raw_judgements) if len(raw_judgements) > 1 else {}
     judgements, failures = [], []
     for judgement in raw_judgements:
@@ -77,11 +79,13 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         except OffScaleError as error:
             message = f"{describe_source(metric)} returned a value that is not on the scale: {error}"
             failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
-        except ValueError as error:  # an integer that is too long to be shown
+        except ValueError as error:
+            # An integer that is too long to be shown as text.
             message = f"{describe_source(metric)} returned a value that cannot be read: {error}"
             failures.append(Failure(kind="error", message=message, item=judgement.item))
         except _InvalidReturnError as error:
             failures.append(Failure(kind="error", message=f"{describe_source(metric)} {error}", item=judgement.item))
+    # An item that was judged twice fails once.
     return build_outcome(judgements, [*dict.fromkeys(failures)])
 
 
@@ -132,11 +136,13 @@ def _convert_to_judgements(returned: object, metric: FunctionMetric) -> tuple[Ju
 
 def _convert_value(value: object) -> Value | None:
     """Convert a number or a string, also one from NumPy, to the built-in type; None for anything else."""
+    # By its attributes, so that NumPy need not be imported.
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, Integral):  # a bool is one
+    # A bool is an Integral too: True becomes 1.
+    if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real | Decimal) else None
 
@@ -173,7 +179,8 @@ def _fit_to_scale(judgement: Judgement, metric: FunctionMetric) -> Judgement:
     """Return the judgement as the scale reads it; raise an error if its value or its own number does not fit."""
     scale = metric.scale
     read = scale.read(judgement.value)
-    value = judgement.value if isinstance(scale, MeasureScale) else read  # a count stays a whole number
+    # A measure reads numbers as floats; a count that is shown stays a whole number.
+    value = judgement.value if isinstance(scale, MeasureScale) else read
     number, stated_number = scale.number(read), judgement.number
     if stated_number is not None and not (
         isfinite(stated_number) if number is None else isclose(stated_number, number, rel_tol=1e-9)
@@ -183,6 +190,7 @@ def _fit_to_scale(judgement: Judgement, metric: FunctionMetric) -> Judgement:
             f"gave the number {stated_number:g} to the value {value!r}, {counts}; leave number out"
         )
     number = stated_number if number is None else number
+    # Types too, because 1 == 1.0. Most judgements need no change, and a copy costs more than the check.
     if (value, type(value), number) == (judgement.value, type(judgement.value), stated_number):
         return judgement
     return judgement.model_copy(update={"value": value, "number": number})
@@ -194,6 +202,7 @@ def _build_failure(message: str) -> Failed:
 
 def _format_returned(returned: object) -> str:
     """Format an object for a message, shortened."""
+    # Not repr(), which would write out the whole of a large object first.
     short = Repr()
     short.maxstring = short.maxother = MAX_SHOWN_CHARACTERS
     return short.repr(returned)

@@ -129,7 +129,9 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     if not chunks or not gold_names:
         return documents, False
     if gold_names.keys().isdisjoint(documents) and not gold_names.keys().isdisjoint(ids := _list_own_ids(chunks)):
-        return ids, False  # the gold names chunks, and not the documents that they are from
+        # The gold names chunks, and not the documents that they are from.
+        return ids, False
+    # An id that was made from a position equals one of the gold by accident only.
     has_hit = any(document in gold_names and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks))
     by_text = _match_texts(case, () if has_hit else gold_names)
     count = count_unnamed(chunks, gold_names)

@@ -44,6 +44,7 @@ def list_expected_answers(case: Case) -> tuple[str, ...] | Skipped:
 
 def _normalise_words(text: str) -> list[str]:
     """Return the normalised words of a text; a text of punctuation only is split at spaces."""
+    # Without the fallback, all texts that have no words would be equal.
     return [word.key for word in drop_articles(split_words(text))] or normalise_text(text).split()
 
 
@@ -51,6 +52,7 @@ def _compare_exactly(answer: str, right: str, _: MetricSetting) -> tuple[Value, 
     same = _normalise_words(answer) == _normalise_words(right)
     if same:
         return 1, 1.0, f'the answer is "{shorten_text(right)}"'
+    # The similarity only chooses the expected answer that the reason names.
     return 0, token_f1(answer, right), f'the answer is "{shorten_text(answer)}", expected "{shorten_text(right)}"'
 
 
@@ -81,6 +83,7 @@ def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, f
 
 def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
     match = find_match(answer, right, float(setting.threshold))
+    # The expected text has no words, such as "?!", and is searched as it is.
     if match is None:
         contained = normalise_text(right).casefold() in normalise_text(answer).casefold()
         return (

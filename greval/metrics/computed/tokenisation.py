@@ -116,6 +116,7 @@ def _parse_numeric_date(first: str, second: str, year: str) -> PartialDate | Non
     return readings.pop() if len(readings) == 1 else None
 
 
+# Full dates come first, so that 2 September 2024 is not taken for 2 September.
 _PATTERNS: tuple[tuple[str, Callable[..., PartialDate | None]], ...] = (
     (rf"\b{_DAY}{_OF}{_MONTH},?\s+(\d{{4}})\b", lambda day, month, year: _parse_date(year, month, day)),
     (rf"\b{_MONTH}\s+{_DAY},?\s+(\d{{4}})\b", lambda month, day, year: _parse_date(year, month, day)),
@@ -151,6 +152,7 @@ def find_dates(text: str) -> Iterator[FoundDate]:
             date = reading(*match.groups())
             start, end = match.span()
             free = all(end <= earlier.start or earlier.end <= start for earlier in dates)
+            # An ambiguous 3/4/2024 is kept without a date, so that its parts are not read as numbers.
             if free and (date or reading is _parse_numeric_date):
                 dates.append(FoundDate(start, end, date))
     yield from sorted(dates)
@@ -188,16 +190,19 @@ class _CharacterShapes(dict[int, str]):
         return "c" if category in {"So", "Sm"} and not character.isascii() else " "
 
 
+# str.translate() looks characters up here and classifies each only once, which is faster than a loop.
 _SHAPES = _CharacterShapes()
 
 
 def normalise_text(text: str) -> str:
     """Return the normalised text, to which the positions of the words from `split_words` refer."""
+    # Raised digits and fractions are separated before NFKC, which makes 52 of 5².
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
     return _PER_CENT.sub("percent", plain).replace("\u2010", "-")
 
 
-@lru_cache(maxsize=64)  # several metrics read the same answer
+# Several metrics read the same answer.
+@lru_cache(maxsize=64)
 def split_words(text: str) -> tuple[Word, ...]:
     """Split a text into normalised words, in order.
 
@@ -209,8 +214,10 @@ def split_words(text: str) -> tuple[Word, ...]:
     shape = plain.translate(_SHAPES)
     words: list[Word] = []
     position = 0
+    # Each date has a digit, so a text without one skips all the patterns.
     for start, end, date in find_dates(plain) if "0" in shape else ():
         words.extend(_split_part(plain, shape, position, start))
+        # An ambiguous date stays as written, but 03/04/2024 equals 3/4/2024.
         key = str(date) if date else re.sub(r"\b0", "", plain[start:end])
         words.append(Word("date", key, plain[start:end], start, end, date))
         position = end
@@ -311,4 +318,5 @@ def _is_leading_currency(word: Word, after: Word | None, *, behind: bool) -> boo
     """Return whether a word is a currency in front of its number, as in $5 and USD 5."""
     if word.key not in _CURRENCIES or after is None or after.kind != "number":
         return False
+    # A sign such as $ touches its number. A word such as USD may have a space, unless it follows a number.
     return after.start - word.end <= (word.kind == "word" and not behind)

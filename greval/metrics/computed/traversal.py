@@ -125,6 +125,7 @@ def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSk
         return Skipped(reason="fewer than two edges are expected")
     if isinstance(edges := _map_edges(walk, setting), Skipped):
         return edges
+    # Lists instead of the mappings above: an edge may be walked or expected twice.
     walked = [*walk.normalise_edges(walk.traversal.traversed_edges, setting.options)]
     expected_order = [*walk.normalise_edges(expected, setting.options)]
     in_order = formulas.lcs_length([edge for edge in walked if edge in expected_order], expected_order)
@@ -171,6 +172,7 @@ def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkippe
     if isinstance(expected, Skipped):
         return expected
     traversal = walk.traversal
+    # A walk that went somewhere began somewhere: its start was not recorded, and is not empty.
     if not traversal.start_nodes and (traversal.traversed_edges or traversal.final_nodes):
         return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
     began = walk.map_nodes(traversal.start_nodes)

@@ -44,6 +44,7 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
     }
     edited = _splice_fields(text, source, changes)
     reread = read_source(edited, max_values)
+    # Lines cannot be replaced in every style, such as a mapping on one line: what counts is how the result reads.
     if _is_equal(reread.data or {}, new_content) and len(reread.faults) <= len(source.faults):
         return edited
     return write_fields({key: new_content[key] for key in sorted(new_content, key=_rank_field)})
@@ -97,6 +98,7 @@ def _is_equal(first: object, second: object) -> bool:
     """Return whether two contents are equal; below the top, the order of keys counts, as that of categories does."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(json.dumps(first[key]) == json.dumps(second[key]) for key in first)
+    # As JSON, because Python's 1, 1.0 and True are equal.
     return json.dumps(first) == json.dumps(second)
 
 
@@ -110,6 +112,7 @@ def _splice_fields(text: str, source: YamlSource, changes: Mapping[str, object])
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += "\n"
     begins = {str(path[0]): line - 1 for path, line in source.lines.items() if len(path) == 1}
+    # From the last field to the first, so that the lines above keep their numbers.
     for key, value in sorted(changes.items(), key=lambda item: begins.get(item[0], -1), reverse=True):
         new = write_fields({key: value}).splitlines(keepends=True) if value is not None else []
         if key in begins:

@@ -143,6 +143,7 @@ def _add_formula(schema: Schema, fields: Schema) -> None:
     judged = [name for name in properties if name not in FORMULA_FIELDS]
     required = {"required": [name for name in schema["required"] if name not in {"name", "description"}]}
     scale = properties["scale"]
+    # Its form depends on `formula`, so `then` and `else` state it.
     properties["scale"] = {}
     properties.update({name: fields[name] for name in ("formula", "metrics")})
     schema["required"] = ["name", "description"]

@@ -75,6 +75,7 @@ def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[
                     find_line(fault_path, lines), text, fault_path, unknown=error["type"] == "extra_forbidden"
                 )
             )
+    # pydantic also counts an invalid item as missing from its list.
     return [
         fault
         for fault in faults
@@ -116,6 +117,7 @@ def _find_step(part: str | int, data: object) -> str | int | None:
     """Return the key or index for a part of pydantic's path, None if it is not in the data."""
     if isinstance(data, Mapping):
         names = [*data]
+        # Categories are a mapping in the file and a list in the model, so an index stands for a name.
         return part if part in data else names[part] if isinstance(part, int) and part < len(names) else None
     return part if isinstance(data, list) and isinstance(part, int) and part < len(data) else None
 
@@ -189,7 +191,7 @@ def _list_steps(data: object) -> Iterable[str | int]:
 
 
 def _is_low_count(fault: MetricFileFault) -> bool:
-    """Return whether the fault is a low count, which also occurs if an item of the list is invalid."""
+    """Return whether the fault is a low count."""
     return fault.text.startswith("holds too little")
 
 
@@ -212,6 +214,7 @@ def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
             metric = build_file_metric(content)
         except ValidationError as error:
             converted = convert_errors(error.errors(), content, source.lines)
+            # A fault within or around an earlier one may come from its placeholder.
             new = [fault for fault in converted if not any(_is_nested(fault.path, earlier.path) for earlier in faults)]
             faults += new
             if not new:
@@ -278,6 +281,7 @@ def _find_use_faults(uses: object, lines: Mapping[Path, int]) -> Iterator[Metric
 
 def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFault]) -> dict[str, Any]:
     """Return the content without unknown keys and with placeholders for faulty fields."""
+    # The source is read again in the next round, and must stay whole.
     content: dict[str, Any] = copy.deepcopy({**data})
     for fault in faults:
         if fault.unknown:
@@ -287,9 +291,11 @@ def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFa
             content.pop(top, None)
             placeholders = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
             content.update({top: placeholders[top]} if top in placeholders else {})
+            # The names in `metrics` would not be in the placeholder.
             if top == "formula":
-                content.pop("metrics", None)  # they would not be in the placeholder
-            content.pop("examples", None)  # they would not fit the placeholder
+                content.pop("metrics", None)
+            # Examples would not fit the placeholder.
+            content.pop("examples", None)
     return content
 
 
@@ -301,6 +307,6 @@ def _drop_key(content: object, path: Path) -> None:
 
 
 def _is_nested(first: Path, second: Path) -> bool:
-    """Return whether one path contains the other, so that a fault of one may be a consequence of the other's."""
+    """Return whether one path contains the other."""
     shorter, longer = sorted((first, second), key=len)
     return longer[: len(shorter)] == shorter and (bool(shorter) or not longer)

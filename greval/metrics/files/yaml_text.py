@@ -167,6 +167,7 @@ class _YamlReader:
         while not isinstance(event := next(self._events), MappingEndEvent):
             key, line = self._read_key(event), _get_line(event)
             key_path = (*path, key)
+            # Keys that look the same are one key, whichever way an editor stores their accents.
             normalised = unicodedata.normalize("NFC", key).strip()
             if normalised in first:
                 self.faults.append(MetricFileFault(line, f"given twice; first in line {first[normalised]}", key_path))
@@ -201,7 +202,8 @@ def _parse_events(text: str) -> Iterator[Event]:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _StopParsing(line, f"holds U+{error.character:04X}, which YAML does not allow") from error
-    except Exception as error:  # the parser itself may fail with any exception on broken text
+    except Exception as error:
+        # The parser itself may fail with any exception on broken text.
         raise _StopParsing(1, f"is not YAML: {error}") from error
 
 
@@ -222,13 +224,15 @@ def _get_line(event: Event) -> int:
 def _convert_scalar(event: ScalarEvent) -> object:
     """Convert a scalar by the core schema of YAML 1.2; dates, yes and no stay text."""
     text = str(event.value)
+    # It is quoted, and therefore text, such as "1.0".
     if not event.implicit[0]:
         return text
     if text.lower() in _CONSTANTS and text in {text.lower(), text.upper(), text.capitalize()}:
         return _CONSTANTS[text.lower()]
     try:
         return int(text) if _INT.fullmatch(text) else float(text) if _FLOAT.fullmatch(text) else text
-    except ValueError:  # more digits than Python converts
+    except ValueError:
+        # More digits than Python converts.
         return text
 
 
@@ -333,6 +337,7 @@ def _style_text(text: str) -> object:
     lines = text.split("\n")
     if any(INVISIBLE.search(line) for line in lines) or text.casefold() in YAML_BOOLEANS:
         return DoubleQuotedScalarString(text)
+    # Block styles lose spaces at the ends of lines, so ruamel chooses a style that keeps them.
     if any(line != line.strip() for line in lines) or text != text.strip():
         return text
     if len(lines) > 1:
