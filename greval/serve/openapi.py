@@ -88,11 +88,11 @@ async def refuse_unknown_parameters(request: Request) -> None:
     if not request.query_params:
         return
     parameters = get_flat_params(request.scope["route"].dependant)
-    known = [one.alias for one in parameters if isinstance(one.field_info, Query)]
+    names = [parameter.alias for parameter in parameters if isinstance(parameter.field_info, Query)]
     faults = [
-        build_fault(f"query.{name}"[:MAX_PLACE_LENGTH], f"is no parameter here{did_you_mean(name, known)}", "unknown")
+        build_fault(f"query.{name}"[:MAX_PLACE_LENGTH], f"is no parameter here{did_you_mean(name, names)}", "unknown")
         for name in dict.fromkeys(request.query_params)
-        if name not in known
+        if name not in names
     ]
     if faults:
         raise build_invalid_request_error(faults)

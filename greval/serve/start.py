@@ -112,7 +112,7 @@ def check_exposure(settings: ServerSettings) -> None:
         )
 
 
-def parse_origins(given: Iterable[str]) -> tuple[str, ...]:
+def parse_origins(texts: Iterable[str]) -> tuple[str, ...]:
     """Return origins as browsers send them, or raise `GrevalError` for what is none, such as an address with a path.
 
     Example:
@@ -120,7 +120,7 @@ def parse_origins(given: Iterable[str]) -> tuple[str, ...]:
         ('https://app.example',)
     """
     origins = []
-    for text in given:
+    for text in texts:
         origin = text.removesuffix("/").lower()
         if not re.fullmatch(r"https?://[^/*\s?#@]+", origin):
             message = f"--cors-origin {text}: expected an origin, such as https://app.example, without a path or *"
@@ -169,8 +169,8 @@ def _check_quotas(settings: ServerSettings) -> None:
         for judge in settings.judges.values():
             if prices.of(judge.label) is None:
                 raise GrevalError(f"--quota cost: no price is known for {judge.label}; limit calls or tokens instead")
-    if settings.keys is None and (named := [quota.tenant for quota in settings.quotas if quota.tenant]):
-        message = f"--quota {named[0]}: without keys there are no tenants; leave {named[0]}: out, or give --keys"
+    if settings.keys is None and (tenants := [quota.tenant for quota in settings.quotas if quota.tenant]):
+        message = f"--quota {tenants[0]}: without keys there are no tenants; leave {tenants[0]}: out, or give --keys"
         raise GrevalError(message)
 
 

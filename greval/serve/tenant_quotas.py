@@ -165,11 +165,13 @@ class TenantQuotas:
         """Return what was used, with the limits."""
         now = datetime.now(UTC)
         limits = {(quota.name, quota.period): quota.limit for quota in self.quotas}
-        kept = [UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES]
+        stored = [
+            UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES
+        ]
         spent = {period: self.ledger.read(self.tenant.name, find_period_start(period, now)) for period in PERIODS}
         return UsageReport(
             amounts=(
-                *kept,
+                *stored,
                 *(
                     UsageAmount(
                         name=name,

@@ -150,8 +150,8 @@ def _find_reached(db: sqlite3.Connection, tenant: str, quotas: Iterable[Quota], 
 
 
 def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> SpentAmounts:
-    found = db.execute(READ, (tenant, _format_day(since))).fetchone()
-    return SpentAmounts(*found) if found[0] is not None else SpentAmounts()
+    row = db.execute(READ, (tenant, _format_day(since))).fetchone()
+    return SpentAmounts(*row) if row[0] is not None else SpentAmounts()
 
 
 def _format_day(now: datetime) -> str:

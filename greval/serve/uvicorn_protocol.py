@@ -85,11 +85,11 @@ class PatientProtocol(H11Protocol):
         """Abort the connection if the client reads nothing of its response in time; any progress is enough."""
 
         def check_progress() -> None:
-            left = self.transport.get_write_buffer_size()
-            if left >= unread:
+            still_unread = self.transport.get_write_buffer_size()
+            if still_unread >= unread:
                 self.transport.abort()
             else:
-                self._watch_reader(left)
+                self._watch_reader(still_unread)
 
         self._reader = self.loop.call_later(self._patience, check_progress)
 

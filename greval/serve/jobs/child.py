@@ -181,7 +181,7 @@ class RunJob:
         service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
         tenant = Tenant(self._spec.tenant, self._folder.parent)
         uploads = Uploads(tenant.datasets)
-        metrics = [service.library.restore(one) for one in self._spec.definitions]
+        metrics = [service.library.restore(definition) for definition in self._spec.definitions]
         judges = service.choose_judges(metrics, self._spec.judge)
         distinct = [group.judge for group in choose_judges(metrics, None, judges).groups]
         width = get_total_concurrency(distinct, {"concurrency": request.concurrency})
@@ -247,11 +247,11 @@ class RunJob:
 
     def _read_stages(self) -> Progress:
         """Return the progress of a probe or an alignment, over all legs."""
-        before = self._before.seconds if self._before else 0.0
-        return read_staged_progress(self._folder, before + time.monotonic() - self._started)
+        earlier_seconds = self._before.seconds if self._before else 0.0
+        return read_staged_progress(self._folder, earlier_seconds + time.monotonic() - self._started)
 
-    def _request_slots(self, asked: int, returned: int) -> None:
-        self._link.send(JobMessage(asked=asked, returned=returned))
+    def _request_slots(self, requested: int, returned: int) -> None:
+        self._link.send(JobMessage(asked=requested, returned=returned))
 
     @property
     def _progress(self) -> Progress | None:
@@ -313,9 +313,9 @@ def _read_lines(descriptor: int) -> Iterator[bytes]:
 
     A buffered reader would hold its lock in the thread that reads, which the end of the process must not wait for.
     """
-    rest = b""
+    remainder = b""
     while data := os.read(descriptor, READ_BYTES):
-        *lines, rest = (rest + data).split(b"\n")
+        *lines, remainder = (remainder + data).split(b"\n")
         yield from lines
 
 

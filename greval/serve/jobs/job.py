@@ -131,7 +131,7 @@ class RunningJob:
 async def _start_local_judges(service: Service, spec: JobSpec) -> None:
     """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
     with suppress(Exception):  # the run's own process fails with the reason
-        metrics = [service.library.restore(one) for one in spec.definitions]
+        metrics = [service.library.restore(definition) for definition in spec.definitions]
         for judge in list_judges(service, metrics, spec.judge, spec.asked):
             if isinstance(judge, Judge) and judge.local:
                 await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)

@@ -242,9 +242,9 @@ def create_run_folder(folder: Path, spec: JobSpec) -> None:
 
 def remove_run_folder(folder: Path) -> None:
     """Remove a run atomically: no reader sees a part of it."""
-    gone = folder.with_name(f".gone-{secrets.token_hex(8)}")
-    folder.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    trash = folder.with_name(f".gone-{secrets.token_hex(8)}")
+    folder.rename(trash)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def remove_leftovers(runs: Path) -> None:
@@ -253,10 +253,10 @@ def remove_leftovers(runs: Path) -> None:
     Only those older than a day are removed, because a running process may still use newer ones.
     """
     for above in ("", "*/", ".datasets/", "*/.datasets/"):
-        for left in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
+        for leftover in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > LEFTOVER_SECONDS:
-                    shutil.rmtree(left, ignore_errors=True)
+                if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 class JobLock(CloseOnExit):
@@ -323,7 +323,7 @@ class JobQueue:
 
     def list_entries(self) -> list[QueueEntry]:
         """List the jobs, oldest first; entries of killed starts are removed."""
-        found = []
+        entries = []
         for path in sorted(self._folder.glob("[!.]*"), key=lambda path: path.name):
             try:
                 folder = self._runs / path.read_text(encoding="utf-8")
@@ -333,8 +333,8 @@ class JobQueue:
             if forgotten:
                 path.unlink(missing_ok=True)
             else:
-                found.append(QueueEntry(path, folder))
-        return found
+                entries.append(QueueEntry(path, folder))
+        return entries
 
 
 def _read_record(path: Path, kind: type[T]) -> T | None:

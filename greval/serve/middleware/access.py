@@ -172,22 +172,22 @@ class AccessMiddleware:
     @contextmanager
     def _admit(self, name: str, kind: RequestKind) -> Iterator[None]:
         """Count a request in progress, or raise `ServeError` (429) with a Retry-After time if there is no capacity."""
-        taken = self._taken[kind.event_stream]
-        full = taken.total() >= self._capacity
-        if full or taken[name] >= self._own:
-            wait = math.ceil(self._retry_schedule.next_delay(ahead=taken.total()))
+        in_progress = self._taken[kind.event_stream]
+        full = in_progress.total() >= self._capacity
+        if full or in_progress[name] >= self._own:
+            wait = math.ceil(self._retry_schedule.next_delay(ahead=in_progress.total()))
             message = "the server is busy" if full else "this key has its share of the server in use"
             code = "server_busy" if full else "share_in_use"
             raise ServeError(code, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
-        taken[name] += 1
+        in_progress[name] += 1
         try:
             yield
         finally:
-            taken[name] -= 1
-            if not taken[name]:
-                del taken[name]
+            in_progress[name] -= 1
+            if not in_progress[name]:
+                del in_progress[name]
             if not kind.event_stream:
-                self._retry_schedule.record_answer(busy=bool(taken))
+                self._retry_schedule.record_answer(busy=bool(in_progress))
 
 
 class RetrySchedule:
@@ -243,10 +243,10 @@ def _check_head(scope: Scope) -> None:
 
 def _check_direct_request(headers: Headers) -> None:
     """Refuse requests that came through a proxy: without keys only programs on this machine are served."""
-    if found := next((name for name in PROXY_HEADERS if name in headers), None):
+    if header := next((name for name in PROXY_HEADERS if name in headers), None):
         message = (
-            f"{found.title()}: the request came through a proxy, and without keys this machine alone is served. Make a "
-            "key with: greval keys add NAME --file keys.json, and start the server with --keys keys.json"
+            f"{header.title()}: the request came through a proxy, and without keys this machine alone is served. Make "
+            "a key with: greval keys add NAME --file keys.json, and start the server with --keys keys.json"
         )
         raise ServeError("forwarded", message)
 

@@ -44,8 +44,8 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = ResponseSender(send, request_id)
         start = time.perf_counter()
@@ -113,8 +113,8 @@ class ResponseSender:
         await self({"type": "http.response.body", "body": response.body})
 
     def _add_headers(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
-        given = [*headers]
-        names = {name.lower() for name, _ in given}
-        own = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
-        kept = [(name, value) for name, value in own if name not in names]
-        return [*given, *kept, (b"x-request-id", self.request_id.encode())]
+        app_headers = [*headers]
+        names = {name.lower() for name, _ in app_headers}
+        security_headers = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+        missing_headers = [(name, value) for name, value in security_headers if name not in names]
+        return [*app_headers, *missing_headers, (b"x-request-id", self.request_id.encode())]

@@ -69,8 +69,8 @@ class WorkerPool:
         self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
         self._seconds = limits.seconds
         self._turns = FairCallLimit(self.width)
-        own = self.width - 1 if settings.keys else self.width
-        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(own))
+        tenant_width = self.width - 1 if settings.keys else self.width
+        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(tenant_width))
         self._context = get_context("forkserver")
         # each child runs the main module of this process again, which imports these
         imported = [name for name in sys.modules if name.startswith("greval.") and name != PRELOADED]
