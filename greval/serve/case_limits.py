@@ -74,6 +74,7 @@ def _format_place(path: _Place) -> str:
     names: list[str] = []
     while path:
         path, name = path
+        # A name may be a key that the client made up.
         names.append(str(name)[:MAX_NAME_LENGTH])
     return ".".join(reversed(names))
 

@@ -46,6 +46,7 @@ class Precondition:
 
 def _has_tag(header: str, etag: str) -> bool:
     """Return whether a header lists an entity tag, or any tag by `*`."""
+    # Compared weakly, because responses that may be compressed have weak tags.
     tags = {tag.strip().removeprefix("W/") for tag in header.split(",")}
     return "*" in tags or etag.removeprefix("W/") in tags
 

@@ -201,6 +201,7 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
     refused = cast("HTTPException", error)
     code = CODES_OF_STATUSES.get(refused.status_code, "invalid_request")
     status = PROBLEM_TYPES[code].status
+    # The detail may quote a client, and a lone surrogate cannot be sent as UTF-8.
     message = STATUS_HINTS.get(status) or replace_lone_surrogates(str(refused.detail))
     headers = {**(refused.headers or {}), **(_build_allow_header(request) if code == "method_not_allowed" else {})}
     return build_problem_response(ServeError(code, message, headers=headers), _get_request_id(request))
@@ -219,6 +220,7 @@ def _build_allow_header(request: Request) -> dict[str, str]:
     fitting = [path for path in request.app.openapi()["paths"] if _matches_template(path.split("/"), segments)]
     if not fitting:
         return {}
+    # A path such as /v1/runs/import also fits /v1/runs/{id}: the one with fewer placeholders is meant.
     operations = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
     methods = {method.upper() for method in operations} | ({"HEAD"} if "get" in operations else set())
     return {"Allow": ", ".join(sorted(methods))}

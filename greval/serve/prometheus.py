@@ -51,6 +51,7 @@ class ServerCounters:
         self._open = self._create_gauge("greval_requests_in_flight", "Requests that are served.")
 
     def _create_gauge(self, name: str, text: str) -> Gauge:
+        # Summed over live processes, because what a dead one had in flight is over.
         return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
     def count_result(self, result: Result) -> None:
@@ -126,6 +127,7 @@ def remove_ended_processes(has_ended: Callable[[int], bool]) -> None:
 def has_process_ended(number: int) -> bool:
     """Return whether there is no process with this id."""
     try:
+        # Signal 0 only checks whether the process exists.
         os.kill(number, 0)
     except ProcessLookupError:
         return True

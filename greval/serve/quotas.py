@@ -104,6 +104,7 @@ def find_renewal(period: Period, now: datetime) -> datetime:
         '2027-01-01T00:00:00+00:00'
     """
     start = find_period_start(period, now)
+    # 32 days after the first of a month are always within the next one.
     return start + timedelta(days=1) if period == "day" else (start + timedelta(days=32)).replace(day=1)
 
 

@@ -49,7 +49,8 @@ def app() -> FastAPI:
     if settings is None:
         raise GrevalError(f"{SETTINGS_VARIABLE}: not set; start the server with greval serve")
     created = create_app(ServerSettings.model_validate_json(settings))
-    created.openapi()  # building the document takes a second, in which no request would be answered
+    # Building the document takes a second, in which no request would be answered.
+    created.openapi()
     return created
 
 
@@ -88,7 +89,8 @@ def run_server(settings: ServerSettings, announce: Callable[[str], None] = print
     if not settings.judges:
         ERRORS.warning("no judge is named: computed metrics alone can be used; name one with --judge")
     announce(format_address(settings, listening))
-    with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end a server
+    # Ctrl-C is the usual way to end a server.
+    with suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with share_counters():
                 Multiprocess(config, sockets=[listening]).run()
@@ -211,6 +213,7 @@ def open_socket(settings: ServerSettings) -> socket.socket:
         listening.close()
         message = f"{settings.host}:{settings.port}: {error.strerror or error}; choose another --host or --port"
         raise GrevalError(message) from error
+    # With several workers, all of them accept connections from this one socket.
     listening.set_inheritable(True)
     return listening
 

@@ -119,6 +119,7 @@ class UsageLedger(CloseOnExit):
     def _write(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             db = self._open()
+            # Locked before the sum is read, so that two processes cannot both take the last call.
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db

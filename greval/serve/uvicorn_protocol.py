@@ -68,6 +68,7 @@ class PatientProtocol(H11Protocol):
         return cast("Service", app.state.service)
 
     def _start_timer(self) -> None:
+        # A timer that runs is kept: a head that comes byte by byte must not extend it.
         if self._timer is None and not self.transport.is_closing():
             self._timer = self.loop.call_later(self._patience, self._abort_if_idle)
 

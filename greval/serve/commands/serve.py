@@ -179,6 +179,7 @@ def _parse_judges(names: list[str] | tuple[str, ...], settings: JudgeOptions) ->
         model = model if sign else name
         if name in judges:
             raise GrevalError(f"--judge {text}: another judge has this name; write NAME=MODEL with a name of its own")
+        # The embedded model has an address of its own, which --base-url must not replace.
         local = model.partition(":")[0] == "local"
         judges[name] = (settings._replace(base_url=None) if local else settings).create_judge(model)
     return judges

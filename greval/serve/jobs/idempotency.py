@@ -44,12 +44,14 @@ def hold_key(runs: Path, key: str, request: JobRequest, new_id: str) -> Iterator
     folder = runs / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     _remove_old_keys(folder)
+    # A key is any text; its hash is always a file name.
     with (folder / sha256(key.encode()).hexdigest()).open("a+b") as file:
         _lock_file(file)
         file.seek(0)
         try:
             keyed = KeyedRequest.model_validate_json(file.read())
-        except ValidationError:  # it is new, or its first request was killed before it started anything
+        except ValidationError:
+            # It is new, or its first request was killed before it started anything.
             keyed = KeyedRequest(asked=request, run=new_id)
             file.truncate(0)
             file.write(keyed.model_dump_json().encode())

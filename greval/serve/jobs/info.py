@@ -119,6 +119,7 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     """Return the information of a command-line run; it is finished if nothing is pending."""
     file, wal = folder / FILE, folder / f"{FILE}-wal"
     created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    # SQLite writes to the -wal file first, and to the log much later.
     stamp = tuple((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else (0, 0) for path in (file, wal))
     try:
         summary = _summarise_log(folder, stamp)
@@ -172,6 +173,7 @@ class RunWatch:
         reading = self._reads.get((tenant, folder))
         if reading is None or reading.began <= requested_at - POLL_SECONDS:
             reading = self._start_read(tenant, folder)
+        # Shielded, because other streams may wait for the same reading.
         info = await asyncio.shield(reading.task)
         if info.status in ACTIVE or reading.began >= requested_at:
             return info
@@ -183,7 +185,8 @@ class RunWatch:
     def _start_read(self, tenant: Tenant, folder: Path) -> _StateRead:
         now = time.monotonic()
         task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
+        # Perhaps nobody waits any more, and asyncio would log an error that nobody took.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
         recent = {run: read for run, read in self._reads.items() if read.began > now - POLL_SECONDS}
         reading = _StateRead(now, task)
         self._reads = {**recent, (tenant, folder): reading}
@@ -199,7 +202,8 @@ async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator
     while True:
         try:
             info = await look()
-        except ServeError:  # it was deleted
+        except ServeError:
+            # It was deleted.
             return
         if info.progress is not None and info.progress != sent:
             sent = info.progress

@@ -88,6 +88,7 @@ class JobManager:
 
     async def _poll_queue(self) -> None:
         while not self._service.stopping.is_set():
+            # Before the queue is read, so that no change is missed meanwhile.
             self._woken.clear()
             try:
                 await self._start_due_jobs()
@@ -116,6 +117,7 @@ class JobManager:
                 return
             waiting.remove(folder)
             await self._start_job(entries[folder])
+        # Not at once: another process of the server may have room.
         self._make_room([folder for folder in waiting if _has_waited(entries[folder])], elsewhere)
 
     def _make_room(self, waiting: Sequence[Path], elsewhere: Collection[Path]) -> None:
@@ -133,6 +135,7 @@ class JobManager:
         lock = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if spec else None
         if spec is None or lock is None:
             return
+        # Checked under the lock: another process may just have finished it.
         if not await asyncio.to_thread(_is_still_due, entry):
             lock.close()
             return
@@ -151,7 +154,8 @@ class JobManager:
         judged_before = await asyncio.to_thread(_count_judged, entry.folder)
         try:
             code = await job.serve_to_end()
-            if code == EXIT_UNWRITTEN:  # starting again and again would pay for the same calls
+            # Starting again and again would pay for the same calls.
+            if code == EXIT_UNWRITTEN:
                 self._left.add(entry.folder)
             elif code and not job.stopping:
                 await self._note_death(entry, judged_before, code)

@@ -237,6 +237,7 @@ def create_run_folder(folder: Path, spec: JobSpec) -> None:
     except OSError:
         shutil.rmtree(new, ignore_errors=True)
         raise
+    # Else the new name could be lost in a crash, although its content is on disk.
     sync_folder(folder.parent)
 
 
@@ -314,6 +315,7 @@ class JobQueue:
     def add(self, folder: Path) -> None:
         """Append a run and flush it to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        # The time comes first, so that the names of files sort by it.
         write_atomically(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
         sync_folder(self._folder)
 
@@ -328,7 +330,8 @@ class JobQueue:
             try:
                 folder = self._runs / path.read_text(encoding="utf-8")
                 forgotten = not folder.is_dir() and time.time() - path.stat().st_mtime > ORPHAN_SECONDS
-            except FileNotFoundError:  # another process has finished it
+            except FileNotFoundError:
+                # Another process has finished it.
                 continue
             if forgotten:
                 path.unlink(missing_ok=True)

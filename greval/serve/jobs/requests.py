@@ -104,7 +104,8 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
         quotas.check_calls()
     folder = quotas.tenant.runs / spec.id
     with quotas.reserve("runs"):
-        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
+        # First: if the process is killed in between, no run waits for ever.
+        queue.add(folder)
         create_run_folder(folder, spec)
     return folder
 
@@ -140,7 +141,8 @@ def resume_job(
         if caps:
             write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
         (folder / CANCEL_FILE).unlink(missing_ok=True)
-        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
+        # First: if the process is killed in between, no run waits for ever.
+        queue.add(folder)
         write_job_state(folder, JobState(status="queued", progress=state.progress, methods=state.methods))
 
 
@@ -155,7 +157,8 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
         state = read_job_state(folder)
         if state is None or state.status in ACTIVE:
             break
-        time.sleep(LOCK_RETRY_SECONDS)  # it has ended, and its worker is about to release the lock
+        # It has ended, and its worker is about to release the lock.
+        time.sleep(LOCK_RETRY_SECONDS)
     raise ServeError("run_active", f"run {folder.name!r}: {why}")
 
 

@@ -44,7 +44,8 @@ def read_staged_progress(folder: Path, seconds: float) -> Progress:
     writing = read_writer_spending(folder)
     progress = Progress(usage=Usage(calls=writing.calls), cost=writing.cost, seconds=seconds)
     for log in folder.rglob(FILE):
-        with suppress(StoreError), Store.open(log.parent) as store:  # a log that begins, or that the work reports
+        # A log that has just begun cannot be read yet, and the work itself reports any other fault.
+        with suppress(StoreError), Store.open(log.parent) as store:
             statuses = Counter(json.loads(outline)[0] for (outline,) in store.select(("outline",)))
             spent = RunSpending(cost=progress.cost) + RunSpending(cost=read_spending(store, prices).cost)
             usage = sum(read_usage(store).values(), progress.usage)

@@ -70,7 +70,7 @@ class ApiKeys(Record):
     def find_key(self, presented: str) -> ApiKey | None:
         """Return the stored key of a presented one, or None; the response time reveals nothing about the keys.
 
-        Every key is compared in constant time, even after a match. The key found may have expired.
+        Every key is compared in constant time. The key may have expired.
 
         Example:
             >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_api_key("greval_x"))]).find_key("greval_x").name
@@ -78,6 +78,7 @@ class ApiKeys(Record):
         """
         digest = hash_api_key(presented)
         match = None
+        # Not ended by a match, so that the response time reveals nothing about the keys.
         for key in self.keys:
             if hmac.compare_digest(key.sha256, digest):
                 match = key
@@ -97,6 +98,7 @@ class ApiKeyFile:
         """Return the current keys, or raise `GrevalError` if the file cannot be read; no key is valid then."""
         try:
             status = self.path.stat()
+            # The inode too, because a replaced file may have the same time and size.
             mark = status.st_mtime_ns, status.st_size, status.st_ino
             if mark != self._mark:
                 self._keys = read_keys(self.path)
@@ -209,7 +211,8 @@ def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool
     The key is the tenant's only one, the one with the id, or, with `every`, each one. Raise `GrevalError` if there is
     no such key, or the tenant has several and nothing says which.
     """
-    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)  # or raise, with nothing written
+    # Refuse before anything is written, even a lock file.
+    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)
     with _lock_keys(path) as api_keys:
         removed = _select_keys(path, api_keys, name, key_id=key_id, every=every)
         _write_keys(path, ApiKeys(keys=tuple(key for key in api_keys.keys if key not in removed)))
@@ -260,6 +263,7 @@ def parse_expiry(text: str, now: datetime) -> datetime:
 
 def hash_api_key(key: str) -> str:
     """Return the SHA-256 of a key as hexadecimal text."""
+    # What a client presents may hold lone surrogates.
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -79,6 +79,7 @@ class TokenAuthentication:
     def check_token(self, authorization: str) -> None:
         """Raise `ServeError` (401) if a header does not have the token, compared in constant time."""
         presented = read_bearer(authorization)
+        # Hashes have one length; the time of a comparison could reveal that of a token.
         if presented is None or not hmac.compare_digest(self._hash, hash_api_key(presented)):
             message = (
                 "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "

@@ -49,7 +49,8 @@ class RequestBodyMiddleware:
             await self._app(scope, receive, send)
             return
         if scope["method"] not in BODY_METHODS:
-            await self._app(scope, _replay_body(b"", receive), send)  # what such a request holds is not read
+            # What such a request holds is not read.
+            await self._app(scope, _replay_body(b"", receive), send)
             return
         _check_content_encoding(scope)
         upload = scope["state"]["kind"].upload
@@ -59,7 +60,8 @@ class RequestBodyMiddleware:
             return
         with self._memory.hold(scope["state"]["tenant"].name) as memory:
             content = await _read_whole(body, memory)
-            if content is None:  # the client disconnected
+            # The client disconnected.
+            if content is None:
                 return
             await self._check_json(scope, content, memory)
             await self._app(scope, _replay_body(content, receive), send)
@@ -166,6 +168,7 @@ class BoundedBody:
         self._done = False
         self._start = time.monotonic()
         length = Headers(scope=scope).get("content-length", "")
+        # By the number of digits first, because int() raises an error if there are thousands.
         if length.isdecimal() and (len(length) > len(str(max_bytes)) or int(length) > max_bytes):
             raise self._build_size_error()
 
@@ -265,6 +268,7 @@ def inspect_json(body: bytes, depth: int) -> JsonFindings:
         return JsonFindings(f"body: byte {error.start} is not UTF-8; send JSON in UTF-8")
     if b"\0" in body:
         return JsonFindings("body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant")
+    # The first search is quick, and finds nothing in most bodies.
     if SURROGATE.search(body) and SURROGATE.search(COMPLETE_ESCAPE.sub(b" ", body)):
         return JsonFindings("body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character")
     bare = remove_json_strings(body)
@@ -278,6 +282,7 @@ def inspect_json(body: bytes, depth: int) -> JsonFindings:
 
 def _is_deeper(bare: bytes, depth: int) -> bool:
     """Return whether brackets are nested more deeply than `depth`; each round removes the innermost pairs."""
+    # Methods of bytes are much faster than a loop over the characters.
     brackets = bare.translate(TO_SQUARE_BRACKETS, NON_BRACKETS)
     for _ in range(depth):
         if not brackets:

@@ -45,6 +45,7 @@ class RequestLogMiddleware:
             await self._app(scope, receive, send)
             return
         sent_id = Headers(scope=scope).get("x-request-id", "")
+        # The id is logged and sent back, so only a plain one of the client is used.
         request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = ResponseSender(send, request_id)
@@ -68,6 +69,7 @@ class RequestLogMiddleware:
 
     def _log_request(self, scope: dict[str, Any], answer: ResponseSender, seconds: float) -> None:
         """Log and count a request by the template of its path, because paths contain what clients send."""
+        # A client may send any word as a method, and each would be a counter of its own.
         method = scope["method"] if scope["method"] in METHODS else "OTHER"
         route = getattr(scope.get("route"), "path", None) or ("" if "endpoint" not in scope else "other")
         status = answer.status or CLIENT_GONE

@@ -80,6 +80,7 @@ def push_to_argilla(
     workspace = _choose_workspace(service, tenant, body.workspace)
     _check_argilla_configured()
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
+        # Without keys the workspace is the operator's, who creates it.
         if tenant.name and workspace:
             with ArgillaClient() as server:
                 ensure_workspace(server, workspace)

@@ -136,7 +136,8 @@ async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> Do
             patience=service.settings.limits.patience,
             headers={"ETag": f'"{info.sha256}"'},
         )
-    except FileNotFoundError as error:  # it was deleted meanwhile
+    except FileNotFoundError as error:
+        # It was deleted meanwhile.
         raise build_not_found_error("data set", id) from error
 
 

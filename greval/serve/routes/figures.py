@@ -81,10 +81,12 @@ class RunFigures:
 
     async def respond(self, make: Callable[..., Record], *folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
         """Return an analysis of these runs, computed in a child process, or from the cache if they are unchanged."""
+        # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
         key = (make.__qualname__, stamps, tuple(options.items()))
         compute = partial(self._workers.run, self._tenant.name, compute_figure, make, folders, options)
+        # Another version may compute other figures of the same run.
         etag = build_etag((greval.__version__, key))
         if is_not_modified(self._request, etag):
             return Response(status_code=304, headers=build_headers(etag))

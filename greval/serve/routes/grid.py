@@ -30,7 +30,8 @@ async def show_grid(figures: TheRunFigures, id: Id) -> Response:  # noqa: A002 -
     """
     folder = figures.find_folder(id)
     response = await figures.respond(build_folder_grid, folder)
-    await figures.prepare(index_folder, folder)  # who sees the cases may search them
+    # Whoever sees the cases may search them.
+    await figures.prepare(index_folder, folder)
     return response
 
 

@@ -59,6 +59,7 @@ class ReadinessCheck:
 
     async def __call__(self) -> ReadinessReport:
         """Return whether the server is ready."""
+        # Requests that come at once share one check.
         async with self._turn:
             if self._found is None or time.monotonic() - self._at > CACHE_SECONDS:
                 self._found = await self._check_all()

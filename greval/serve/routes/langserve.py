@@ -195,6 +195,7 @@ async def get_runnables(request: Request, service: TheService, tenant_metrics: T
     """Return the metrics of the client that calls."""
     state = request.app.state
     if not hasattr(state, "handlers"):
+        # A handler takes some time to create.
         state.handlers = lru_cache(maxsize=MAX_HANDLERS)(partial(_create_handler, service, tenant_metrics.runner))
     return TenantRunnables(
         service,

@@ -177,7 +177,8 @@ async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: 
     try:
         draft = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client, context)
     except JudgeError:
-        get_tenant_quotas(service, tenant_metrics.tenant).check_calls()  # if that was used up, it is why
+        # If the quota was used up, that is why.
+        get_tenant_quotas(service, tenant_metrics.tenant).check_calls()
         raise
     return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, usage=draft.usage)
 

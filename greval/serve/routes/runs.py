@@ -122,6 +122,7 @@ class JobStarter:
     def _enqueue_once(self, spec: JobSpec) -> Path:
         with hold_key(self.tenant.runs, self._key or "", spec.asked, spec.id) as run_id:
             folder = self.tenant.runs / run_id
+            # The first request may have been killed before it created the run.
             return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
 
 
@@ -149,7 +150,8 @@ async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, sp
     explain = partial(
         explain_unserved, service.settings, file, requested or spec.definitions, request.sample_ids, request.limit
     )
-    with suppress(TaskLimitError):  # a run may take longer to find out
+    # A run may take longer to find out.
+    with suppress(TaskLimitError):
         lacking = await service.workers.run(tenant.name, explain)
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
@@ -164,12 +166,14 @@ def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> R
     folders = list_run_folders(tenant)
     if cursor is not None:
         created, name = _decode_run_cursor(cursor)
+        # By time and name, so that no run is lost between pages if several have one time.
         folders = [(at, folder) for at, folder in folders if (at, folder.name) < (created, name)]
     page = folders[:limit]
     more: JsonValue = [page[-1][0], page[-1][1].name] if len(folders) > limit else None
     infos = []
     for _, folder in page:
-        with suppress(ServeError):  # it was deleted meanwhile
+        # It was deleted meanwhile.
+        with suppress(ServeError):
             infos.append(read_run_info(tenant, folder))
     return RunList(runs=tuple(infos), next=encode_cursor(more))
 
@@ -202,7 +206,8 @@ async def cancel_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:
         raise ServeError("run_of_command_line", f"run {id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
-    except FileNotFoundError as error:  # it was deleted meanwhile
+    except FileNotFoundError as error:
+        # It was deleted meanwhile.
         raise build_not_found_error("run", id) from error
     return info
 

@@ -151,9 +151,11 @@ def build_case_schema() -> Schema:
     schema = Case.model_json_schema()
     parts: dict[str, Schema] = schema.pop("$defs")
     for part in parts.values():
-        del part["title"]  # generated clients name classes by titles, and a part stands in several fields
+        # Generated clients name classes by titles, and a part stands in several fields.
+        del part["title"]
     for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
+    # A chunk needs a text or an id: many systems keep only the ids of what they retrieved.
     parts["Chunk"]["anyOf"] = [
         {"required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "doc_id", "id")
     ]

@@ -40,6 +40,7 @@ def decode_cursor(cursor: str) -> JsonValue:
 def decode_row_cursor(cursor: str | None) -> int:
     """Return the row after which a page begins, 0 for the first page, or raise `ServeError` (422)."""
     position = 0 if cursor is None else decode_cursor(cursor)
+    # A bool is an int in Python.
     if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < MAX_ROWS:
         raise build_cursor_error()
     return position

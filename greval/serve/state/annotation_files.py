@@ -49,9 +49,8 @@ def store_annotations(folder: Path, file: Path, annotator: str | None = None) ->
     except StoreError:
         return None
     with lock, hide_paths_in_errors(folder):
-        labelled = [
-            annotation for annotation in reading.annotations if annotation.status != "pending"
-        ]  # other rows of a sheet are empty
+        # Other rows of a sheet are empty.
+        labelled = [annotation for annotation in reading.annotations if annotation.status != "pending"]
         keep_annotations(folder, labelled)
         return StoredAnnotations(annotations=len(labelled), held=len(read_run_annotations(folder).annotations))
 

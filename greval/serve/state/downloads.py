@@ -48,6 +48,7 @@ def write_results(path: Path, folder: Path, form: ResultsForm, result_filter: Re
     with (
         _report_errors(folder),
         Store.open(folder) as store,
+        # A run that goes on meanwhile does not change the file.
         store.snapshot(),
         path.open("w", encoding="utf-8") as file,
     ):
@@ -91,6 +92,7 @@ def write_report(path: Path, folder: Path, request: ReportRequest) -> None:
     with _report_errors(folder), Store.open(folder) as store:
         report = build_report(store, by=request.by, worst=request.worst, metrics=request.metrics)
         text = build_report_page(store, report, content)
+        # Clients see the name of the run, not a path of this machine.
         path.write_text(text.replace(str(folder), folder.name), encoding="utf-8")
 
 

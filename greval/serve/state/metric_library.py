@@ -174,6 +174,7 @@ class MetricLibrary:
             is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or only_if is not None)
             tenant_folder.mkdir(parents=True, exist_ok=True)
             file = _index_folder(tenant_folder).get(metric.name, tenant_folder / f"{metric.name}{FILE_SUFFIX}")
+            # A new file needs no lock, because it never overwrites another.
             with FileLock(tenant_folder / LOCK_FILE) if is_replaced else nullcontext():
                 _check_precondition(only_if, file, metric.name)
                 _write_file(file, text, replace=is_replaced)
@@ -235,6 +236,7 @@ class MetricLibrary:
                 message = f"metric {name!r}: you have one of this name; send ?replace=true to replace it"
                 raise ServeError("metric_exists", message)
             return True
+        # Also a name such as ndcg@x, for which the server explains the right setting.
         if find_computed_metric(name) or explain_bad_name(name):
             message = f"metric {name!r}: is the name of a computed metric; choose another name"
             raise ServeError("metric_name_taken", message)
@@ -271,6 +273,7 @@ class MetricLibrary:
         files: dict[str, tuple[Path, Origin]] = {
             name: (file, "own") for name, file in _index_folder(tenant_folder).items()
         }
+        # The first folder comes last, and so takes precedence.
         for folder in reversed(self._folders):
             files.update({name: (file, "library") for name, file in _index_folder(folder).items()})
         return files
@@ -303,6 +306,7 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
     """
     try:
         status = file.stat()
+        # Part of the key of the cache, so that a changed file is read again.
         return _load_file(file, origin, (status.st_mtime_ns, status.st_size, status.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
@@ -367,6 +371,7 @@ def _write_file(file: Path, text: str, *, replace: bool) -> None:
     beside = file.with_name(f".{uuid4().hex}")
     write_atomically(beside, text)
     try:
+        # A link fails if the file exists, while a rename would replace it.
         os.link(beside, file)
     except FileExistsError:
         name = file.name.removesuffix(FILE_SUFFIX)

@@ -42,7 +42,8 @@ def keep_version(file: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     former = [*_iterate_versions(file)]
     if former and former[-1][1].samefile(file):
-        return  # kept before a kill that prevented the replacement
+        # Kept before a kill that prevented the replacement.
+        return
     os.link(file, folder / f"{_find_next(former)}{FILE_SUFFIX}")
     for _, oldest in former[: max(0, len(former) + 1 - MAX_VERSIONS)]:
         oldest.unlink(missing_ok=True)

@@ -58,7 +58,8 @@ def index_folder(folder: Path) -> None:
     stamp = _format_stamp(folder)
     if search_text_index(folder / TEXT_INDEX, stamp, "") is not None:
         return
-    with suppress(OSError, sqlite3.Error), Store.open(folder) as store:  # such as a full disk
+    # Such as a full disk.
+    with suppress(OSError, sqlite3.Error), Store.open(folder) as store:
         build_text_index(store, folder / TEXT_INDEX, stamp)
 
 

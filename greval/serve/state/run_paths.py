@@ -19,7 +19,8 @@ _TEXT: TypeAdapter[str] = TypeAdapter(str)
 def read_run_stamp(folder: Path) -> tuple[object, ...]:
     """Return a value that changes when a run or its annotations change, and not when it is read."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
-    statuses = [file.stat() if file.exists() else None for file in files]  # a reader makes an empty file beside the log
+    # A reader makes an empty file beside the log.
+    statuses = [file.stat() if file.exists() else None for file in files]
     return (
         str(folder),
         *(
@@ -33,6 +34,7 @@ def dump_without_paths(record: Record, *folders: Path) -> str:
     """Return a record as JSON, with paths on this machine replaced by run ids."""
     text = record.model_dump_json()
     for folder in folders:
+        # As JSON writes them, which escapes some characters of a path.
         path, name = (_TEXT.dump_json(value).decode()[1:-1] for value in (str(folder), folder.name))
         text = text.replace(path, name)
     return text

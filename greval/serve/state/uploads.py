@@ -100,7 +100,8 @@ class Uploads:
                 info = _describe_dataset(dataset_id, file, sent, content)
                 await run_to_completion(self._publish_folder, new, info)
         finally:
-            shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
+            # Not in a thread: the request may be cancelled here too.
+            shutil.rmtree(new, ignore_errors=True)
         return info
 
     async def _receive_file(self, parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
@@ -135,7 +136,8 @@ class Uploads:
 
     def _iterate_datasets(self) -> Iterator[DatasetInfo]:
         for file in self._folder.glob(f"[!.]*/{INFO_FILE}"):
-            with suppress(ServeError):  # it was deleted meanwhile
+            # It was deleted meanwhile.
+            with suppress(ServeError):
                 yield self.find(file.parent.name)
 
     def open_cases(self, dataset_id: str, limits: ServerLimits) -> CaseReader:
@@ -155,7 +157,8 @@ class Uploads:
         info = self.find(dataset_id)
         trash = self._folder / f".gone-{secrets.token_hex(8)}"
         try:
-            (self._folder / info.id).rename(trash)  # atomic: no reader sees a part of it
+            # Atomic: no reader sees a part of it.
+            (self._folder / info.id).rename(trash)
         except FileNotFoundError as error:
             raise build_not_found_error("data set", dataset_id) from error
         shutil.rmtree(trash, ignore_errors=True)
@@ -181,6 +184,7 @@ async def receive_within_quotas(
     try:
         return await receive_file(parts, path, int(min(most, free)))
     except ServeError as error:
+        # The quota of the disk was the tighter limit, and so the reason.
         if error.code == "body_too_large" and free < most:
             raise await asyncio.to_thread(quotas.build_disk_error) from error
         raise
