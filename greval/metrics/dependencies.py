@@ -37,9 +37,9 @@ def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
         >>> list_missing_dependencies([load_metric("answer_completeness")])
         ('chunk_evaluation', 'triple_evaluation')
     """
-    given = tuple(metrics)
-    present = {metric.name for metric in given}
-    needed = (name for metric in given for name in list_dependency_names(metric))
+    listed = tuple(metrics)
+    present = {metric.name for metric in listed}
+    needed = (name for metric in listed for name in list_dependency_names(metric))
     return tuple(dict.fromkeys(name for name in needed if name not in present))
 
 
@@ -56,45 +56,47 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         >>> [metric.name for metric in order_metrics(used)][-1]
         'answer_completeness'
     """
-    given = tuple(metrics)
-    known: dict[str, Metric] = {}
+    listed = tuple(metrics)
+    by_name: dict[str, Metric] = {}
+    # setdefault() returns the first metric of a name; an equal one after it is no fault.
     faults = [
         f"{metric.name}: two different metrics have this name; rename one"
-        for metric in given
-        if known.setdefault(metric.name, metric) != metric
+        for metric in listed
+        if by_name.setdefault(metric.name, metric) != metric
     ]
-    for metric in known.values():
-        faults.extend((*_find_use_faults(metric, known), *_find_claim_faults(metric, known)))
+    for metric in by_name.values():
+        faults.extend((*_find_use_faults(metric, by_name), *_find_claim_faults(metric, by_name)))
     if faults:
         raise DefinitionError(*dict.fromkeys(faults))
     try:
         names = [
-            *TopologicalSorter({name: list_dependency_names(metric) for name, metric in known.items()}).static_order()
+            *TopologicalSorter({name: list_dependency_names(metric) for name, metric in by_name.items()}).static_order()
         ]
     except CycleError as error:
+        # graphlib lists each metric before the one that builds on it.
         cycle = " -> ".join(reversed(error.args[1]))
         raise DefinitionError(f"uses: {cycle}: metrics build on each other in a circle; take one use out") from error
-    return tuple(known[name] for name in names)
+    return tuple(by_name[name] for name in names)
 
 
-def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
+def _find_use_faults(metric: Metric, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Find the metrics that are missing, and the faults in each use of another metric."""
-    for name, place in metric.dependency_places.items():
-        if name not in known:
-            yield f"{metric.name}: {place}: {name!r} is not among the metrics{did_you_mean(name, known)}"
+    for name, location in metric.dependency_places.items():
+        if name not in metrics:
+            yield f"{metric.name}: {location}: {name!r} is not among the metrics{did_you_mean(name, metrics)}"
     for field, use in metric.dependencies.items():
-        place = f"{metric.name}: uses.{field}"
-        source = known.get(use.judged_by)
+        location = f"{metric.name}: uses.{field}"
+        source = metrics.get(use.judged_by)
         if source is None:
             continue
         if source.over != field:
             judges = f"each of the {source.over}" if source.over else "the whole case"
-            yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
+            yield f"{location}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
         else:
-            yield from (f"{place}.as: {fault}" for fault in _find_unknown_values(use, source))
+            yield from (f"{location}.as: {fault}" for fault in _find_unknown_values(use, source))
     if isinstance(metric, FormulaMetric):
         for name, read in metric.list_metric_uses():
-            if name in known and (fault := _find_formula_fault(known[name], read)):
+            if name in metrics and (fault := _find_formula_fault(metrics[name], read)):
                 yield f"{metric.name}: formula: column {read.column}: {fault}"
 
 
@@ -102,7 +104,7 @@ def _find_formula_fault(source: Metric, use: NameUse) -> str | None:
     """Return why a metric cannot be read as a formula does at one place, None if it can."""
     scale = source.scale
     if use.label is None:
-        if not isinstance(scale, CategoricalScale) or any(one.score is not None for one in scale.categories):
+        if not isinstance(scale, CategoricalScale) or any(category.score is not None for category in scale.categories):
             return None
         return f"{source.name} has no numbers; compare its category, as in {use.name} == {scale.names[0]!r}"
     if source.over:
@@ -114,10 +116,10 @@ def _find_formula_fault(source: Metric, use: NameUse) -> str | None:
     return None
 
 
-def _find_claim_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
+def _find_claim_faults(metric: Metric, metrics: Mapping[str, Metric]) -> Iterator[str]:
     """Find the faults in the metrics that list the claims which a metric reads."""
     for field in metric.claim_fields:
-        source = known.get(CLAIM_LISTS[field])
+        source = metrics.get(CLAIM_LISTS[field])
         if source is not None and not _lists_claims(source):
             yield (
                 f"{metric.name}: {field}: {source.name} must list them; give it the list note {CLAIMS_NOTE!r} with the "
@@ -137,23 +139,24 @@ def _find_unknown_values(use: Use, source: Metric) -> Iterator[str]:
     """Find the values in a use that its metric cannot give."""
     match source.scale:
         case CategoricalScale(names=names):
-            known = names
+            allowed = names
         case ValueScale() as scale:
             levels = [*scale.range, *(level for value in use.as_ if (level := _parse_level(scale, value)) is not None)]
-            known = tuple(dict.fromkeys(map(str, levels)))
+            allowed = tuple(dict.fromkeys(map(str, levels)))
         case MeasureScale():
             yield f"{source.name} gives numbers of any size; name a metric with categories or levels"
             return
         case _:
             assert_never(source.scale)
     for value in use.as_:
-        if value not in known:
-            yield f"{value!r} is no value of {source.name}{did_you_mean(value, known)}"
+        if value not in allowed:
+            yield f"{value!r} is no value of {source.name}{did_you_mean(value, allowed)}"
 
 
 def _parse_level(scale: ValueScale, text: str) -> Value | None:
     """Parse a level of the scale from text, None if it is not one."""
     try:
         return scale.read(float(text))
-    except ValueError:  # not a number, or off the scale
+    except ValueError:
+        # Not a number, or off the scale.
         return None

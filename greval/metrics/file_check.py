@@ -53,12 +53,14 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
     path = Path(spec)
     if not path.is_dir():
         if is_python_spec(str(spec)):
-            found = load_python_metrics(str(spec))
-            known = [*predefined().values(), *found.metrics]
-            places = [str(spec)] if len(found.metrics) == 1 else [f"{spec}:{metric.name}" for metric in found.metrics]
+            loaded = load_python_metrics(str(spec))
+            available = [*predefined().values(), *loaded.metrics]
+            places = [str(spec)] if len(loaded.metrics) == 1 else [f"{spec}:{metric.name}" for metric in loaded.metrics]
             return tuple(
-                CheckedMetric(place, one.name, one, remarks=tuple(lint_metric(one, known)))
-                for place, one in zip(places, found.metrics, strict=True)
+                CheckedMetric(
+                    location, python_metric.name, python_metric, remarks=tuple(lint_metric(python_metric, available))
+                )
+                for location, python_metric in zip(places, loaded.metrics, strict=True)
             )
         return (_check_file(path, folders),)
     files = list_metric_files(path)
@@ -75,10 +77,10 @@ def _check_folder_file(file: Path, folders: tuple[str | Path, ...], *, twin: boo
     if twin:
         fault = f"{file}: another file of the folder has the name {get_expected_name(file)!r} too; rename one"
         return CheckedMetric(str(file), get_expected_name(file), None, (fault,))
-    found = _check_file(file, folders)
-    if found.metric and (renamed := describe_other_name(file, found.metric)):
+    checked = _check_file(file, folders)
+    if checked.metric and (renamed := describe_other_name(file, checked.metric)):
         return CheckedMetric(str(file), get_expected_name(file), None, (renamed,))
-    return found
+    return checked
 
 
 def _check_file(file: Path, folders: tuple[str | Path, ...]) -> CheckedMetric:

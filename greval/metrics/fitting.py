@@ -88,21 +88,26 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
         >>> next(one for one in found.nearly if one.metric == "faithfulness").missing
         ('chunks', 'triples', 'aggregates')
     """
-    given = frozenset(fields)
+    available = frozenset(fields)
     chosen = tuple(predefined().values() if metrics is None else metrics)
-    fitting = [metric for metric in chosen if _fits(metric, given, chosen)]
-    others = {metric.name: _list_missing(metric, given, chosen) for metric in chosen if metric not in fitting}
+    fitting = [metric for metric in chosen if _fits(metric, available, chosen)]
+    missing_by_name = {
+        metric.name: _list_missing(metric, available, chosen) for metric in chosen if metric not in fitting
+    }
     return FittingMetrics(
         judged=tuple(metric.name for metric in fitting if metric.kind == "judged"),
         computed=tuple(metric.name for metric in fitting if metric.kind == "computed"),
-        nearly=tuple(NearlyFittingMetric(metric=name, missing=missing) for name, missing in others.items() if missing),
+        nearly=tuple(
+            NearlyFittingMetric(metric=name, missing=missing) for name, missing in missing_by_name.items() if missing
+        ),
     )
 
 
 def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> bool:
     if metric.kind == "computed" and metric.dependency_places:
         return _fits_below(metric, fields, chosen)
-    if metric.kind == "judged":  # a judge reads the texts of chunks, which parts alone do not have
+    # A judge reads the texts of chunks, which parts alone do not have.
+    if metric.kind == "judged":
         fields = frozenset(name for name in fields if not name.startswith("chunks."))
     case = _select_fields(fields)
     listed = [field for field in metric.claim_fields if getattr(case, CLAIM_SOURCES[field]) is not None]
@@ -112,6 +117,7 @@ def _fits(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> b
         return True
     if metric.name.partition("@")[0] in _RANKING_FAMILIES and DOCUMENTS not in fields:
         return False
+    # Only the function itself knows which of its optional fields are enough.
     return not isinstance(compute_outcome(metric, case), Skipped)
 
 
@@ -119,20 +125,21 @@ def _fits_below(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]
     """Return whether all metrics fit whose verdicts a metric reads; chosen ones go before predefined ones."""
     try:
         *below, _ = find_dependencies(metric, chosen)
-    except DefinitionError:  # a metric below is missing, which is said when the metric is used
+    except DefinitionError:
+        # A metric below is missing, which is reported when the metric is used.
         return False
     case = _select_fields(fields)
     recorded = {lister for claims, lister in CLAIM_LISTS.items() if getattr(case, claims) is not None}
     needed = not explain_missing_needs(metric, case)
-    return needed and all(_fits(one, fields, chosen) for one in below if one.name not in recorded)
+    return needed and all(_fits(dependency, fields, chosen) for dependency in below if dependency.name not in recorded)
 
 
 def _list_missing(metric: Metric, fields: frozenset[str], chosen: Iterable[Metric]) -> tuple[str, ...]:
     """List the fields of which any one would make a metric fit; empty if it lacks more than one."""
     tags = [need for need in metric.inputs if need.startswith(TAG)]
     candidates = [name for name in (*_list_specimen_fields(), *tags) if name not in fields]
-    found = [name for name in candidates if _fits(metric, fields | {name}, chosen)]
-    return tuple(name for name in found if name.partition(".")[0] not in found or "." not in name)
+    sufficient = [name for name in candidates if _fits(metric, fields | {name}, chosen)]
+    return tuple(name for name in sufficient if name.partition(".")[0] not in sufficient or "." not in name)
 
 
 @cache
@@ -143,24 +150,32 @@ def _list_specimen_fields() -> tuple[str, ...]:
 def _select_fields(fields: Collection[str]) -> Case:
     """Return the specimen with only some of its fields; a part of the chunks includes the chunks."""
     tags = {name.removeprefix(TAG): "any" for name in fields if name.startswith(TAG)}
-    values = {own: part for own, whole in _SPECIMEN.items() if (part := _select_parts(own, whole, fields)) is not None}
+    values = {
+        field: part
+        for field, specimen_value in _SPECIMEN.items()
+        if (part := _select_parts(field, specimen_value, fields)) is not None
+    }
     return Case.model_validate({"question": "", **values, "tags": tags})
 
 
-def _select_parts(own: str, whole: JsonValue, fields: Collection[str]) -> JsonValue:
+def _select_parts(field: str, specimen_value: JsonValue, fields: Collection[str]) -> JsonValue:
     """Return a field of the specimen with only those parts that are among the fields, None if none of them is."""
-    parts = {name.removeprefix(f"{own}.") for name in fields if name.startswith(f"{own}.")}
-    if own in PARTED and isinstance(whole, Mapping):
-        return {name: value for name, value in whole.items() if name in parts} or None
-    if own == "chunks" and isinstance(whole, list) and parts:
-        return [*_drop_chunk_parts(whole, parts)]
-    if own not in fields:
+    parts = {name.removeprefix(f"{field}.") for name in fields if name.startswith(f"{field}.")}
+    if field in PARTED and isinstance(specimen_value, Mapping):
+        return {name: value for name, value in specimen_value.items() if name in parts} or None
+    if field == "chunks" and isinstance(specimen_value, list) and parts:
+        return [*_drop_chunk_parts(specimen_value, parts)]
+    if field not in fields:
         return None
-    return [*_drop_chunk_parts(whole, parts)] if own == "chunks" and isinstance(whole, list) else whole
+    return (
+        [*_drop_chunk_parts(specimen_value, parts)]
+        if field == "chunks" and isinstance(specimen_value, list)
+        else specimen_value
+    )
 
 
-def _drop_chunk_parts(chunks: Iterable[JsonValue], kept: Collection[str]) -> Iterator[JsonValue]:
+def _drop_chunk_parts(chunks: Iterable[JsonValue], parts: Collection[str]) -> Iterator[JsonValue]:
     """Yield chunks without the optional parts that are not kept."""
     for chunk in chunks:
         if isinstance(chunk, Mapping):
-            yield {name: value for name, value in chunk.items() if name in kept or name not in CHUNK_PARTS}
+            yield {name: value for name, value in chunk.items() if name in parts or name not in CHUNK_PARTS}

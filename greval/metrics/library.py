@@ -66,6 +66,7 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
         >>> load_metric("latency").scale.better, load_metric("ndcg@5").name
         ('lower', 'ndcg@5')
     """
+    # Some systems pass decomposed letters, while metrics are found by names in NFC.
     text = unicodedata.normalize("NFC", str(name_or_path))
     if isinstance(name_or_path, Path) or text.endswith(FILE_SUFFIX):
         return read_metric(name_or_path)
@@ -89,19 +90,19 @@ def find_metric(name: str, *folders: str | Path) -> Metric:
     """
     text = unicodedata.normalize("NFC", name)
     files = [_map_files_by_name(folder) for folder in folders]
-    for found in (*files, _map_files_by_name(find_predefined_folder())):
-        if text in found:
-            return _read_named(found[text])
+    for files_by_name in (*files, _map_files_by_name(find_predefined_folder())):
+        if text in files_by_name:
+            return _read_named(files_by_name[text])
     if computed := find_computed_metric(text):
         return computed
     if fault := explain_bad_name(text):
         raise DefinitionError(f"{text}: {fault}")
     names = {*COMPUTED_METRICS, *list_name_variants(text), *_map_files_by_name(find_predefined_folder())}
-    known = sorted(names.union(*files))
+    candidates = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
-    near = did_you_mean(text, known)
-    end = "" if near.endswith(("?", "...")) else "."
-    raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{near}{end} {OWN_METRIC_HINT}")
+    suggestion = did_you_mean(text, candidates)
+    end = "" if suggestion.endswith(("?", "...")) else "."
+    raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{suggestion}{end} {OWN_METRIC_HINT}")
 
 
 def find_file(name: str, folder: str | Path) -> Path | None:
@@ -183,13 +184,13 @@ def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[M
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     require_iterable(metrics, "metrics", "[load_metric('correctness')]")
-    found = [require_metric(metric) for metric in metrics]
-    while names := list_missing_dependencies(found):
-        found.extend(_load_dependencies(names, found, folders))
-    return order_metrics(found)
+    collected = [require_metric(metric) for metric in metrics]
+    while names := list_missing_dependencies(collected):
+        collected.extend(_load_dependencies(names, collected, folders))
+    return order_metrics(collected)
 
 
-def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Metric, ...]:
+def find_dependencies(metric: Metric, candidates: Iterable[Metric] = ()) -> tuple[Metric, ...]:
     """Return the metrics that a metric builds on, dependencies first, and the metric itself last.
 
     Dependencies are looked up among the given metrics before the predefined ones.
@@ -203,9 +204,12 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     needed = [require_metric(metric)]
-    known = {one.name: one for one in map(require_metric, given) if one.name != metric.name}
-    for above in needed:  # the list grows during iteration
-        needed += [known.pop(name) for name in list_dependency_names(above) if name in known]
+    by_name = {
+        candidate.name: candidate for candidate in map(require_metric, candidates) if candidate.name != metric.name
+    }
+    # The list grows during iteration.
+    for above in needed:
+        needed += [by_name.pop(name) for name in list_dependency_names(above) if name in by_name]
     return add_dependencies(needed)
 
 
@@ -219,9 +223,11 @@ def _load_dependencies(
             yield find_metric(name, *folders)
         except DefinitionError as error:
             users = " and ".join(metric.name for metric in above if name in list_dependency_names(metric))
-            own = " Add it to the metrics, or load both with load_metrics(FILE), which finds it beside the file"
-            found = (fault.replace(f" {OWN_METRIC_HINT}", own) for fault in error.faults)
-            faults.extend(f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in found)
+            advice = " Add it to the metrics, or load both with load_metrics(FILE), which finds it beside the file"
+            dependency_faults = (fault.replace(f" {OWN_METRIC_HINT}", advice) for fault in error.faults)
+            faults.extend(
+                f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in dependency_faults
+            )
     if faults:
         raise DefinitionError(*faults)
 
@@ -271,6 +277,7 @@ def describe_other_name(file: Path, metric: Metric) -> str | None:
 def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
     """Return the metric files of a folder by name in NFC form, as some file systems store decomposed letters."""
     files = list_metric_files(folder)
+    # `.yaml` files come last, so that they replace a `.yml` file of the same name.
     return {get_expected_name(file): file for file in sorted(files, key=lambda file: file.suffix == FILE_SUFFIX)}
 
 

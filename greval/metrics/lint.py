@@ -46,14 +46,14 @@ _DISTINGUISHING_WORDS = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
 _OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
 
 
-def lint_metric(metric: Metric, others: Iterable[Metric] = ()) -> list[str]:
+def lint_metric(metric: Metric, dependencies: Iterable[Metric] = ()) -> list[str]:
     """Return the lint remarks on a definition; a metric that a function computes has none.
 
     A remark is not a fault. It is one sentence: the place, what is doubtful, what to do.
 
     Args:
         metric: The metric.
-        others: The metrics that it builds on; the scales of those that a formula reads.
+        dependencies: The metrics that it builds on; the scales of those that a formula reads.
 
     Example:
         >>> from greval.records.metric import CategoricalMetric
@@ -63,7 +63,7 @@ def lint_metric(metric: Metric, others: Iterable[Metric] = ()) -> list[str]:
         ['scale.categories.No: is not described; say when it applies and how it differs from its neighbours']
     """
     if isinstance(metric, FormulaMetric):
-        return [*find_formula_remarks(metric, others)]
+        return [*find_formula_remarks(metric, dependencies)]
     if not isinstance(metric, JudgedMetric):
         return []
     return [
@@ -75,21 +75,21 @@ def lint_metric(metric: Metric, others: Iterable[Metric] = ()) -> list[str]:
     ]
 
 
-def find_formula_remarks(metric: FormulaMetric, others: Iterable[Metric]) -> Iterator[str]:
+def find_formula_remarks(metric: FormulaMetric, dependencies: Iterable[Metric]) -> Iterator[str]:
     """Find the places at which a formula mixes numbers of different scales, of the metrics that are given."""
-    known = {one.name: one.scale for one in others}
+    scales = {dependency.name: dependency.scale for dependency in dependencies}
     names = ((name, metric.get_metric_name(name)) for name in metric.parsed.names)
-    for fault in find_mixed_scales(metric.parsed, {name: known[source] for name, source in names if source in known}):
+    for fault in find_mixed_scales(metric.parsed, {name: scales[source] for name, source in names if source in scales}):
         yield f"formula: {fault}"
 
 
 def _find_unseen_inputs(metric: JudgedMetric) -> Iterator[str]:
     """Find the inputs that a step or the instructions mention but the prompt does not contain."""
     texts = [*((f"steps.{n}", step) for n, step in enumerate(metric.steps, 1)), ("instructions", metric.instructions)]
-    for place, text in texts:
+    for location, text in texts:
         for need, shown_by, cited in find_cited_inputs(text):
             if shown_by.isdisjoint(metric.needs):
-                yield f"{place}: cites {cited[0]!r}, which the judge does not see; add {need} to needs, or reword it"
+                yield f"{location}: cites {cited[0]!r}, which the judge does not see; add {need} to needs, or reword it"
 
 
 def find_cited_inputs(text: str) -> Iterator[tuple[str, frozenset[str], re.Match[str]]]:
@@ -111,11 +111,11 @@ def _find_double_questions(metric: JudgedMetric) -> Iterator[str]:
     advice = "make one metric of each, because a verdict does not show which one was meant"
     if _TWO_IN_NAME.search(metric.name):
         yield f"name: {metric.name!r} names two qualities; {advice}"
-    for place, text in (("description", metric.description), *list_descriptions(metric)):
-        if found := _TWO_IN_TEXT.search(text):
-            yield f"{place}: {found[0]!r} joins two questions; {advice}"
+    for location, text in (("description", metric.description), *list_descriptions(metric)):
+        if match := _TWO_IN_TEXT.search(text):
+            yield f"{location}: {match[0]!r} joins two questions; {advice}"
         elif text.count("?") > 1:
-            yield f"{place}: asks {text.count('?')} questions; {advice}"
+            yield f"{location}: asks {text.count('?')} questions; {advice}"
 
 
 def list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
@@ -130,9 +130,9 @@ def list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
 
 
 def _find_missing_descriptions(metric: JudgedMetric) -> Iterator[str]:
-    for place, text in list_descriptions(metric):
+    for location, text in list_descriptions(metric):
         if not text.strip():
-            yield f"{place}: is not described; say when it applies and how it differs from its neighbours"
+            yield f"{location}: is not described; say when it applies and how it differs from its neighbours"
 
 
 def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
@@ -142,27 +142,31 @@ def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
     """
     if metric.preference:
         return
+    # Imported on first use: only scales with descriptions are compared.
     from rapidfuzz import fuzz
 
     advice = "make one category of both" if isinstance(metric.scale, CategoricalScale) else "describe only one of them"
-    words = [(place, re.findall(r"\w+", text.casefold())) for place, text in list_descriptions(metric)]
-    texts = [(place, frozenset(found), " ".join(sorted(found))) for place, found in words if found]
-    for (one, ones, text), (other, others, other_text) in combinations(texts, 2):
-        if not _has_distinguishing_word(ones, others) and fuzz.ratio(text, other_text, score_cutoff=MIN_SIMILARITY):
+    words = [(location, re.findall(r"\w+", text.casefold())) for location, text in list_descriptions(metric)]
+    # Sorted, so that the same words in another order are found too.
+    texts = [(location, frozenset(tokens), " ".join(sorted(tokens))) for location, tokens in words if tokens]
+    for (first_location, first_words, text), (second_location, second_words, other_text) in combinations(texts, 2):
+        if not _has_distinguishing_word(first_words, second_words) and fuzz.ratio(
+            text, other_text, score_cutoff=MIN_SIMILARITY
+        ):
             yield (
-                f"{other}: reads nearly like {_name_place(one)!r}; "
+                f"{second_location}: reads nearly like {_name_place(first_location)!r}; "
                 f"say what is in the one and not in the other, or {advice}"
             )
 
 
-def _name_place(place: str) -> str:
+def _name_place(location: str) -> str:
     """Return the category or the level of a place such as `scale.levels.3`."""
-    return place.split(".", 2)[2]
+    return location.split(".", 2)[2]
 
 
-def _has_distinguishing_word(ones: frozenset[str], others: frozenset[str]) -> bool:
+def _has_distinguishing_word(first_words: frozenset[str], second_words: frozenset[str]) -> bool:
     """Return whether a number, a negation or an opposite occurs in only one of two texts."""
-    different = ones ^ others
+    different = first_words ^ second_words
     return any(
         word in _DISTINGUISHING_WORDS
         or word.isdecimal()
@@ -198,9 +202,9 @@ class OperandScale(NamedTuple):
         """True if the numbers are from 0 to 1."""
         return (self.low, self.high) == (0, 1)
 
-    def equals(self, other: OperandScale) -> bool:
+    def equals(self, operand: OperandScale) -> bool:
         """Return whether the numbers of both parts are on the same scale."""
-        return self[:3] == other[:3]
+        return self[:3] == operand[:3]
 
 
 def find_mixed_scales(formula: Formula, scales: Mapping[str, Scale]) -> tuple[FormulaFault, ...]:
@@ -262,7 +266,8 @@ class _ScaleFinder:
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr) and not _is_number(part):
                         self.find_scale(part)
-        return OperandScale(0, 1, "", self.formula.show(node))  # a condition, or scaled(...)
+        # A condition, or scaled(...).
+        return OperandScale(0, 1, "", self.formula.show(node))
 
     def _find_metric_scale(self, name: str) -> OperandScale | None:
         scale = self._scales.get(name)
@@ -299,10 +304,10 @@ def _is_number(node: ast.expr) -> bool:
     return not any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 
-def _describe_mix(left: OperandScale, right: OperandScale) -> str:
+def _describe_mix(first: OperandScale, second: OperandScale) -> str:
     """Describe two scales that are mixed, and how to write the formula instead."""
-    advice = " and ".join(_format_scaled(scale) for scale in (left, right) if not scale.is_share)
-    return f"mixes {_describe_scale(left)} with {_describe_scale(right)}; write {advice}"
+    advice = " and ".join(_format_scaled(scale) for scale in (first, second) if not scale.is_share)
+    return f"mixes {_describe_scale(first)} with {_describe_scale(second)}; write {advice}"
 
 
 def _describe_scale(scale: OperandScale) -> str:

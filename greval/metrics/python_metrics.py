@@ -55,11 +55,11 @@ def load_python_metric(spec: str) -> Metric:
     Raises:
         DefinitionError: If it cannot be loaded, or the spec names a file with several metrics.
     """
-    found = load_python_metrics(spec).metrics
-    if len(found) > 1:
-        names = ", ".join(f"{spec}:{metric.name}" for metric in found)
-        raise DefinitionError(f"{spec}: defines {len(found)} metrics; name one: {names}")
-    return found[0]
+    metrics = load_python_metrics(spec).metrics
+    if len(metrics) > 1:
+        names = ", ".join(f"{spec}:{metric.name}" for metric in metrics)
+        raise DefinitionError(f"{spec}: defines {len(metrics)} metrics; name one: {names}")
+    return metrics[0]
 
 
 def load_python_metrics(spec: str) -> PythonMetrics:
@@ -78,9 +78,9 @@ def load_python_metrics(spec: str) -> PythonMetrics:
         if not defined:
             raise DefinitionError(f"{spec}: defines no metric; name a function in it, such as {spec}:length")
         return PythonMetrics(tuple(defined.values()), defined, _find_folder(module))
-    found = load_python_object(spec, parsed, DefinitionError)
+    python_object = load_python_object(spec, parsed, DefinitionError)
     module = import_user_module(spec, parsed.module, DefinitionError)
-    metric = _add_version(_convert_to_metric(found, parsed, spec), module)
+    metric = _add_version(_convert_to_metric(python_object, parsed, spec), module)
     return PythonMetrics((metric,), _list_defined_metrics(module), _find_folder(module))
 
 
@@ -121,11 +121,17 @@ def build_function_metric(function: Callable[..., Any], name: str) -> ComputedMe
         raise DefinitionError(f"{name}: is asynchronous; write it as def, not async def")
     parameters = [*_read_parameters(function, name).values()]
     takes_case = len(parameters) == 1 and parameters[0].name not in FIELDS
-    if not takes_case and (unknown := [one.name for one in parameters if one.name not in FIELDS]):
-        taken = ", ".join(unknown)
-        raise DefinitionError(f"{name}: takes {taken}; a function takes the case, or fields of it: {', '.join(FIELDS)}")
-    needs = () if takes_case else tuple(one.name for one in parameters if one.default is one.empty)
-    optional = FIELDS if takes_case else tuple(one.name for one in parameters if one.name not in needs)
+    if not takes_case and (unknown := [parameter.name for parameter in parameters if parameter.name not in FIELDS]):
+        unknown_names = ", ".join(unknown)
+        raise DefinitionError(
+            f"{name}: takes {unknown_names}; a function takes the case, or fields of it: {', '.join(FIELDS)}"
+        )
+    needs = (
+        () if takes_case else tuple(parameter.name for parameter in parameters if parameter.default is parameter.empty)
+    )
+    optional = (
+        FIELDS if takes_case else tuple(parameter.name for parameter in parameters if parameter.name not in needs)
+    )
     description = (inspect.getdoc(function) or "").split("\n\n")[0]
     try:
         return ComputedMetric(
@@ -143,13 +149,17 @@ def build_function_metric(function: Callable[..., Any], name: str) -> ComputedMe
 def _read_parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Parameter]:
     """Return the parameters of a function without `*args` and `**options`; raise `DefinitionError` if it has none."""
     try:
-        found = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError) as error:
         raise DefinitionError(f"{name}: its parameters cannot be read; {HOW_TO_WRITE}") from error
-    named = {key: one for key, one in found.items() if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}}
-    if not named:
+    readable = {
+        key: parameter
+        for key, parameter in parameters.items()
+        if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+    }
+    if not readable:
         raise DefinitionError(f"{name}: takes nothing of a case; {HOW_TO_WRITE}")
-    return named
+    return readable
 
 
 def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional: tuple[str, ...]) -> Callable[..., Any]:
@@ -157,8 +167,8 @@ def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional:
 
     @wraps(function)
     def compute(case: Case) -> Any:  # noqa: ANN401 - what the user's function returns
-        given = {field: read_need(case, field) for field in (*needs, *optional)}
-        return function(**{field: value for field, value in given.items() if field in needs or value is not None})
+        values = {field: read_need(case, field) for field in (*needs, *optional)}
+        return function(**{field: value for field, value in values.items() if field in needs or value is not None})
 
     return compute
 
@@ -166,7 +176,8 @@ def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional:
 def _find_scale(function: Callable[..., Any]) -> CategoricalScale | MeasureScale:
     try:
         annotation = get_type_hints(function, include_extras=True).get("return")
-    except (NameError, TypeError, AttributeError):  # an annotation that exists for type checkers only
+    except (NameError, TypeError, AttributeError):
+        # The annotation exists for type checkers only.
         annotation = None
     if annotation is bool:
         return MeasureScale(high=1.0)
@@ -177,22 +188,26 @@ def _find_scale(function: Callable[..., Any]) -> CategoricalScale | MeasureScale
     return next(stated, MeasureScale())
 
 
-def _convert_to_metric(found: object, parsed: ObjectSpec, spec: str) -> Metric:
-    if isinstance(found, Metric):
-        return found
-    if inspect.isclass(found) or not callable(found):
-        raise DefinitionError(f"{spec}: is {_describe_object(found)}, no metric; {HOW_TO_WRITE}")
-    return build_function_metric(found, parsed.name.rpartition(".")[2])
+def _convert_to_metric(python_object: object, parsed: ObjectSpec, spec: str) -> Metric:
+    if isinstance(python_object, Metric):
+        return python_object
+    if inspect.isclass(python_object) or not callable(python_object):
+        raise DefinitionError(f"{spec}: is {_describe_object(python_object)}, no metric; {HOW_TO_WRITE}")
+    return build_function_metric(python_object, parsed.name.rpartition(".")[2])
 
 
-def _describe_object(found: object) -> str:
-    return f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+def _describe_object(python_object: object) -> str:
+    return (
+        f"the class {python_object.__name__}" if inspect.isclass(python_object) else f"a {type(python_object).__name__}"
+    )
 
 
 def _list_defined_metrics(module: ModuleType) -> dict[str, Metric]:
     """Return the metrics that a module holds under names of its own, by the names of the metrics."""
-    held = [found for name, found in vars(module).items() if not name.startswith("_")]
-    return {found.name: _add_version(found, module) for found in held if isinstance(found, Metric)}
+    public_objects = [candidate for name, candidate in vars(module).items() if not name.startswith("_")]
+    return {
+        candidate.name: _add_version(candidate, module) for candidate in public_objects if isinstance(candidate, Metric)
+    }
 
 
 def _add_version(metric: Metric, module: ModuleType) -> Metric:
@@ -205,10 +220,8 @@ def _add_version(metric: Metric, module: ModuleType) -> Metric:
 
 
 def _hash_module(module: ModuleType) -> str:
-    """Return the hash of the file of a module, which is kept with the module: it belongs to the code that is imported.
-
-    It is empty for a module without a file.
-    """
+    """Return the hash of the file of a module, empty for a module without a file."""
+    # Kept with the module: the file may change, the code that was imported does not.
     if VERSION_NAME not in vars(module):
         file = getattr(module, "__file__", None)
         vars(module)[VERSION_NAME] = (

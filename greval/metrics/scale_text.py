@@ -41,11 +41,11 @@ def parse_scale(text: str) -> Scale:
         >>> parse_scale("red|green|blue").ordered
         False
     """
-    found = _NUMBERS.fullmatch(text.strip())
+    match = _NUMBERS.fullmatch(text.strip())
     try:
-        if found:
-            better: Better = "lower" if found["lower"] else "higher"
-            return _build_number_scale(found["low"], found["high"], found["step"], better)
+        if match:
+            better: Better = "lower" if match["lower"] else "higher"
+            return _build_number_scale(match["low"], match["high"], match["step"], better)
         names = [name.strip() for name in text.split(UNORDERED if UNORDERED in text else ORDERED)]
         if len(names) >= PAIR and all(names):
             return _build_categories(names, ordered=UNORDERED not in text)
@@ -118,6 +118,6 @@ def _build_categories(parts: Sequence[str], *, ordered: bool) -> CategoricalScal
             raise DefinitionError(f"scale: the score of {name!r} must be a number, got {score!r}") from None
     scored = [content for content in categories.values() if content]
     if len(categories) == PAIR and ordered and not scored:
-        best, other = categories.values()
-        best["score"], other["score"] = 1.0, 0.0
+        best, worst = categories.values()
+        best["score"], worst["score"] = 1.0, 0.0
     return CategoricalScale.model_validate({"categories": categories, "ordered": ordered})

@@ -83,20 +83,20 @@ def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path) -> Ask
         ['claim_correctness']
     """
     require_iterable(specs, "metrics", "['correctness']")
-    given: dict[str, MetricSource] = {}
+    sources: dict[str, MetricSource] = {}
     for spec in specs:
         for source in _find_sources(spec, folders):
-            _add_source(source, given)
-    waiting = [*given.values()]
-    asked = frozenset(given)
+            _add_source(source, sources)
+    waiting = [*sources.values()]
+    requested = frozenset(sources)
     while waiting:
         above = waiting.pop(0)
         for name in list_dependency_names(above.metric):
-            found = _find_dependency(name, above, given, asked, folders)
-            if found.metric.name not in given:
-                waiting.append(found)
-            _add_source(found, given)
-    return AskedMetrics(order_metrics(source.metric for source in given.values()), asked)
+            dependency = _find_dependency(name, above, sources, requested, folders)
+            if dependency.metric.name not in sources:
+                waiting.append(dependency)
+            _add_source(dependency, sources)
+    return AskedMetrics(order_metrics(source.metric for source in sources.values()), requested)
 
 
 def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tuple[Metric, ...]]:
@@ -114,7 +114,9 @@ def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tup
     below = {name for metric in metrics for name in list_dependency_names(metric)}
     top = [metric for metric in metrics if metric.name not in below]
     if len(top) > 1:
-        raise DefinitionError(f"{spec}: are {len(top)} metrics, {format_names(one.name for one in top)}; name one")
+        raise DefinitionError(
+            f"{spec}: are {len(top)} metrics, {format_names(candidate.name for candidate in top)}; name one"
+        )
     return top[0], metrics
 
 
@@ -135,6 +137,7 @@ def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
 def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[MetricSource]:
     """Find the metrics of a spec."""
     text, is_path = str(spec).strip(), isinstance(spec, Path)
+    # The name of a file may hold a comma itself.
     if "," in text and not is_path and not Path(text).exists():
         for part in filter(None, map(str.strip, _COMMA.split(text))):
             yield from _find_sources(part, folders)
@@ -160,8 +163,8 @@ def _find_in_path(path: Path) -> Iterator[MetricSource]:
 
 
 def _find_in_python(spec: str) -> Iterator[MetricSource]:
-    found = load_python_metrics(spec)
-    yield from (MetricSource(metric, spec, found.folder, found.defined) for metric in found.metrics)
+    loaded = load_python_metrics(spec)
+    yield from (MetricSource(metric, spec, loaded.folder, loaded.defined) for metric in loaded.metrics)
 
 
 def _is_folder(text: str, folders: Sequence[str | Path]) -> bool:
@@ -187,8 +190,8 @@ def _find_named(name: str, folders: Sequence[str | Path]) -> MetricSource:
 def _find_dependency(
     name: str,
     above: MetricSource,
-    given: Mapping[str, MetricSource],
-    asked: frozenset[str],
+    sources: Mapping[str, MetricSource],
+    requested: frozenset[str],
     folders: Sequence[str | Path],
 ) -> MetricSource:
     """Find a metric that another builds on: beside it, among the given ones, in the folders, or predefined."""
@@ -196,8 +199,8 @@ def _find_dependency(
         return MetricSource(above.beside[name], above.place, above.folder, above.beside)
     if above.folder and find_file(name, above.folder):
         return _find_named(name, [above.folder])
-    if name in asked:
-        return given[name]
+    if name in requested:
+        return sources[name]
     try:
         return _find_named(name, [above.folder, *folders] if above.folder else folders)
     except DefinitionError as error:
@@ -205,14 +208,14 @@ def _find_dependency(
         raise DefinitionError(*faults) from error
 
 
-def _add_source(source: MetricSource, given: dict[str, MetricSource]) -> None:
+def _add_source(source: MetricSource, sources: dict[str, MetricSource]) -> None:
     """Add a metric unless it is there already.
 
     Raises:
         DefinitionError: If another metric has its name.
     """
-    there = given.setdefault(source.metric.name, source)
-    if there.metric != source.metric:
+    existing = sources.setdefault(source.metric.name, source)
+    if existing.metric != source.metric:
         raise DefinitionError(
-            f"{source.metric.name}: {there.place} and {source.place} have different metrics of this name; rename one"
+            f"{source.metric.name}: {existing.place} and {source.place} have different metrics of this name; rename one"
         )

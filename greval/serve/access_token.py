@@ -21,14 +21,16 @@ class AccessToken(NamedTuple):
     is_fixed: bool = False
 
     def format_link(self, address: str, view: str = "") -> str:
-        """Return the address of a view of the page with the token, as a fragment: browsers send none to servers.
+        """Return the address of a view of the page with the token as a fragment.
 
         Example:
             >>> AccessToken("abc").format_link("http://127.0.0.1:8000"), AccessToken("abc").format_link("", "/runs/a")
             ('http://127.0.0.1:8000/#token=abc', '/#token=abc/runs/a')
         """
         if self.is_fixed:
+            # The operator knows this token; it is never printed.
             return f"{address}/#{view}" if view else address
+        # Browsers send no fragment to a server, so the token reaches no access log.
         return f"{address}/#token={self.value}{view}"
 
 

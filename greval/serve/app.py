@@ -87,6 +87,7 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         'greval'
     """
     meters = ServerCounters()
+    # Each process has its share of the calls.
     gate = FairCallLimit(max(1, settings.limits.calls // settings.workers), meters.set_calls_in_flight)
     service = Service(settings, models or settings.judges, gate, meters)
     app = GrevalApi(
@@ -94,16 +95,20 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         title="greval",
         version=greval.__version__,
         description="Metrics for RAG and GraphRAG: judge cases, start and follow runs, read their figures.",
+        # FastAPI's pages load their scripts from another server, so that they are empty offline.
         docs_url=None,
         redoc_url=None,
         dependencies=[Depends(refuse_unknown_parameters)],
-        generate_unique_id_function=attrgetter("name"),  # of the route: generated clients have short names
+        # The name of the route, so that generated clients have short names.
+        generate_unique_id_function=attrgetter("name"),
         lifespan=_lifespan,
     )
     app.state.service = service
     app.state.readiness = health.ReadinessCheck(settings, service.models)
+    # What is added last is outermost.
     for inner in reversed(INNER_MIDDLEWARE):
         app.add_middleware(inner, service=service)
+    # Between the groups, so that HEAD has the headers of the compressed response.
     app.add_middleware(GZipMiddleware, minimum_size=MIN_GZIP_BYTES, compresslevel=GZIP_LEVEL)
     for outer in reversed(OUTER_MIDDLEWARE):
         app.add_middleware(outer, service=service)
@@ -125,6 +130,7 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Start and stop what lives as long as the server."""
     service: Service = app.state.service
+    # A killed process leaves its counts of what was in flight.
     remove_ended_processes(has_process_ended)
     service.workers.start()
     for begin in service.starting:

@@ -16,10 +16,7 @@ THREAD_BYTES = 64 * 1024
 
 
 class BodyThread:
-    """Calls functions on what bodies hold: of small ones at once, of large ones in turn, each tenant after another.
-
-    If several threads read bodies, the event loop would get only a small share of the interpreter.
-    """
+    """Calls functions on what bodies hold: of small ones at once, of large ones in turn, each tenant after another."""
 
     def __init__(self) -> None:
         """Start with nothing to read."""
@@ -29,5 +26,6 @@ class BodyThread:
         """Call a function on what a body of this size holds."""
         if size < THREAD_BYTES:
             return function(*arguments)
+        # If several threads read bodies, the event loop would get only a small share of the interpreter.
         async with self._turns.get_slot(tenant):
             return await asyncio.to_thread(function, *arguments)

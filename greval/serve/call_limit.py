@@ -39,6 +39,7 @@ class FairCallLimit:
 
     async def acquire(self, tenant: str) -> None:
         """Wait until a call of this tenant may start."""
+        # Even if a slot is free, nobody overtakes the calls that wait.
         if self.in_flight < self.width and not self._waiters:
             self.in_flight += 1
             self._on_change(self.in_flight, self.waiting_count)
@@ -50,7 +51,8 @@ class FairCallLimit:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.release()  # the slot was granted already: pass it on
+                # The slot was granted already: pass it on.
+                self.release()
             else:
                 self._remove_waiter(tenant, turn)
             raise
@@ -62,7 +64,8 @@ class FairCallLimit:
             turn = line.popleft()
             del self._waiters[tenant]
             if line:
-                self._waiters[tenant] = line  # back to the end of the round
+                # Back to the end of the round.
+                self._waiters[tenant] = line
             if not turn.done():
                 turn.set_result(None)
                 break
@@ -120,7 +123,8 @@ class RequestedSlot:
         except asyncio.CancelledError:
             self._width.release()
             if not turn.cancelled():
-                self._send(0, 1)  # it was granted already; else `grant` returns the slot
+                # It was granted already; else `grant` returns the slot.
+                self._send(0, 1)
             raise
 
     async def __aexit__(self, *_: object) -> None:

@@ -30,9 +30,9 @@ def explain_refusal(case: Case, limits: ServerLimits) -> str | None:
     """
     if not _holds_content(case):
         return "question: is empty, and there is nothing else to judge; write a question"
-    found = [f"{place}: {message}" for place, message in find_excess(case, limits)]
-    more = [f"and {len(found) - MAX_LISTED:,} more"] if len(found) > MAX_LISTED else []
-    return "; ".join([*found[:MAX_LISTED], *more]) or None
+    faults = [f"{path}: {message}" for path, message in find_excess(case, limits)]
+    more = [f"and {len(faults) - MAX_LISTED:,} more"] if len(faults) > MAX_LISTED else []
+    return "; ".join([*faults[:MAX_LISTED], *more]) or None
 
 
 def _holds_content(case: Case) -> bool:
@@ -57,23 +57,24 @@ def find_excess(case: object, limits: ServerLimits) -> Iterator[tuple[str, str]]
             yield name, f"holds {len(items):,}, at most {limits.items:,} are allowed (items)"
     stack: list[tuple[_Place, object]] = [(None, content)]
     while stack:
-        place, value = stack.pop()
+        path, value = stack.pop()
         if isinstance(value, str):
             if len(value) > limits.text:
                 message = f"holds {len(value):,} characters, at most {limits.text:,} are allowed (text)"
-                yield _format_place(place), message
+                yield _format_place(path), message
         elif isinstance(value, Record):
-            stack.extend([((place, name), part) for name, part in value.__dict__.items() if part is not None])
+            stack.extend([((path, name), part) for name, part in value.__dict__.items() if part is not None])
         elif isinstance(value, dict):
-            stack.extend([((place, name), part) for name, part in value.items()])
+            stack.extend([((path, name), part) for name, part in value.items()])
         elif isinstance(value, list | tuple):
-            stack.extend([((place, n), part) for n, part in enumerate(value)])
+            stack.extend([((path, n), part) for n, part in enumerate(value)])
 
 
-def _format_place(place: _Place) -> str:
+def _format_place(path: _Place) -> str:
     names: list[str] = []
-    while place:
-        place, name = place
+    while path:
+        path, name = path
+        # A name may be a key that the client made up.
         names.append(str(name)[:MAX_NAME_LENGTH])
     return ".".join(reversed(names))
 

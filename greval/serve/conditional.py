@@ -20,8 +20,8 @@ def build_etag(content: Hashable) -> str:
         >>> build_etag(("run", 1)) == build_etag(("run", 1)), build_etag("a")[:3]
         (True, 'W/"')
     """
-    given = content if isinstance(content, bytes) else repr(content).encode()
-    return f'W/"{sha256(given).hexdigest()[:32]}"'
+    data = content if isinstance(content, bytes) else repr(content).encode()
+    return f'W/"{sha256(data).hexdigest()[:32]}"'
 
 
 def is_not_modified(request: Request, etag: str) -> bool:
@@ -44,9 +44,10 @@ class Precondition:
         return content is not None and _has_tag(self.tags, build_etag(content))
 
 
-def _has_tag(given: str, etag: str) -> bool:
+def _has_tag(header: str, etag: str) -> bool:
     """Return whether a header lists an entity tag, or any tag by `*`."""
-    tags = {tag.strip().removeprefix("W/") for tag in given.split(",")}
+    # Compared weakly, because responses that may be compressed have weak tags.
+    tags = {tag.strip().removeprefix("W/") for tag in header.split(",")}
     return "*" in tags or etag.removeprefix("W/") in tags
 
 

@@ -49,7 +49,9 @@ class DownloadResponse(FileResponse):
                 await super().__call__(scope, receive, send)
         finally:
             if self._folder:
-                shutil.rmtree(self._folder, ignore_errors=True)  # not in a thread: the request may be cancelled here
+                # Not in a thread: the request may be cancelled here. Not as a background task: those do not run if the
+                # client has disconnected.
+                shutil.rmtree(self._folder, ignore_errors=True)
 
 
 async def make_download(
@@ -61,7 +63,8 @@ async def make_download(
     *arguments: Any,  # noqa: ANN401 - what the function takes
 ) -> DownloadResponse:
     """Let a child process write a file, and return it as a response; `write` gets the path before the arguments."""
-    folder = tenant.runs / f".new-{secrets.token_hex(8)}"  # the next start removes it if this process is killed
+    # The next start removes it if this process is killed.
+    folder = tenant.runs / f".new-{secrets.token_hex(8)}"
     path = folder / filename
     await asyncio.to_thread(folder.mkdir, parents=True)
     try:
@@ -69,5 +72,6 @@ async def make_download(
         patience = service.settings.limits.patience
         return DownloadResponse(path, filename=filename, media_type=media_type, patience=patience, folder=folder)
     except BaseException:
+        # Also if the request is cancelled, which is no Exception.
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -82,17 +82,17 @@ LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
 async def refuse_unknown_parameters(request: Request) -> None:
     """Raise `ServeError` (422) if the query has parameters that the route does not take.
 
-    A parameter that is ignored, such as a misspelt filter, gives an answer that looks right. The document, which takes
-    half a second to build, is not asked.
+    A parameter that is ignored, such as a misspelt filter, gives an answer that looks right.
     """
     if not request.query_params:
         return
+    # Not taken from the document, which takes half a second to build.
     parameters = get_flat_params(request.scope["route"].dependant)
-    known = [one.alias for one in parameters if isinstance(one.field_info, Query)]
+    names = [parameter.alias for parameter in parameters if isinstance(parameter.field_info, Query)]
     faults = [
-        build_fault(f"query.{name}"[:MAX_PLACE_LENGTH], f"is no parameter here{did_you_mean(name, known)}", "unknown")
+        build_fault(f"query.{name}"[:MAX_PLACE_LENGTH], f"is no parameter here{did_you_mean(name, names)}", "unknown")
         for name in dict.fromkeys(request.query_params)
-        if name not in known
+        if name not in names
     ]
     if faults:
         raise build_invalid_request_error(faults)
@@ -139,6 +139,7 @@ class GrevalApi(FastAPI):
                 if method in operations:
                     self._complete_operation(method, path, operations[method])
         schemas = parts.setdefault("schemas", {})
+        # All errors are problem documents.
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         if self._keyed:
@@ -157,7 +158,8 @@ class GrevalApi(FastAPI):
             if int(status) >= FIRST_ERROR_STATUS and content.get("application/json", {}).get("schema") == PROBLEM_REF:
                 response["content"] = {MEDIA_TYPE: {"schema": PROBLEM_REF}}
             for kind in content.values():
-                if "itemSchema" in kind:  # FastAPI's, of OpenAPI 3.2; the document is of 3.1
+                # FastAPI's, of OpenAPI 3.2; the document is of 3.1.
+                if "itemSchema" in kind:
                     kind["schema"] = kind.pop("itemSchema")
         if self._keyed and not classify_request("GET", path).public:
             operation["security"] = [{"key": [find_required_scope(method.upper(), path)]}]

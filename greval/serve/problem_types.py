@@ -118,7 +118,8 @@ CODES_OF_ERRORS: tuple[tuple[type[GrevalError], str], ...] = (
 )
 """The codes of the errors that the rest of greval raises, a class before its base."""
 CODES_OF_STATUSES: Mapping[int, str] = {
-    401: "path_not_found",  # a file of the page that cannot be read
+    # A file of the page that cannot be read.
+    401: "path_not_found",
     404: "path_not_found",
     405: "method_not_allowed",
     413: "body_too_large",

@@ -84,14 +84,14 @@ class ServeError(GrevalError):
         self.faults = tuple(faults)
 
 
-def build_fault(place: str, message: str, code: FaultCode = "invalid") -> Fault:
+def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:
     """Build a fault.
 
     Example:
         >>> build_fault("query.x", "is no parameter", "unknown").code
         'unknown'
     """
-    return Fault(place=place, message=message, code=code)
+    return Fault(place=location, message=message, code=code)
 
 
 def parse_faults(texts: Iterable[str]) -> tuple[Fault, ...]:
@@ -102,16 +102,16 @@ def parse_faults(texts: Iterable[str]) -> tuple[Fault, ...]:
         >>> fault.place, fault.message
         ('yaml:3: scale.range', 'must rise, got 5 to 1')
     """
-    found = (cast("re.Match[str]", _PLACE_IN_TEXT.fullmatch(text)).groups() for text in texts)
-    return tuple(build_fault(place.removesuffix(": "), message) for place, message in found)
+    matches = (cast("re.Match[str]", _PLACE_IN_TEXT.fullmatch(text)).groups() for text in texts)
+    return tuple(build_fault(location.removesuffix(": "), message) for location, message in matches)
 
 
 def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable[Fault]:
     """Convert the errors of pydantic to faults, below these parts of the place, without the content that was sent."""
     for error in errors:
-        place = ".".join(map(str, (*above, *error["loc"])))
+        location = ".".join(map(str, (*above, *error["loc"])))
         message = replace_lone_surrogates(error["msg"])
-        yield build_fault(replace_lone_surrogates(place), message, find_fault_code(error["type"]))
+        yield build_fault(replace_lone_surrogates(location), message, find_fault_code(error["type"]))
 
 
 def build_problem(error: GrevalError, request_id: str = "") -> Problem:
@@ -142,9 +142,9 @@ def build_problem(error: GrevalError, request_id: str = "") -> Problem:
 
 def build_problem_response(error: GrevalError, request_id: str = "") -> Response:
     """Build the response of an error: the one writer of problem documents."""
-    found = build_problem(error, request_id)
+    problem = build_problem(error, request_id)
     headers = error.headers if isinstance(error, ServeError) else {}
-    return Response(found.model_dump_json(), found.status, headers=headers, media_type=MEDIA_TYPE)
+    return Response(problem.model_dump_json(), problem.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def _redact_fault(fault: Fault) -> Fault:
@@ -159,7 +159,9 @@ def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
         'Not Found'
     """
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {one: {"model": Problem, "description": HTTPStatus(one).phrase, "content": content} for one in statuses}
+    return {
+        status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses
+    }
 
 
 STATUS_HINTS = {
@@ -199,6 +201,7 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
     refused = cast("HTTPException", error)
     code = CODES_OF_STATUSES.get(refused.status_code, "invalid_request")
     status = PROBLEM_TYPES[code].status
+    # The detail may quote a client, and a lone surrogate cannot be sent as UTF-8.
     message = STATUS_HINTS.get(status) or replace_lone_surrogates(str(refused.detail))
     headers = {**(refused.headers or {}), **(_build_allow_header(request) if code == "method_not_allowed" else {})}
     return build_problem_response(ServeError(code, message, headers=headers), _get_request_id(request))
@@ -213,16 +216,17 @@ def _build_allow_header(request: Request) -> dict[str, str]:
 
     Starlette itself lists the methods of the first route only.
     """
-    given = request.url.path.split("/")
-    fitting = [path for path in request.app.openapi()["paths"] if _matches_template(path.split("/"), given)]
+    segments = request.url.path.split("/")
+    fitting = [path for path in request.app.openapi()["paths"] if _matches_template(path.split("/"), segments)]
     if not fitting:
         return {}
-    found = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
-    methods = {method.upper() for method in found} | ({"HEAD"} if "get" in found else set())
+    # A path such as /v1/runs/import also fits /v1/runs/{id}: the one with fewer placeholders is meant.
+    operations = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
+    methods = {method.upper() for method in operations} | ({"HEAD"} if "get" in operations else set())
     return {"Allow": ", ".join(sorted(methods))}
 
 
-def _matches_template(template: list[str], given: list[str]) -> bool:
+def _matches_template(template: list[str], segments: list[str]) -> bool:
     """Return whether a path matches a template, segment by segment."""
-    pairs = zip(template, given, strict=False)
-    return len(template) == len(given) and all(part.startswith("{") or part == other for part, other in pairs)
+    pairs = zip(template, segments, strict=False)
+    return len(template) == len(segments) and all(part.startswith("{") or part == segment for part, segment in pairs)

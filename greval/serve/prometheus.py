@@ -24,23 +24,34 @@ class ServerCounters:
 
     def __init__(self) -> None:
         """Create the counters, all at 0."""
-        self.registry = own = CollectorRegistry()
-        self._requests = Counter("greval_requests", "Requests.", ["method", "route", "status"], registry=own)
+        self.registry = registry = CollectorRegistry()
+        self._requests = Counter("greval_requests", "Requests.", ["method", "route", "status"], registry=registry)
         self._request_seconds = Histogram(
-            "greval_request_seconds", "Time of requests.", ["method", "route"], registry=own, buckets=DURATION_BUCKETS
+            "greval_request_seconds",
+            "Time of requests.",
+            ["method", "route"],
+            registry=registry,
+            buckets=DURATION_BUCKETS,
         )
-        self._judged = Counter("greval_judgements", "Results by their status.", ["judge", "status"], registry=own)
+        self._judged = Counter("greval_judgements", "Results by their status.", ["judge", "status"], registry=registry)
         self._judge_seconds = Histogram(
-            "greval_judgement_seconds", "Time of a judged result.", ["judge"], registry=own, buckets=DURATION_BUCKETS
+            "greval_judgement_seconds",
+            "Time of a judged result.",
+            ["judge"],
+            registry=registry,
+            buckets=DURATION_BUCKETS,
         )
-        self._failed = Counter("greval_failures", "Failures by kind, also of single items.", ["kind"], registry=own)
-        self._calls = Counter("greval_judge_calls", "Calls of the judge.", ["judge"], registry=own)
-        self._tokens = Counter("greval_judge_tokens", "Tokens of the judge.", ["judge", "of"], registry=own)
+        self._failed = Counter(
+            "greval_failures", "Failures by kind, also of single items.", ["kind"], registry=registry
+        )
+        self._calls = Counter("greval_judge_calls", "Calls of the judge.", ["judge"], registry=registry)
+        self._tokens = Counter("greval_judge_tokens", "Tokens of the judge.", ["judge", "of"], registry=registry)
         self._calls_in_flight = self._create_gauge("greval_judge_calls_in_flight", "Calls of the judge in flight.")
         self._waiting = self._create_gauge("greval_judge_calls_waiting", "Calls that wait for their turn.")
         self._open = self._create_gauge("greval_requests_in_flight", "Requests that are served.")
 
     def _create_gauge(self, name: str, text: str) -> Gauge:
+        # Summed over live processes, because what a dead one had in flight is over.
         return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
     def count_result(self, result: Result) -> None:
@@ -104,18 +115,19 @@ def share_counters() -> Iterator[None]:
             del os.environ[FOLDER_VARIABLE]
 
 
-def remove_ended_processes(gone: Callable[[int], bool]) -> None:
-    """Remove the in-flight counts of processes that have ended, as `gone` says of a process id."""
+def remove_ended_processes(has_ended: Callable[[int], bool]) -> None:
+    """Remove the in-flight counts of processes that have ended, as `has_ended` says of a process id."""
     if folder := os.environ.get(FOLDER_VARIABLE):
         for file in Path(folder).glob("gauge_live*_*.db"):
             number = file.stem.rpartition("_")[2]
-            if number.isdigit() and gone(int(number)):
+            if number.isdigit() and has_ended(int(number)):
                 mark_process_dead(number)  # type: ignore[no-untyped-call] # it takes texts too
 
 
 def has_process_ended(number: int) -> bool:
     """Return whether there is no process with this id."""
     try:
+        # Signal 0 only checks whether the process exists.
         os.kill(number, 0)
     except ProcessLookupError:
         return True

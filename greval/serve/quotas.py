@@ -52,13 +52,13 @@ def parse_quota(text: str) -> Quota:
         >>> parse_quota("cost=20/month").limit, parse_quota("ana:calls=1000").period, parse_quota("disk=1MB").limit
         (20.0, 'day', 1048576.0)
     """
-    found = _QUOTA.fullmatch(text)
-    if not found:
+    match = _QUOTA.fullmatch(text)
+    if not match:
         raise GrevalError(f"--quota {text}: is no quota; {EXPECTED}")
-    name, number, unit, period = found["name"], float(found["number"]), found["unit"], found["period"]
+    name, number, unit, period = match["name"], float(match["number"]), match["unit"], match["period"]
     if name not in {*KEPT_NAMES, *SPENT_NAMES}:
-        known = (*KEPT_NAMES, *SPENT_NAMES)
-        raise GrevalError(f"--quota {text}: {name!r} has no quota{did_you_mean(name, known)}; {', '.join(known)} have")
+        names = (*KEPT_NAMES, *SPENT_NAMES)
+        raise GrevalError(f"--quota {text}: {name!r} has no quota{did_you_mean(name, names)}; {', '.join(names)} have")
     if (unit is None) == (name == "disk"):
         which = "disk needs" if name == "disk" else "only disk takes"
         raise GrevalError(f"--quota {text}: {which} MB or GB; {EXPECTED}")
@@ -72,7 +72,7 @@ def parse_quota(text: str) -> Quota:
             "name": name,
             "limit": number * BYTES.get(unit or "", 1),
             "period": None if name in KEPT_NAMES else period or "day",
-            "tenant": found["tenant"],
+            "tenant": match["tenant"],
         }
     )
 
@@ -81,13 +81,13 @@ def select_quotas(quotas: Iterable[Quota], tenant: str) -> tuple[Quota, ...]:
     """Return the quotas of a tenant: its own, and those of all tenants that it has no own one in place of.
 
     Example:
-        >>> given = [parse_quota(text) for text in ("calls=5", "runs=2", "ana:calls=9", "ben:runs=1")]
-        >>> [(one.name, one.limit) for one in select_quotas(given, "ana")]
+        >>> quotas = [parse_quota(text) for text in ("calls=5", "runs=2", "ana:calls=9", "ben:runs=1")]
+        >>> [(quota.name, quota.limit) for quota in select_quotas(quotas, "ana")]
         [('calls', 9.0), ('runs', 2.0)]
     """
-    general = {(one.name, one.period): one for one in quotas if one.tenant is None}
-    own = {(one.name, one.period): one for one in quotas if one.tenant == tenant}
-    return tuple((general | own).values())
+    general = {(quota.name, quota.period): quota for quota in quotas if quota.tenant is None}
+    tenant_quotas = {(quota.name, quota.period): quota for quota in quotas if quota.tenant == tenant}
+    return tuple((general | tenant_quotas).values())
 
 
 def find_period_start(period: Period, now: datetime) -> datetime:
@@ -104,6 +104,7 @@ def find_renewal(period: Period, now: datetime) -> datetime:
         '2027-01-01T00:00:00+00:00'
     """
     start = find_period_start(period, now)
+    # 32 days after the first of a month are always within the next one.
     return start + timedelta(days=1) if period == "day" else (start + timedelta(days=32)).replace(day=1)
 
 

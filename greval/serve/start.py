@@ -49,7 +49,8 @@ def app() -> FastAPI:
     if settings is None:
         raise GrevalError(f"{SETTINGS_VARIABLE}: not set; start the server with greval serve")
     created = create_app(ServerSettings.model_validate_json(settings))
-    created.openapi()  # building the document takes a second, in which no request would be answered
+    # Building the document takes a second, in which no request would be answered.
+    created.openapi()
     return created
 
 
@@ -88,7 +89,8 @@ def run_server(settings: ServerSettings, announce: Callable[[str], None] = print
     if not settings.judges:
         ERRORS.warning("no judge is named: computed metrics alone can be used; name one with --judge")
     announce(format_address(settings, listening))
-    with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end a server
+    # Ctrl-C is the usual way to end a server.
+    with suppress(KeyboardInterrupt):
         if settings.workers > 1:
             with share_counters():
                 Multiprocess(config, sockets=[listening]).run()
@@ -112,7 +114,7 @@ def check_exposure(settings: ServerSettings) -> None:
         )
 
 
-def parse_origins(given: Iterable[str]) -> tuple[str, ...]:
+def parse_origins(texts: Iterable[str]) -> tuple[str, ...]:
     """Return origins as browsers send them, or raise `GrevalError` for what is none, such as an address with a path.
 
     Example:
@@ -120,7 +122,7 @@ def parse_origins(given: Iterable[str]) -> tuple[str, ...]:
         ('https://app.example',)
     """
     origins = []
-    for text in given:
+    for text in texts:
         origin = text.removesuffix("/").lower()
         if not re.fullmatch(r"https?://[^/*\s?#@]+", origin):
             message = f"--cors-origin {text}: expected an origin, such as https://app.example, without a path or *"
@@ -169,8 +171,8 @@ def _check_quotas(settings: ServerSettings) -> None:
         for judge in settings.judges.values():
             if prices.of(judge.label) is None:
                 raise GrevalError(f"--quota cost: no price is known for {judge.label}; limit calls or tokens instead")
-    if settings.keys is None and (named := [quota.tenant for quota in settings.quotas if quota.tenant]):
-        message = f"--quota {named[0]}: without keys there are no tenants; leave {named[0]}: out, or give --keys"
+    if settings.keys is None and (tenants := [quota.tenant for quota in settings.quotas if quota.tenant]):
+        message = f"--quota {tenants[0]}: without keys there are no tenants; leave {tenants[0]}: out, or give --keys"
         raise GrevalError(message)
 
 
@@ -211,6 +213,7 @@ def open_socket(settings: ServerSettings) -> socket.socket:
         listening.close()
         message = f"{settings.host}:{settings.port}: {error.strerror or error}; choose another --host or --port"
         raise GrevalError(message) from error
+    # With several workers, all of them accept connections from this one socket.
     listening.set_inheritable(True)
     return listening
 

@@ -102,6 +102,7 @@ class TenantQuotas:
         if self.on_usage:
             self.on_usage(judge, usage)
         with _log_errors():
+            # With a limit, the call was counted when it was admitted.
             calls = 0 if self._limits_calls else usage.calls
             self.ledger.add_usage(self.tenant.name, judge, datetime.now(UTC), usage, calls=calls)
 
@@ -135,6 +136,7 @@ class TenantQuotas:
         """Raise `ServeError` (409) if nothing more of a kind may be stored, or the disk's quota is exceeded."""
         for kind, quota in self._list_limits().items():
             used = self.measure(kind) if kind in {name, "disk"} else 0
+            # What reaches its limit exactly may stay, but nothing of its kind may be added.
             if used > quota.limit or (used == quota.limit and kind == name):
                 raise build_reached_error(ReachedQuota(quota, used), datetime.now(UTC))
 
@@ -165,11 +167,13 @@ class TenantQuotas:
         """Return what was used, with the limits."""
         now = datetime.now(UTC)
         limits = {(quota.name, quota.period): quota.limit for quota in self.quotas}
-        kept = [UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES]
+        stored = [
+            UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES
+        ]
         spent = {period: self.ledger.read(self.tenant.name, find_period_start(period, now)) for period in PERIODS}
         return UsageReport(
             amounts=(
-                *kept,
+                *stored,
                 *(
                     UsageAmount(
                         name=name,
@@ -201,6 +205,7 @@ def build_reached_error(reached: ReachedQuota, now: datetime) -> ServeError:
     if period is None:
         return ServeError("quota_full", message)
     wait = (find_renewal(period, now) - now.astimezone(UTC)).total_seconds()
+    # Rounded up: a second too early it would be refused again.
     return ServeError("quota_reached", message, headers={"Retry-After": str(int(wait) + 1)})
 
 
@@ -218,7 +223,8 @@ def _measure_folder(folder: Path) -> int:
     size, stack = 0, [folder]
     while stack:
         for entry in _scan(stack.pop()):
-            with suppress(OSError):  # it was deleted meanwhile
+            # It was deleted meanwhile.
+            with suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(Path(entry.path))
                 else:

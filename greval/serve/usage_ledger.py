@@ -119,6 +119,7 @@ class UsageLedger(CloseOnExit):
     def _write(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             db = self._open()
+            # Locked before the sum is read, so that two processes cannot both take the last call.
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -150,8 +151,8 @@ def _find_reached(db: sqlite3.Connection, tenant: str, quotas: Iterable[Quota], 
 
 
 def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> SpentAmounts:
-    found = db.execute(READ, (tenant, _format_day(since))).fetchone()
-    return SpentAmounts(*found) if found[0] is not None else SpentAmounts()
+    row = db.execute(READ, (tenant, _format_day(since))).fetchone()
+    return SpentAmounts(*row) if row[0] is not None else SpentAmounts()
 
 
 def _format_day(now: datetime) -> str:

@@ -68,6 +68,7 @@ class PatientProtocol(H11Protocol):
         return cast("Service", app.state.service)
 
     def _start_timer(self) -> None:
+        # A timer that runs is kept: a head that comes byte by byte must not extend it.
         if self._timer is None and not self.transport.is_closing():
             self._timer = self.loop.call_later(self._patience, self._abort_if_idle)
 
@@ -85,11 +86,11 @@ class PatientProtocol(H11Protocol):
         """Abort the connection if the client reads nothing of its response in time; any progress is enough."""
 
         def check_progress() -> None:
-            left = self.transport.get_write_buffer_size()
-            if left >= unread:
+            still_unread = self.transport.get_write_buffer_size()
+            if still_unread >= unread:
                 self.transport.abort()
             else:
-                self._watch_reader(left)
+                self._watch_reader(still_unread)
 
         self._reader = self.loop.call_later(self._patience, check_progress)
 

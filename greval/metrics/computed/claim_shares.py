@@ -63,8 +63,8 @@ class ClaimShare(NamedTuple):
     @property
     def reason(self) -> str:
         """The share in words, with the ids that count."""
-        named = f": {format_names(self.counted)}" if self.counted else ""
-        return f"{len(self.counted):,} of {self.of:,} {self.noun} {self.what}{named}"
+        listing = f": {format_names(self.counted)}" if self.counted else ""
+        return f"{len(self.counted):,} of {self.of:,} {self.noun} {self.what}{listing}"
 
 
 Count = Callable[[Mapping[str, ClaimTable], Case, MetricSetting], ClaimShare | Skipped]
@@ -84,6 +84,7 @@ def read_claim_table(outcome: Scored) -> dict[str, ClaimVerdict]:
 
 def _read_verdict(judgement: Judgement) -> ClaimVerdict:
     holds = judgement.number == 1
+    # A claim that does not hold has no sources, whatever the judge noted.
     cited = find_cited_items(judgement.notes.get(SOURCES_NOTE), judgement.shown_ids) if holds else {}
     return ClaimVerdict(holds, frozenset((words.split()[0], name) for words, name in cited.items()))
 
@@ -115,6 +116,7 @@ def _count_answer_claims(what: str, counts: Callable[[bool, ClaimVerdict, frozen
 
     def count(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare:
         correct, supported = tables[CORRECT], tables[SUPPORTED]
+        # Only the two noise sensitivities build on FOUND; the other shares do not ask which items are relevant.
         relevant = _list_relevant(tables.get(FOUND, {}))
         chosen = (claim for claim, verdict in correct.items() if counts(verdict.holds, supported[claim], relevant))
         return ClaimShare(tuple(chosen), len(correct), ANSWER, what)
@@ -147,11 +149,11 @@ def _count_relevant_chunks(tables: Mapping[str, ClaimTable], case: Case, _: Metr
 
 def _count_used_claims(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare | Skipped:
     """Count the expected claims that the answer states, of those that the context supports."""
-    found = _select_holding(tables[FOUND])
-    if not found:
+    supported = _select_holding(tables[FOUND])
+    if not supported:
         return Skipped(reason="the context supports no expected claim")
-    used = tuple(claim for claim in found if tables[STATED][claim].holds)
-    return ClaimShare(used, len(found), f"{EXPECTED} in the context", "stated by the answer")
+    used = tuple(claim for claim in supported if tables[STATED][claim].holds)
+    return ClaimShare(used, len(supported), f"{EXPECTED} in the context", "stated by the answer")
 
 
 def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTable] | Skipped:
@@ -162,9 +164,10 @@ def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTab
         if isinstance(outcome, Skipped):
             return Skipped(reason=f"{name} is skipped: {outcome.reason}")
         tables[name] = read_claim_table(outcome)
-    for one, other in ((CORRECT, SUPPORTED), (STATED, FOUND)):
-        if one in tables and other in tables and tables[one].keys() != tables[other].keys():
-            return Skipped(reason=f"{one} and {other} judged different claims")
+    for first, second in ((CORRECT, SUPPORTED), (STATED, FOUND)):
+        # A share over two lists of claims would combine verdicts on different sentences.
+        if first in tables and second in tables and tables[first].keys() != tables[second].keys():
+            return Skipped(reason=f"{first} and {second} judged different claims")
     return tables
 
 
@@ -190,6 +193,7 @@ def _build_family(
             name=name,
             description=f"{description}{where}",
             built_on=built_on,
+            # Only these two read the chunks of the case; the others read verdicts alone.
             optional=("chunks",) if count in {_count_found_claims, _count_relevant_chunks} else (),
             scale=build_share_scale(better),
             compute=compute,
@@ -206,6 +210,7 @@ def _build_f1_family() -> MetricFamily:
         if isinstance(tables, Skipped):
             return tables
         precision, recall = (len(_select_holding(table)) / len(table) for table in (tables[CORRECT], tables[STATED]))
+        # Both are 0 if no claim holds; their harmonic mean is then 0 by convention.
         value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         return build_judgement(value, f"precision {precision:.3g}, recall {recall:.3g}")
 

@@ -57,40 +57,43 @@ AMBIGUOUS_ABBREVIATIONS = frozenset(
 
 
 def join_codes(
-    there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]
+    answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]
 ) -> tuple[list[Word], list[Word]] | None:
     """Join the words of each code in both texts into one word; None if no code is divided differently in the two.
 
-    `there` are the words of the answer, `sought` those of the expected text; their positions refer to `texts`, the
-    normalised answer and expected text.
+    `answer_words` are the words of the answer, `sought` those of the expected text; their positions refer to `texts`,
+    the normalised answer and expected text.
 
     Example:
         >>> from greval.metrics.computed.tokenisation import split_words
         >>> texts = "Sony WH1000XM4", "WH-1000XM4"
         >>> joined = join_codes(split_words(texts[0]), split_words(texts[1]), texts)
-        >>> [[word.key for word in found] for found in joined]
+        >>> [[word.key for word in words] for words in joined]
         [['sony', 'wh1000xm4'], ['wh1000xm4']]
     """
+    # A code has a digit: without one in the expected text there is nothing to join.
     if not any(DIGIT.search(word.key) for word in sought):
         return None
-    wanted = [*_find_codes(sought, texts[1])]
-    codes = {code for *_, code in wanted}
-    found = [part for part in _find_codes(there, texts[0]) if part[2] in codes]
-    shared = {code for *_, code in found}
-    divided = {(code, end - start) for start, end, code in (*found, *wanted) if code in shared}
+    expected_codes = [*_find_codes(sought, texts[1])]
+    codes = {code for *_, code in expected_codes}
+    answer_codes = [part for part in _find_codes(answer_words, texts[0]) if part[2] in codes]
+    shared = {code for *_, code in answer_codes}
+    divided = {(code, end - start) for start, end, code in (*answer_codes, *expected_codes) if code in shared}
+    # Each shared code is divided alike in both texts, so joining would change nothing.
     if len(divided) == len(shared):
         return None
-    return _join_spans(there, texts[0], found), _join_spans(
-        sought, texts[1], [part for part in wanted if part[2] in shared]
+    return _join_spans(answer_words, texts[0], answer_codes), _join_spans(
+        sought, texts[1], [part for part in expected_codes if part[2] in shared]
     )
 
 
-def _find_codes(found: Sequence[Word], text: str) -> Iterator[CodeSpan]:
+def _find_codes(words: Sequence[Word], text: str) -> Iterator[CodeSpan]:
     """Yield every run of one or more words that reads as one code."""
-    plain = [word.text.casefold() for word in found]
-    linked = [SEPARATOR.fullmatch(text, one.end, after.start) is not None for one, after in pairwise(found)]
-    for start in range(len(found)):
-        for end in range(start + 1, min(len(found), start + MAX_PARTS) + 1):
+    plain = [word.text.casefold() for word in words]
+    linked = [SEPARATOR.fullmatch(text, first.end, after.start) is not None for first, after in pairwise(words)]
+    for start in range(len(words)):
+        for end in range(start + 1, min(len(words), start + MAX_PARTS) + 1):
+            # Every longer run from this start holds the same word or gap.
             if not plain[end - 1].isalnum() or (end - start > 1 and not linked[end - 2]):
                 break
             code = "".join(plain[start:end])
@@ -100,22 +103,22 @@ def _find_codes(found: Sequence[Word], text: str) -> Iterator[CodeSpan]:
 
 def _is_single_code(parts: Sequence[str], code: str) -> bool:
     """Return whether parts form one code; digits next to digits do so only in long numbers."""
-    meet = any(one[-1].isdigit() and after[0].isdigit() for one, after in pairwise(parts))
+    meet = any(first[-1].isdigit() and after[0].isdigit() for first, after in pairwise(parts))
     return not meet or (code.isdigit() and len(code) >= MIN_NUMBER_LENGTH)
 
 
-def _join_spans(found: Sequence[Word], text: str, parts: Sequence[CodeSpan]) -> list[Word]:
+def _join_spans(words: Sequence[Word], text: str, parts: Sequence[CodeSpan]) -> list[Word]:
     """Join the words of each code; if codes overlap, the longest one is used."""
     joined: list[Word] = []
     longest: dict[int, CodeSpan] = {}
     for part in parts:
-        longest[part[0]] = max(longest.get(part[0], part), part, key=lambda one: one[1])
-    place = 0
-    while place < len(found):
-        start, end, code = longest.get(place, (place, place + 1, ""))
-        first, last = found[start].start, found[end - 1].end
-        joined.append(Word("word", code, text[first:last], first, last) if code else found[place])
-        place = end
+        longest[part[0]] = max(longest.get(part[0], part), part, key=lambda span: span[1])
+    position = 0
+    while position < len(words):
+        start, end, code = longest.get(position, (position, position + 1, ""))
+        first, last = words[start].start, words[end - 1].end
+        joined.append(Word("word", code, text[first:last], first, last) if code else words[position])
+        position = end
     return joined
 
 
@@ -143,15 +146,15 @@ def find_match(answer: str, gold: str, threshold: float) -> ContainmentMatch | N
         'harbor team'
     """
     texts = normalise_text(answer), normalise_text(gold)
-    sought, there = split_words(gold), split_words(answer)
+    sought, answer_words = split_words(gold), split_words(answer)
     if not sought:
         return None
-    whole = _find_best_spelling(there, sought, texts, threshold)
-    entries = [] if whole.alike >= threshold else [*_split_list(texts[1], sought)]
+    whole_match = _find_best_spelling(answer_words, sought, texts, threshold)
+    entries = [] if whole_match.alike >= threshold else [*_split_list(texts[1], sought)]
     if len(entries) < MIN_ENTRIES:
-        return whole
-    found = (_find_best_spelling(there, entry, texts, threshold) for entry in entries)
-    return min(found, key=lambda match: match.alike)
+        return whole_match
+    entry_matches = (_find_best_spelling(answer_words, entry, texts, threshold) for entry in entries)
+    return min(entry_matches, key=lambda match: match.alike)
 
 
 def _split_list(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
@@ -173,77 +176,87 @@ def _is_exact(word: Word) -> bool:
     return word.kind != "word" or len(word.key) < MIN_FUZZY_LENGTH or DIGIT.search(word.key) is not None
 
 
-def _is_match(wanted: Word, found: Word) -> bool:
+def _is_match(expected: Word, word: Word) -> bool:
     """Return whether a word matches exactly. A more precise date matches, and a date matches its year."""
-    if wanted.date and found.date:
-        return wanted.date.covers(found.date)
-    if found.date and wanted.kind == "number":
-        return found.date.year is not None and wanted.key == str(found.date.year)
-    if wanted.key != found.key or (wanted.kind == "unit") != (found.kind == "unit"):
+    if expected.date and word.date:
+        return expected.date.covers(word.date)
+    if word.date and expected.kind == "number":
+        return word.date.year is not None and expected.key == str(word.date.year)
+    if expected.key != word.key or (expected.kind == "unit") != (word.kind == "unit"):
         return False
-    abbreviation = len(wanted.key) > 1 and wanted.text.isupper() and wanted.key in AMBIGUOUS_ABBREVIATIONS
-    return found.text.isupper() or not abbreviation
+    # The abbreviation US is not the pronoun us.
+    abbreviation = len(expected.key) > 1 and expected.text.isupper() and expected.key in AMBIGUOUS_ABBREVIATIONS
+    return word.text.isupper() or not abbreviation
 
 
 def _find_best_spelling(
-    there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float
+    answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float
 ) -> ContainmentMatch:
     """Find the best window; below the threshold, try again with differently divided codes joined."""
-    found = _find_best_window(drop_articles(there), drop_articles(sought), texts)
-    codes = None if found.alike >= threshold else join_codes(there, sought, texts)
+    best = _find_best_window(drop_articles(answer_words), drop_articles(sought), texts)
+    codes = None if best.alike >= threshold else join_codes(answer_words, sought, texts)
     if codes is None:
-        return found
+        return best
     answer, gold = codes
     return max(
-        found, _find_best_window(drop_articles(answer), drop_articles(gold), texts), key=lambda match: match.alike
+        best, _find_best_window(drop_articles(answer), drop_articles(gold), texts), key=lambda match: match.alike
     )
 
 
-def _find_best_window(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> ContainmentMatch:
+def _find_best_window(answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> ContainmentMatch:
     """Find the most similar window; `texts` are the normalised answer and expected text."""
+    # Imported on first use: most commands compare no texts.
     from rapidfuzz import fuzz
 
-    wanted = [word for word in sought if _is_exact(word)]
+    exact_words = [word for word in sought if _is_exact(word)]
     text, excerpt = _join_words(sought), texts[1][sought[0].start : max(word.end for word in sought)]
-    lacks = tuple(word.text for word in wanted if not any(_is_match(word, found) for found in there))
+    lacks = tuple(
+        word.text for word in exact_words if not any(_is_match(word, candidate) for candidate in answer_words)
+    )
     best = ContainmentMatch(0.0, excerpt, lacks=lacks)
+    # No window can hold all exact words, so the slow comparison need not begin.
     if lacks:
         return best
-    for window in _iterate_windows(there, sought, wanted):
-        alike = fuzz.ratio(text, _join_words(window, wanted), score_cutoff=best.alike * 100) / 100
-        if alike > best.alike:
-            best = ContainmentMatch(alike, excerpt, texts[0][window[0].start : max(word.end for word in window)])
-            if alike == 1.0:
+    for window in _iterate_windows(answer_words, sought, exact_words):
+        # The cut-off lets rapidfuzz give up early on windows that cannot beat the best one.
+        similarity = fuzz.ratio(text, _join_words(window, exact_words), score_cutoff=best.alike * 100) / 100
+        if similarity > best.alike:
+            best = ContainmentMatch(similarity, excerpt, texts[0][window[0].start : max(word.end for word in window)])
+            if similarity == 1.0:
                 break
     return best
 
 
-def _iterate_windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Word]) -> Iterator[Sequence[Word]]:
+def _iterate_windows(
+    answer_words: Sequence[Word], sought: Sequence[Word], exact_words: Sequence[Word]
+) -> Iterator[Sequence[Word]]:
     """Yield the windows of about the expected length that hold the exact words in order."""
+    # Wordings differ in length: by about a quarter, and by five words at most.
     slack = min(MAX_SLACK, 1 + len(sought) // 4)
-    for start in range(len(there)):
-        least = _find_window_end(there, start, wanted, len(sought) + slack)
+    for start in range(len(answer_words)):
+        least = _find_window_end(answer_words, start, exact_words, len(sought) + slack)
         if least is None:
             continue
         for end in range(max(least, start + max(1, len(sought) - slack)), start + len(sought) + slack + 1):
-            if end > len(there):
+            if end > len(answer_words):
                 break
-            yield there[start:end]
+            yield answer_words[start:end]
 
 
-def _find_window_end(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int) -> int | None:
+def _find_window_end(answer_words: Sequence[Word], start: int, exact_words: Sequence[Word], most: int) -> int | None:
     """Return the smallest end of a window from `start` that holds the exact words in order, None if above `most`."""
-    place, end = 0, start
-    while place < len(wanted) and end < min(len(there), start + most):
-        place += _is_match(wanted[place], there[end])
+    matched, end = 0, start
+    while matched < len(exact_words) and end < min(len(answer_words), start + most):
+        matched += _is_match(exact_words[matched], answer_words[end])
         end += 1
-    return end if place == len(wanted) else None
+    return end if matched == len(exact_words) else None
 
 
-def _join_words(window: Sequence[Word], wanted: Sequence[Word] = ()) -> str:
+def _join_words(window: Sequence[Word], expected_words: Sequence[Word] = ()) -> str:
     """Join the normalised words; a date that matches an expected one takes its form, letters have no spaces."""
     text = ""
     for word in window:
-        key = next((one.key for one in wanted if word.date and _is_match(one, word)), word.key)
+        key = next((expected.key for expected in expected_words if word.date and _is_match(expected, word)), word.key)
+        # Scripts without spaces were split into letters; joined again, they are compared as a text.
         text += key if word.kind == "letter" and text[-1:] != " " else f" {key}"
     return text.strip()

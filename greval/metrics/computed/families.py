@@ -80,13 +80,18 @@ def explain_unmet_ids(
         >>> explain_unmet_ids(["d1"], ["d2"], "documents")
     """
     missed = [name for name in expected if name not in retrieved]
-    others = [name for name in retrieved if name not in expected]
-    if not missed or not others:
+    unexpected = [name for name in retrieved if name not in expected]
+    # With no miss, or nothing else retrieved, spelling cannot be the cause.
+    if not missed or not unexpected:
         return None
-    if near := find_near_ids(missed, others):
-        what, pair = f"differ only in {' and '.join(near.differences)}; write them alike", (near.left, near.right)
-    elif len(missed) == len(expected) and are_of_other_kinds(missed, others):
-        what, pair = "are of two kinds, so that none can meet", (missed[0], others[0])
+    if near_ids := find_near_ids(missed, unexpected):
+        what, pair = (
+            f"differ only in {' and '.join(near_ids.differences)}; write them alike",
+            (near_ids.left, near_ids.right),
+        )
+    # A single id that met shows that the kinds agree, and that the other misses are real.
+    elif len(missed) == len(expected) and are_of_other_kinds(missed, unexpected):
+        what, pair = "are of two kinds, so that none can meet", (missed[0], unexpected[0])
     else:
         return None
     example = " and ".join(format_id((spellings or {}).get(name, name)) for name in pair)

@@ -86,21 +86,22 @@ def average_precision(hits: Sequence[bool], due: int, k: int | None = None) -> f
         0.8333
     """
     ranks = [rank for rank, hit in enumerate(hits[:k], 1) if hit]
-    return fsum(found / rank for found, rank in enumerate(ranks, 1)) / due
+    return fsum(hit_count / rank for hit_count, rank in enumerate(ranks, 1)) / due
 
 
-def lcs_length(walked: Sequence[object], due: Sequence[object]) -> int:
+def lcs_length(walked: Sequence[object], expected: Sequence[object]) -> int:
     """Return the length of the longest common subsequence: the number of elements in the same order in both.
 
     Example:
         >>> lcs_length("xabyc", "acb")
         2
     """
-    lengths = [0] * (len(due) + 1)
+    # One row of the usual table is enough: `diagonal` is the value above and one column to the left.
+    lengths = [0] * (len(expected) + 1)
     for step in walked:
         diagonal = 0
-        for place, wanted in enumerate(due, 1):
-            above = lengths[place]
-            lengths[place] = diagonal + 1 if step == wanted else max(above, lengths[place - 1])
+        for column, element in enumerate(expected, 1):
+            above = lengths[column]
+            lengths[column] = diagonal + 1 if step == element else max(above, lengths[column - 1])
             diagonal = above
     return lengths[-1]

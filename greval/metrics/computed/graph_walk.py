@@ -26,6 +26,7 @@ def normalise_name(name: str) -> str:
         >>> normalise_name("Harbour_Team ")
         'harbour team'
     """
+    # Twice, because case folding can leave characters that are not in NFKC form.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.replace("_", " ").split())
 
@@ -55,6 +56,7 @@ class GraphWalk:
         """Yield the normalised edges; the options may drop direction and label."""
         for source, label, target in edges:
             ends = (self.normalise_node(source), self.normalise_node(target))
+            # Sorted ends make both directions one edge.
             if UNDIRECTED in options and ends[1] < ends[0]:
                 ends = (ends[1], ends[0])
             bare = UNLABELLED in options or frozenset(ends) in self._unlabelled_ends
@@ -67,18 +69,18 @@ class GraphWalk:
 
     def map_nodes(self, names: Iterable[str]) -> dict[str, str]:
         """Return the normalised nodes, each with its first original spelling."""
-        found: dict[str, str] = {}
+        spellings: dict[str, str] = {}
         for name in names:
-            found.setdefault(self.normalise_node(name), name)
-        return found
+            spellings.setdefault(self.normalise_node(name), name)
+        return spellings
 
     def map_edges(self, edges: Iterable[Edge], options: Collection[str]) -> dict[Edge, str]:
         """Return the distinct normalised edges, each with its first original spelling."""
         listed = [*edges]
-        found: dict[Edge, str] = {}
+        spellings: dict[Edge, str] = {}
         for compared, (source, label, target) in zip(self.normalise_edges(listed, options), listed, strict=True):
-            found.setdefault(compared, format_edge(source, label, target))
-        return found
+            spellings.setdefault(compared, format_edge(source, label, target))
+        return spellings
 
 
 def format_edge(source: str, label: str, target: str) -> str:
@@ -97,10 +99,13 @@ def read_walk(case: Case) -> GraphWalk | Skipped:
         return Skipped(reason="traversal is not recorded")
     gold = case.gold or Gold()
     aliases = {
-        normalise_name(other): normalise_name(name) for name, others in (gold.aliases or {}).items() for other in others
+        normalise_name(alias): normalise_name(name)
+        for name, other_names in (gold.aliases or {}).items()
+        for alias in other_names
     }
-    own = {normalise_name(name): normalise_name(name) for name in gold.aliases or {}}
-    return GraphWalk(case.traversal, gold, {**aliases, **own})
+    gold_names = {normalise_name(name): normalise_name(name) for name in gold.aliases or {}}
+    # The gold's own names come last: one that is also listed as an alias of another stays itself.
+    return GraphWalk(case.traversal, gold, {**aliases, **gold_names})
 
 
 def explain_missing_edges(walk: GraphWalk) -> Skipped | None:
@@ -127,10 +132,10 @@ def compute_depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, in
     for source, _, target in edges:
         neighbours.setdefault(source, []).append(target)
         neighbours.setdefault(target, []).append(source)
-    found = dict.fromkeys(starts, 0)
-    front = [*found]
+    depths = dict.fromkeys(starts, 0)
+    front = [*depths]
     while front:
-        reached = dict.fromkeys(node for name in front for node in neighbours.get(name, ()) if node not in found)
-        found.update(dict.fromkeys(reached, found[front[0]] + 1))
+        reached = dict.fromkeys(node for name in front for node in neighbours.get(name, ()) if node not in depths)
+        depths.update(dict.fromkeys(reached, depths[front[0]] + 1))
         front = [*reached]
-    return found
+    return depths

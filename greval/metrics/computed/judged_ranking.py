@@ -75,6 +75,7 @@ def read_judged_ranking(case: Case, verdicts: Verdicts, source: RelevanceSource)
         return Skipped(reason=f"{source.items} is not recorded")
     ranked = tuple(dict.fromkeys(item.id for item in list_items(source.items, case)))
     outcome = verdicts[source.metric]
+    # Before the verdicts are read: without items they are skipped, but an empty ranking has a value.
     if not ranked:
         return Ranking((), {})
     if isinstance(outcome, Skipped):
@@ -96,8 +97,8 @@ def _format_relevant(ranking: Ranking, setting: MetricSetting, source: Relevance
     first = ranking.documents[: setting.k]
     relevant = [item for item in first if item in ranking.due]
     share = f"{len(relevant):,} of {format_count(len(first), source.noun)} {format_cutoff(setting.k)}"
-    named = f": {format_names(relevant)}" if relevant else ""
-    return f"{share} judged relevant by {source.metric}{named}"
+    listing = f": {format_names(relevant)}" if relevant else ""
+    return f"{share} judged relevant by {source.metric}{listing}"
 
 
 def _format_gains(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:
@@ -109,6 +110,7 @@ def _format_gains(ranking: Ranking, setting: MetricSetting, source: RelevanceSou
 def compute_context_precision(ranking: Ranking, setting: MetricSetting) -> float:
     """Compute the mean precision at the rank of each relevant item in the first k, 0 if none is relevant."""
     hits = ranking.hits[: setting.k]
+    # Divided by the relevant items of the first k: how many exist elsewhere was not judged.
     return formulas.average_precision(hits, sum(hits)) if any(hits) else 0.0
 
 

@@ -27,6 +27,7 @@ JUDGED_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in ju
 CLAIM_FAMILIES: dict[str, MetricFamily] = {family.name: family for family in claim_shares.FAMILIES}
 """Every family of metrics that are computed from the verdicts on claims, by name."""
 
+# Every text matches, so that a wrong setting gets a message of its own.
 _NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
 _CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _THRESHOLD_NUMBER = re.compile(r"0?\.[0-9]{1,4}|1(?:\.0{1,4})?")
@@ -52,10 +53,10 @@ def find_computed_metric(name: str) -> FunctionMetric | None:
         True
     """
     try:
-        found = _parse_name(name)
+        parsed = _parse_name(name)
     except _BadNameError:
         return None
-    return _build_metric(*found) if found else None
+    return _build_metric(*parsed) if parsed else None
 
 
 def explain_bad_name(name: str) -> str | None:
@@ -79,27 +80,27 @@ def list_name_variants(name: str) -> list[str]:
         >>> "ndcg@7" in list_name_variants("ndgc@7")
         True
     """
-    rest = name[len(_split_name(name)["base"] or "") :]
-    judged = (f"{family}{rest}{end}" for family in JUDGED_FAMILIES for end in ("", f"-{JUDGED}"))
-    names = dict.fromkeys((*(f"{family}{rest}" for family in (*FAMILIES, *CLAIM_FAMILIES)), *judged))
+    setting = name[len(_split_name(name)["base"] or "") :]
+    judged = (f"{family}{setting}{end}" for family in JUDGED_FAMILIES for end in ("", f"-{JUDGED}"))
+    names = dict.fromkeys((*(f"{family}{setting}" for family in (*FAMILIES, *CLAIM_FAMILIES)), *judged))
     return [variant for variant in names if find_computed_metric(variant)]
 
 
 def _split_name(name: str) -> re.Match[str]:
     """Split a name into base, number and options; every text matches."""
-    found = _NAME.fullmatch(name)
-    assert found  # noqa: S101 - the last part matches any rest
-    return found
+    match = _NAME.fullmatch(name)
+    assert match  # noqa: S101 - the last part matches any rest
+    return match
 
 
 def _parse_name(name: str) -> tuple[str, MetricSetting] | None:
     """Parse a name, None if it has no known family; raise `_BadNameError` if the family has no such setting."""
     parts = _split_name(name)
-    given = parts["options"].split("-")[1:]
-    family = _find_family(parts["base"], given)
+    option_words = parts["options"].split("-")[1:]
+    family = _find_family(parts["base"], option_words)
     if family is None:
         return None
-    options = _parse_options(family, parts["at"], given)
+    options = _parse_options(family, parts["at"], option_words)
     if family.at == "cutoff":
         return family.name, MetricSetting(k=_parse_cutoff(family, parts["at"]), options=options)
     if family.at == "threshold":
@@ -116,34 +117,35 @@ def _find_family(base: str, options: Collection[str]) -> MetricFamily | None:
     return FAMILIES.get(base) or CLAIM_FAMILIES.get(base)
 
 
-def _parse_options(family: MetricFamily, at: str | None, given: list[str]) -> frozenset[str]:
+def _parse_options(family: MetricFamily, at: str | None, words: list[str]) -> frozenset[str]:
     stem = family.name if at is None else f"{family.name}@{at}"
+    # `-judged` leads to another family of the same name; here it is suggested as if it were an option.
     further = (JUDGED,) if family.name in JUDGED_FAMILIES and JUDGED not in family.options else ()
-    for option in given:
+    for option in words:
         if option not in family.options:
             options = (*family.options, *further)
-            known = f"has {', '.join(options)}" if options else "has none"
-            near = find_similar(option, options)
-            write = f"{stem}-{near}" if near else stem
-            raise _BadNameError(f"{option!r} is no option, {family.name} {known}; write {write}")
-    return frozenset(given)
+            allowed = f"has {', '.join(options)}" if options else "has none"
+            similar = find_similar(option, options)
+            write = f"{stem}-{similar}" if similar else stem
+            raise _BadNameError(f"{option!r} is no option, {family.name} {allowed}; write {write}")
+    return frozenset(words)
 
 
-def _parse_cutoff(family: MetricFamily, given: str | None) -> int | None:
-    if given is not None and not _CUTOFF_NUMBER.fullmatch(given):
+def _parse_cutoff(family: MetricFamily, text: str | None) -> int | None:
+    if text is not None and not _CUTOFF_NUMBER.fullmatch(text):
         usual = f"{family.name}@{EXAMPLE_CUTOFF}"
-        raise _BadNameError(f"after @ stands a whole number from 1 to 999999, got {given!r}; write {usual}")
-    return None if given is None else int(given)
+        raise _BadNameError(f"after @ stands a whole number from 1 to 999999, got {text!r}; write {usual}")
+    return None if text is None else int(text)
 
 
-def _parse_threshold(family: MetricFamily, given: str | None) -> str:
+def _parse_threshold(family: MetricFamily, at: str | None) -> str:
     """Return a threshold with at least two digits after the point."""
-    text = family.threshold if given is None else given
+    text = family.threshold if at is None else at
     if not _THRESHOLD_NUMBER.fullmatch(text) or not Decimal(text):
         usual = f"{family.name}@{family.threshold}"
         raise _BadNameError(f"after @ stands a number above 0, up to 1, got {text!r}; write {usual}")
-    whole, _, digits = text.partition(".")
-    return f"{whole or '0'}.{digits.rstrip('0').ljust(2, '0')}"
+    integer, _, digits = text.partition(".")
+    return f"{integer or '0'}.{digits.rstrip('0').ljust(2, '0')}"
 
 
 @cache

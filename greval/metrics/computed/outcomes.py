@@ -53,21 +53,25 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         1.0
     """
     try:
-        found = metric.call_function(case, verdicts)
-        found = tuple(found) if isinstance(found, Iterator) else found
+        returned = metric.call_function(case, verdicts)
+        # A generator runs within the try, so that its errors are those of the function.
+        returned = tuple(returned) if isinstance(returned, Iterator) else returned
     except FormulaError as error:
         return _build_failure(f"{describe_source(metric)} has no value: {error}")
     except Exception as error:  # noqa: BLE001 - one case's failure is a row
         return _build_failure(f"{describe_source(metric)} raised {type(error).__name__}: {error}")
-    if isinstance(found, Skipped):
-        return found
-    given = _convert_to_judgements(found, metric)
-    if not given:
-        return _build_failure(f"{describe_source(metric)} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
+    if isinstance(returned, Skipped):
+        return returned
+    raw_judgements = _convert_to_judgements(returned, metric)
+    if not raw_judgements:
+        return _build_failure(
+            f"{describe_source(metric)} returned {_format_returned(returned)}; return {ALLOWED_RETURNS}"
+        )
     ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
-    counts = Counter(judgement.item for judgement in given) if len(given) > 1 else {}
+    # For speed: most metrics return one judgement, which cannot repeat an item.
+    counts = Counter(judgement.item for judgement in raw_judgements) if len(raw_judgements) > 1 else {}
     judgements, failures = [], []
-    for judgement in given:
+    for judgement in raw_judgements:
         try:
             _check_item(judgement.item, ids, counts, metric)
             _check_notes(judgement)
@@ -75,11 +79,13 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         except OffScaleError as error:
             message = f"{describe_source(metric)} returned a value that is not on the scale: {error}"
             failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
-        except ValueError as error:  # an integer that is too long to be shown
+        except ValueError as error:
+            # An integer that is too long to be shown as text.
             message = f"{describe_source(metric)} returned a value that cannot be read: {error}"
             failures.append(Failure(kind="error", message=message, item=judgement.item))
         except _InvalidReturnError as error:
             failures.append(Failure(kind="error", message=f"{describe_source(metric)} {error}", item=judgement.item))
+    # An item that was judged twice fails once.
     return build_outcome(judgements, [*dict.fromkeys(failures)])
 
 
@@ -98,8 +104,8 @@ def describe_function(function: Callable[..., object]) -> str:
         'len'
     """
     code = getattr(_unwrap_partial(function), "__code__", None)
-    place = f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
-    return f"{_get_function_name(function)}{place}"
+    location = f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
+    return f"{_get_function_name(function)}{location}"
 
 
 def _unwrap_partial(function: Callable[..., object]) -> Callable[..., object]:
@@ -114,27 +120,29 @@ def _get_function_name(function: Callable[..., object]) -> str:
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 
 
-def _convert_to_judgements(found: object, metric: FunctionMetric) -> tuple[Judgement, ...]:
+def _convert_to_judgements(returned: object, metric: FunctionMetric) -> tuple[Judgement, ...]:
     """Convert the return value of a function to judgements; empty if it has no valid form."""
-    if isinstance(found, Judgement):
-        return (found,)
-    if isinstance(found, tuple | list) and found and all(isinstance(one, Judgement) for one in found):
-        return tuple(found)
+    if isinstance(returned, Judgement):
+        return (returned,)
+    if isinstance(returned, tuple | list) and returned and all(isinstance(entry, Judgement) for entry in returned):
+        return tuple(returned)
     source = _get_function_name(metric.compute) if isinstance(metric, ComputedMetric | DerivedMetric) else metric.name
-    value, reason = found, f"computed by {source}"
-    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str):  # noqa: PLR2004 - value and reason
-        value, reason = found
+    value, reason = returned, f"computed by {source}"
+    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], str):  # noqa: PLR2004 - value and reason
+        value, reason = returned
     plain = _convert_value(value)
     return () if plain is None else (Judgement(value=plain, reason=reason),)
 
 
 def _convert_value(value: object) -> Value | None:
     """Convert a number or a string, also one from NumPy, to the built-in type; None for anything else."""
+    # By its attributes, so that NumPy need not be imported.
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, Integral):  # a bool is one
+    # A bool is an Integral too: True becomes 1.
+    if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real | Decimal) else None
 
@@ -171,13 +179,19 @@ def _fit_to_scale(judgement: Judgement, metric: FunctionMetric) -> Judgement:
     """Return the judgement as the scale reads it; raise an error if its value or its own number does not fit."""
     scale = metric.scale
     read = scale.read(judgement.value)
-    value = judgement.value if isinstance(scale, MeasureScale) else read  # a count stays a whole number
-    number, given = scale.number(read), judgement.number
-    if given is not None and not (isfinite(given) if number is None else isclose(given, number, rel_tol=1e-9)):
+    # A measure reads numbers as floats; a count that is shown stays a whole number.
+    value = judgement.value if isinstance(scale, MeasureScale) else read
+    number, stated_number = scale.number(read), judgement.number
+    if stated_number is not None and not (
+        isfinite(stated_number) if number is None else isclose(stated_number, number, rel_tol=1e-9)
+    ):
         counts = "which is no number" if number is None else f"which counts as {number:g} on the scale"
-        raise _InvalidReturnError(f"gave the number {given:g} to the value {value!r}, {counts}; leave number out")
-    number = given if number is None else number
-    if (value, type(value), number) == (judgement.value, type(judgement.value), given):
+        raise _InvalidReturnError(
+            f"gave the number {stated_number:g} to the value {value!r}, {counts}; leave number out"
+        )
+    number = stated_number if number is None else number
+    # Types too, because 1 == 1.0. Most judgements need no change, and a copy costs more than the check.
+    if (value, type(value), number) == (judgement.value, type(judgement.value), stated_number):
         return judgement
     return judgement.model_copy(update={"value": value, "number": number})
 
@@ -186,8 +200,9 @@ def _build_failure(message: str) -> Failed:
     return Failed(error=Failure(kind="error", message=message))
 
 
-def _format_returned(found: object) -> str:
+def _format_returned(returned: object) -> str:
     """Format an object for a message, shortened."""
+    # Not repr(), which would write out the whole of a large object first.
     short = Repr()
     short.maxstring = short.maxother = MAX_SHOWN_CHARACTERS
-    return short.repr(found)
+    return short.repr(returned)

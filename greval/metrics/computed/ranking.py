@@ -82,7 +82,7 @@ def list_gold_documents(gold: Gold) -> dict[str, None]:
     return dict.fromkeys((*(gold.essential_docs or ()), *(gold.helpful_docs or ()), *(gold.grades or {})))
 
 
-def is_gold_text(named: Iterable[str], chunks: Sequence[Chunk]) -> bool:
+def is_gold_text(gold_names: Iterable[str], chunks: Sequence[Chunk]) -> bool:
     """Return whether the gold names documents by their text: each name is as long as a passage.
 
     Example:
@@ -93,20 +93,20 @@ def is_gold_text(named: Iterable[str], chunks: Sequence[Chunk]) -> bool:
     usual = median(len(chunk.text or "") for chunk in chunks)
     return all(
         find_kind(name) == "passage" or (len(name.split()) >= MIN_TEXT_WORDS and len(name) * MAX_TEXT_RATIO >= usual)
-        for name in named
+        for name in gold_names
     )
 
 
-def count_unnamed(chunks: Sequence[Chunk], named: Iterable[str]) -> int:
+def count_unnamed(chunks: Sequence[Chunk], gold_names: Iterable[str]) -> int:
     """Count the chunks without an id; 0 if the gold names documents as ids are made, so that these may be meant."""
-    if any(name.startswith(CHUNK_PREFIX) and name[len(CHUNK_PREFIX) :].isdecimal() for name in named):
+    if any(name.startswith(CHUNK_PREFIX) and name[len(CHUNK_PREFIX) :].isdecimal() for name in gold_names):
         return 0
     return sum(is_unnamed(chunk, number) for _, chunk, number in _number(chunks))
 
 
-def _match_texts(case: Case, named: Iterable[str]) -> list[str | None]:
+def _match_texts(case: Case, gold_names: Iterable[str]) -> list[str | None]:
     """Return, for each chunk, the document of the gold whose text is that of the chunk, or None."""
-    by_text = {normalise_name(name): name for name in named if " " in name}
+    by_text = {normalise_name(name): name for name in gold_names if " " in name}
     return [by_text.get(normalise_name(chunk.text)) if by_text and chunk.text else None for chunk in case.chunks or ()]
 
 
@@ -125,21 +125,23 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
     documents, chunks = list_ranked_documents(case), case.chunks
     if documents is None or chunks is None:
         return Skipped(reason="chunks is not recorded")
-    named = list_gold_documents(case.gold) if case.gold else {}
-    if not chunks or not named:
+    gold_names = list_gold_documents(case.gold) if case.gold else {}
+    if not chunks or not gold_names:
         return documents, False
-    if named.keys().isdisjoint(documents) and not named.keys().isdisjoint(ids := _list_own_ids(chunks)):
-        return ids, False  # the gold names chunks, and not the documents that they are from
-    has_hit = any(document in named and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks))
-    by_text = _match_texts(case, () if has_hit else named)
-    count = count_unnamed(chunks, named)
-    if any(by_text) or (not has_hit and count == len(chunks) and is_gold_text(named, chunks)):
+    if gold_names.keys().isdisjoint(documents) and not gold_names.keys().isdisjoint(ids := _list_own_ids(chunks)):
+        # The gold names chunks, and not the documents that they are from.
+        return ids, False
+    # An id that was made from a position equals one of the gold by accident only.
+    has_hit = any(document in gold_names and not is_unnamed(chunk, n) for document, chunk, n in _number(chunks))
+    by_text = _match_texts(case, () if has_hit else gold_names)
+    count = count_unnamed(chunks, gold_names)
+    if any(by_text) or (not has_hit and count == len(chunks) and is_gold_text(gold_names, chunks)):
         pairs = zip(by_text, _number(chunks), strict=True)
         return tuple(dict.fromkeys(text or document for text, (document, _, _) in pairs)), True
     if count:
         which = "the chunks have no ids" if count == len(chunks) else "some chunks have no id"
-        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(named)))}")
-    return explain_unmet_ids(named, dict.fromkeys(documents), "documents") or (documents, False)
+        return Skipped(reason=f"{UNMET}: {which}; give each its doc_id, such as {format_id(next(iter(gold_names)))}")
+    return explain_unmet_ids(gold_names, dict.fromkeys(documents), "documents") or (documents, False)
 
 
 def _list_own_ids(chunks: Sequence[Chunk]) -> tuple[str, ...]:
@@ -155,12 +157,12 @@ def _number(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, int]]:
         yield chunk.id if chunk.doc_id is None else chunk.doc_id, chunk, number
 
 
-def read_relevant_gains(case: Case, wanted: Relevance) -> dict[str, int] | Skipped:
+def read_relevant_gains(case: Case, relevance: Relevance) -> dict[str, int] | Skipped:
     """Return the gain of each relevant document, or the reason why no document is relevant."""
     gold = case.gold
     if gold is None:
         return Skipped(reason="gold is not recorded")
-    if wanted == "essential":
+    if relevance == "essential":
         if gold.essential is None:
             return Skipped(reason="gold.essential_docs is not recorded")
         where = f"gold.grades has no document of {ESSENTIAL} or more" if gold.essential_docs is None else ""
@@ -172,29 +174,29 @@ def read_relevant_gains(case: Case, wanted: Relevance) -> dict[str, int] | Skipp
     return gains or Skipped(reason="gold has no essential and no helpful document")
 
 
-def read_ranking(case: Case, wanted: Relevance) -> Ranking | Skipped:
+def read_ranking(case: Case, relevance: Relevance) -> Ranking | Skipped:
     """Return the ranking of a case with its relevant documents, or why it is undefined."""
     if case.chunks is None:
         return Skipped(reason="chunks is not recorded")
-    gains = read_relevant_gains(case, wanted)
+    gains = read_relevant_gains(case, relevance)
     if isinstance(gains, Skipped):
         return gains
     compared = compare_documents(case)
     if isinstance(compared, Skipped):
         return compared
     documents, by_text = compared
-    graded = wanted == "relevant" and bool(case.gold and case.gold.grades)
+    graded = relevance == "relevant" and bool(case.gold and case.gold.grades)
     return Ranking(documents, gains, graded=graded, by_text=by_text)
 
 
 def list_compared_documents(case: Case) -> tuple[Iterable[str], Iterable[str]]:
     """Return the documents of the gold and the retrieved ones; their texts if the gold names documents by these."""
-    named = list_gold_documents(case.gold) if case.gold else {}
+    gold_names = list_gold_documents(case.gold) if case.gold else {}
     compared = compare_documents(case)
-    if isinstance(compared, Skipped) or not named:
+    if isinstance(compared, Skipped) or not gold_names:
         return (), ()
     documents, by_text = compared
-    return named, [chunk.text for chunk in case.chunks or () if chunk.text] if by_text else documents
+    return gold_names, [chunk.text for chunk in case.chunks or () if chunk.text] if by_text else documents
 
 
 DOCUMENT_IDS = ComparedIds(list_compared_documents, ("documents of the gold", "retrieved documents"))
@@ -203,12 +205,12 @@ DOCUMENT_IDS = ComparedIds(list_compared_documents, ("documents of the gold", "r
 def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
     """Format the retrieved and missed documents, grouped by gain."""
     where = format_cutoff(setting.k) if ranking.documents else "as nothing was retrieved"
-    found = {*ranking.documents[: setting.k]}
+    retrieved = {*ranking.documents[: setting.k]}
     shares: list[str] = []
     for gain in sorted({*ranking.due.values()}, reverse=True):
         kind = f"grade-{gain:g}" if ranking.graded else GAIN_NAMES[gain]
-        documents = [document for document, given in ranking.due.items() if given == gain]
-        shares.append(format_found_share(found, documents, f"{kind} document", where))
+        documents = [document for document, document_gain in ranking.due.items() if document_gain == gain]
+        shares.append(format_found_share(retrieved, documents, f"{kind} document", where))
     return ". ".join(shares) + ("; compared by their text" if ranking.by_text else "")
 
 
@@ -226,14 +228,14 @@ def _build_metric(  # noqa: PLR0913 - the parts of a definition
     formula: Formula,
     *,
     description: str,
-    wanted: Relevance,
+    relevance: Relevance,
     scale: MeasureScale | ValueScale,
     format_reason: Callable[[Ranking, MetricSetting], str],
 ) -> ComputedMetric:
     """Build the metric of a formula."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-        ranking = read_ranking(case, wanted)
+        ranking = read_ranking(case, relevance)
         if isinstance(ranking, Skipped):
             return ranking
         return build_judgement(formula(ranking, setting), format_reason(ranking, setting))
@@ -254,7 +256,7 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     formula: Formula,
     description: str,
     *,
-    wanted: Relevance,
+    relevance: Relevance,
     levels: tuple[str, str] | None = None,
     options: tuple[str, ...] = (),
     format_reason: Callable[[Ranking, MetricSetting], str] = _format_found,
@@ -264,7 +266,13 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
         scale = build_yes_no_scale(*levels) if levels else build_share_scale()
         return _build_metric(
-            name, setting, formula, description=description, wanted=wanted, scale=scale, format_reason=format_reason
+            name,
+            setting,
+            formula,
+            description=description,
+            relevance=relevance,
+            scale=scale,
+            format_reason=format_reason,
         )
 
     return MetricFamily(name, make, at="cutoff", options=options)
@@ -300,47 +308,47 @@ FAMILIES = (
         "ndcg",
         compute_ndcg,
         "How near the documents {where} come to the best order: normalised discounted cumulative gain.",
-        wanted="relevant",
+        relevance="relevant",
         options=("exponential",),
     ),
     _build_family(
-        "recall", _compute_recall, "Share of the essential and helpful documents that is {where}.", wanted="relevant"
+        "recall", _compute_recall, "Share of the essential and helpful documents that is {where}.", relevance="relevant"
     ),
     _build_family(
-        "essential_recall", _compute_recall, "Share of the essential documents that is {where}.", wanted="essential"
+        "essential_recall", _compute_recall, "Share of the essential documents that is {where}.", relevance="essential"
     ),
     _build_family(
         "precision",
         compute_precision,
         "Share of the documents {where} that is essential or helpful.",
-        wanted="relevant",
+        relevance="relevant",
     ),
     _build_family(
         "hit_rate",
         compute_hit,
         "Whether an essential or helpful document is {where}.",
-        wanted="relevant",
+        relevance="relevant",
         levels=("An essential or helpful document is there.", "None is there."),
     ),
     _build_family(
         "perfect_recall",
         lambda ranking, setting: int(sum(ranking.hits[: setting.k]) == len(ranking.due)),
         "Whether all essential documents are {where}.",
-        wanted="essential",
+        relevance="essential",
         levels=("All essential documents are there.", "One is missing."),
     ),
     _build_family(
         "mrr",
         compute_reciprocal_rank,
         "1 / rank of the first essential document {where}, 0 where there is none.",
-        wanted="essential",
+        relevance="essential",
         format_reason=_format_first_hit,
     ),
     _build_family(
         "map",
         lambda ranking, setting: formulas.average_precision(ranking.hits, len(ranking.due), setting.k),
         "Precision at each essential or helpful document {where}, averaged over all that were due.",
-        wanted="relevant",
+        relevance="relevant",
     ),
 )
 """The families of metrics of ranked retrieval."""

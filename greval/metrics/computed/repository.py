@@ -73,8 +73,8 @@ def _list_essential(case: Case) -> Repositories | Skipped:
 
 def _list_compared_repositories(case: Case) -> tuple[Repositories, Repositories]:
     """Return the essential repositories and those of chunks and nodes, empty if they are not known."""
-    due, found = _list_essential(case), list_repositories(case)
-    return () if isinstance(due, Skipped) else due, () if isinstance(found, Skipped) else found
+    essential, retrieved = _list_essential(case), list_repositories(case)
+    return () if isinstance(essential, Skipped) else essential, () if isinstance(retrieved, Skipped) else retrieved
 
 
 REPOSITORY_NAMES = ComparedIds(_list_compared_repositories, ("essential repositories", "retrieved repositories"))
@@ -84,12 +84,12 @@ def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -
     """Build a metric whose function judges the retrieved repositories of a case against the essential ones."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-        found, due = list_repositories(case), _list_essential(case)
-        if isinstance(due, Skipped):
-            return due
-        if isinstance(found, Skipped):
-            return found
-        return explain_unmet_ids(due, found, "repositories") or judge(found, due)
+        retrieved, essential = list_repositories(case), _list_essential(case)
+        if isinstance(essential, Skipped):
+            return essential
+        if isinstance(retrieved, Skipped):
+            return retrieved
+        return explain_unmet_ids(essential, retrieved, "repositories") or judge(retrieved, essential)
 
     return ComputedMetric(
         name=name,
@@ -107,10 +107,10 @@ def _format_first(setting: MetricSetting) -> str:
 
 
 def _build_precision(name: str, setting: MetricSetting) -> ComputedMetric:
-    def judge(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
-        first = found[: setting.k]
-        right = [repo in due for repo in first]
-        wrong = [repo for repo in first if repo not in due]
+    def judge(retrieved: Repositories, essential: Repositories) -> tuple[Judgement, ...]:
+        first = retrieved[: setting.k]
+        right = [repo in essential for repo in first]
+        wrong = [repo for repo in first if repo not in essential]
         reason = f"{sum(right)} of {format_count(len(first), 'repository')} essential"
         text = f"{reason}; not essential: {format_names(wrong)}" if wrong else reason
         return build_judgement(formulas.precision(right), text if first else "nothing was retrieved")
@@ -120,11 +120,11 @@ def _build_precision(name: str, setting: MetricSetting) -> ComputedMetric:
 
 
 def _build_recall(name: str, setting: MetricSetting) -> ComputedMetric:
-    def judge(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
-        first = found[: setting.k]
+    def judge(retrieved: Repositories, essential: Repositories) -> tuple[Judgement, ...]:
+        first = retrieved[: setting.k]
         where = f"among the {_format_first(setting)}repositories" if first else "as nothing was retrieved"
-        reason = format_found_share({*first}, due, "essential repository", where)
-        return build_judgement(formulas.recall([repo in due for repo in first], len(due)), reason)
+        reason = format_found_share({*first}, essential, "essential repository", where)
+        return build_judgement(formulas.recall([repo in essential for repo in first], len(essential)), reason)
 
     description = f"Share of the essential repositories that is among the {_format_first(setting)}repositories."
     return _build_share_metric(name, description, judge)
@@ -154,7 +154,11 @@ def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
             versions.setdefault(source.repo, {}).setdefault(source.version, []).append(source)
     if not versions:
         return Skipped(reason=f"no {_format_kinds(sources)} names its repository and version")
-    conflicts = [_format_conflict(repo, found) for repo, found in versions.items() if len(found) > 1]
+    conflicts = [
+        _format_conflict(repo, sources_by_version)
+        for repo, sources_by_version in versions.items()
+        if len(sources_by_version) > 1
+    ]
     if not conflicts:
         return build_judgement(1, f"{format_count(len(versions), 'repository')}, each in one version")
     more = f"; and {len(conflicts) - MAX_CONFLICTS} more" if len(conflicts) > MAX_CONFLICTS else ""
@@ -163,16 +167,18 @@ def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
 
 def _format_conflict(repo: str, versions: dict[str, list[RetrievedSource]]) -> str:
     """Format the versions of a repository with the chunks and nodes in which they occur."""
-    found = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
-    return f"{repo} in {', '.join(found[:-1])} and {found[-1]}"
+    occurrences = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
+    return f"{repo} in {', '.join(occurrences[:-1])} and {occurrences[-1]}"
 
 
 def _format_source_names(sources: Sequence[RetrievedSource]) -> str:
     """Format the names of the first chunks and the first nodes."""
-    found: dict[str, list[str]] = {}
+    names_by_kind: dict[str, list[str]] = {}
     for source in sources:
-        found.setdefault(source.kind, []).append(source.name)
-    return "; ".join(f"{kind}{'s' if len(own) > 1 else ''} {format_names(own, 3)}" for kind, own in found.items())
+        names_by_kind.setdefault(source.kind, []).append(source.name)
+    return "; ".join(
+        f"{kind}{'s' if len(names) > 1 else ''} {format_names(names, 3)}" for kind, names in names_by_kind.items()
+    )
 
 
 FAMILIES = (

@@ -34,16 +34,17 @@ def list_expected_answers(case: Case) -> tuple[str, ...] | Skipped:
     that names several alternatives equals none of them. An expected answer of several lines belongs in
     `gold.answers`.
     """
-    lines, others = case.expected_answer, case.gold.answers if case.gold else None
-    if lines is None and others is None:
+    lines, gold_answers = case.expected_answer, case.gold.answers if case.gold else None
+    if lines is None and gold_answers is None:
         return Skipped(reason="expected_answer is not recorded")
-    found = (*(lines or "").splitlines(), *(others or ()))
-    kept = dict.fromkeys(text.strip() for text in found if text.strip())
-    return tuple(kept) or Skipped(reason="expected_answer is empty")
+    candidates = (*(lines or "").splitlines(), *(gold_answers or ()))
+    distinct = dict.fromkeys(text.strip() for text in candidates if text.strip())
+    return tuple(distinct) or Skipped(reason="expected_answer is empty")
 
 
 def _normalise_words(text: str) -> list[str]:
     """Return the normalised words of a text; a text of punctuation only is split at spaces."""
+    # Without the fallback, all texts that have no words would be equal.
     return [word.key for word in drop_articles(split_words(text))] or normalise_text(text).split()
 
 
@@ -51,6 +52,7 @@ def _compare_exactly(answer: str, right: str, _: MetricSetting) -> tuple[Value, 
     same = _normalise_words(answer) == _normalise_words(right)
     if same:
         return 1, 1.0, f'the answer is "{shorten_text(right)}"'
+    # The similarity only chooses the expected answer that the reason names.
     return 0, token_f1(answer, right), f'the answer is "{shorten_text(answer)}", expected "{shorten_text(right)}"'
 
 
@@ -64,33 +66,39 @@ def token_f1(answer: str, right: str) -> float:
         >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
-    given, due = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    shared = (given & due).total()
-    return 2 * shared / (given.total() + due.total()) if shared else 0.0
+    answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
+    shared = (answer_words & expected_words).total()
+    return 2 * shared / (answer_words.total() + expected_words.total()) if shared else 0.0
 
 
 def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
     value = token_f1(answer, right)
-    given, due = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    counts = f"{(given & due).total():,} shared words, {given.total():,} in the answer, {due.total():,}"
+    answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
+    shared = (answer_words & expected_words).total()
+    counts = f"{shared:,} shared words, {answer_words.total():,} in the answer, {expected_words.total():,}"
     reason = f'{counts} in "{shorten_text(right)}"'
-    missed = (due - given).elements()
-    return value, value, f"{reason}; missed: {format_names(missed)}" if due - given else reason
+    missed = (expected_words - answer_words).elements()
+    return value, value, f"{reason}; missed: {format_names(missed)}" if expected_words - answer_words else reason
 
 
 def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
-    found = find_match(answer, right, float(setting.threshold))
-    if found is None:
-        there = normalise_text(right).casefold() in normalise_text(answer).casefold()
-        return int(there), float(there), f'"{shorten_text(right)}" is {"" if there else "not "}in the answer'
-    sought = f'"{shorten_text(found.sought)}"'
-    if found.lacks:
-        return 0, found.alike, f"{sought} is not in the answer; missing: {format_names(found.lacks)}"
-    if not found.text:
-        return 0, found.alike, f"{sought} is not in the answer"
-    enough = found.alike >= float(setting.threshold)
-    reason = f'"{shorten_text(found.text)}" is {found.alike:.2f} alike {sought}, {setting.threshold} is enough'
-    return int(enough), found.alike, reason
+    match = find_match(answer, right, float(setting.threshold))
+    # The expected text has no words, such as "?!", and is searched as it is.
+    if match is None:
+        contained = normalise_text(right).casefold() in normalise_text(answer).casefold()
+        return (
+            int(contained),
+            float(contained),
+            f'"{shorten_text(right)}" is {"" if contained else "not "}in the answer',
+        )
+    sought = f'"{shorten_text(match.sought)}"'
+    if match.lacks:
+        return 0, match.alike, f"{sought} is not in the answer; missing: {format_names(match.lacks)}"
+    if not match.text:
+        return 0, match.alike, f"{sought} is not in the answer"
+    enough = match.alike >= float(setting.threshold)
+    reason = f'"{shorten_text(match.text)}" is {match.alike:.2f} alike {sought}, {setting.threshold} is enough'
+    return int(enough), match.alike, reason
 
 
 def _build_family(
@@ -107,7 +115,9 @@ def _build_family(
                 return Skipped(reason="answer is not recorded")
             if not answer.strip():
                 return build_judgement(0, "the answer is empty")
-            value, _, reason = max((compare(answer, right, setting) for right in rights), key=lambda one: one[:2])
+            value, _, reason = max(
+                (compare(answer, right, setting) for right in rights), key=lambda comparison: comparison[:2]
+            )
             return build_judgement(value, reason)
 
         return ComputedMetric(

@@ -81,9 +81,9 @@ class PartialDate(NamedTuple):
         day = "" if self.day is None else f"-{self.day:02}"
         return f"{'-' if self.year is None else f'{self.year:04}'}{month}{day}"
 
-    def covers(self, other: PartialDate) -> bool:
+    def covers(self, date: PartialDate) -> bool:
         """Return whether another date equals this one or is a more precise one within it."""
-        return all(mine in {None, its} for mine, its in zip(self, other, strict=True))
+        return all(mine in {None, its} for mine, its in zip(self, date, strict=True))
 
 
 class FoundDate(NamedTuple):
@@ -96,8 +96,8 @@ class FoundDate(NamedTuple):
 
 def _parse_date(year: str, month: str, day: str) -> PartialDate | None:
     """Parse the parts of a date, the month as name or number."""
-    named = month[:3].casefold()
-    number = (MONTHS.index(named) + 1 if named in MONTHS else int(month)) if month else None
+    prefix = month[:3].casefold()
+    number = (MONTHS.index(prefix) + 1 if prefix in MONTHS else int(month)) if month else None
     return _build_valid_date(int(year) if year else None, number, int(day) if day else None)
 
 
@@ -116,6 +116,7 @@ def _parse_numeric_date(first: str, second: str, year: str) -> PartialDate | Non
     return readings.pop() if len(readings) == 1 else None
 
 
+# Full dates come first, so that 2 September 2024 is not taken for 2 September.
 _PATTERNS: tuple[tuple[str, Callable[..., PartialDate | None]], ...] = (
     (rf"\b{_DAY}{_OF}{_MONTH},?\s+(\d{{4}})\b", lambda day, month, year: _parse_date(year, month, day)),
     (rf"\b{_MONTH}\s+{_DAY},?\s+(\d{{4}})\b", lambda month, day, year: _parse_date(year, month, day)),
@@ -142,18 +143,19 @@ def find_dates(text: str) -> Iterator[FoundDate]:
     """Find the dates of a text in order; a part of a longer date is not found again.
 
     Example:
-        >>> [str(found.date) for found in find_dates("From September 2, 2024 to 3/4/2025, each May 5")]
+        >>> [str(match.date) for match in find_dates("From September 2, 2024 to 3/4/2025, each May 5")]
         ['2024-09-02', 'None', '--05-05']
     """
-    taken: list[FoundDate] = []
+    dates: list[FoundDate] = []
     for pattern, reading in _compile_patterns():
         for match in pattern.finditer(text):
             date = reading(*match.groups())
             start, end = match.span()
-            free = all(end <= found.start or found.end <= start for found in taken)
+            free = all(end <= earlier.start or earlier.end <= start for earlier in dates)
+            # An ambiguous 3/4/2024 is kept without a date, so that its parts are not read as numbers.
             if free and (date or reading is _parse_numeric_date):
-                taken.append(FoundDate(start, end, date))
-    yield from sorted(taken)
+                dates.append(FoundDate(start, end, date))
+    yield from sorted(dates)
 
 
 class Word(NamedTuple):
@@ -188,16 +190,19 @@ class _CharacterShapes(dict[int, str]):
         return "c" if category in {"So", "Sm"} and not character.isascii() else " "
 
 
+# str.translate() looks characters up here and classifies each only once, which is faster than a loop.
 _SHAPES = _CharacterShapes()
 
 
 def normalise_text(text: str) -> str:
     """Return the normalised text, to which the positions of the words from `split_words` refer."""
+    # Raised digits and fractions are separated before NFKC, which makes 52 of 5².
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
     return _PER_CENT.sub("percent", plain).replace("\u2010", "-")
 
 
-@lru_cache(maxsize=64)  # several metrics read the same answer
+# Several metrics read the same answer.
+@lru_cache(maxsize=64)
 def split_words(text: str) -> tuple[Word, ...]:
     """Split a text into normalised words, in order.
 
@@ -207,23 +212,25 @@ def split_words(text: str) -> tuple[Word, ...]:
     """
     plain = normalise_text(text)
     shape = plain.translate(_SHAPES)
-    found: list[Word] = []
-    place = 0
+    words: list[Word] = []
+    position = 0
+    # Each date has a digit, so a text without one skips all the patterns.
     for start, end, date in find_dates(plain) if "0" in shape else ():
-        found.extend(_split_part(plain, shape, place, start))
+        words.extend(_split_part(plain, shape, position, start))
+        # An ambiguous date stays as written, but 03/04/2024 equals 3/4/2024.
         key = str(date) if date else re.sub(r"\b0", "", plain[start:end])
-        found.append(Word("date", key, plain[start:end], start, end, date))
-        place = end
-    found.extend(_split_part(plain, shape, place, len(plain)))
-    return tuple(_apply_units(plain, found))
+        words.append(Word("date", key, plain[start:end], start, end, date))
+        position = end
+    words.extend(_split_part(plain, shape, position, len(plain)))
+    return tuple(_apply_units(plain, words))
 
 
-def drop_articles(found: Sequence[Word]) -> list[Word]:
+def drop_articles(words: Sequence[Word]) -> list[Word]:
     """Return the words without English articles.
 
     `a`, `an` and `the` are articles only if a word follows. A capital A within a sentence is a name.
     """
-    followed = zip_longest(found, found[1:])
+    followed = zip_longest(words, words[1:])
     return [word for n, (word, after) in enumerate(followed) if not _is_article(word, after, first=n == 0)]
 
 
@@ -282,14 +289,14 @@ def _format_decimal(digits: str, shift: int = 0) -> str:
     return "0" if text == "-0" else text
 
 
-def _apply_units(plain: str, found: Sequence[Word]) -> list[Word]:
+def _apply_units(plain: str, words: Sequence[Word]) -> list[Word]:
     """Apply the scales and units of numbers and drop other symbols.
 
     5 million becomes 5000000, $5 becomes 5 dollar, 5 hours becomes 5 h.
     """
     read: list[Word] = []
     currency = pending = ""
-    for word, after in zip_longest(found, found[1:]):
+    for word, after in zip_longest(words, words[1:]):
         number = bool(read) and read[-1].kind == "number" and not plain[read[-1].end : word.start].strip(" -")
         if number and word.key in _SCALES:
             read[-1] = read[-1]._replace(key=_format_decimal(read[-1].key, _SCALES[word.key]), end=word.end)
@@ -311,4 +318,5 @@ def _is_leading_currency(word: Word, after: Word | None, *, behind: bool) -> boo
     """Return whether a word is a currency in front of its number, as in $5 and USD 5."""
     if word.key not in _CURRENCIES or after is None or after.kind != "number":
         return False
+    # A sign such as $ touches its number. A word such as USD may have a space, unless it follows a number.
     return after.start - word.end <= (word.kind == "word" and not behind)

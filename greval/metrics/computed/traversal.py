@@ -52,27 +52,30 @@ def _map_edges(walk: GraphWalk, setting: MetricSetting) -> tuple[dict[Edge, str]
     options = setting.options
     if missing := explain_missing_edges(walk):
         return missing
-    walked, due = walk.map_edges(walk.traversal.traversed_edges, options), walk.map_edges(expected, options)
-    return _explain_unmet_edges(walk, walked, due) or (walked, due)
+    walked, expected_edges = walk.map_edges(walk.traversal.traversed_edges, options), walk.map_edges(expected, options)
+    return _explain_unmet_edges(walk, walked, expected_edges) or (walked, expected_edges)
 
 
-def _explain_unmet_nodes(due: Mapping[str, str], walked: Mapping[str, str]) -> Skipped | None:
+def _explain_unmet_nodes(expected: Mapping[str, str], walked: Mapping[str, str]) -> Skipped | None:
     """Return why expected nodes that the walk did not visit are no miss; both map normalised names to original ones."""
-    return explain_unmet_ids(due, walked, "nodes", {**due, **walked})
+    return explain_unmet_ids(expected, walked, "nodes", {**expected, **walked})
 
 
-def _explain_unmet_edges(walk: GraphWalk, walked: Collection[Edge], due: Collection[Edge]) -> Skipped | None:
+def _explain_unmet_edges(walk: GraphWalk, walked: Collection[Edge], expected: Collection[Edge]) -> Skipped | None:
     """Return why expected edges that were not walked are no miss: their ends or labels are written in another way."""
-    missed, others = [edge for edge in due if edge not in walked], [edge for edge in walked if edge not in due]
-    if not missed or not others:
+    missed, unexpected = (
+        [edge for edge in expected if edge not in walked],
+        [edge for edge in walked if edge not in expected],
+    )
+    if not missed or not unexpected:
         return None
     edges = (*walk.traversal.traversed_edges, *(walk.gold.expected_edges or ()))
     names = walk.map_nodes(end for source, _, target in edges for end in (source, target))
-    ends = [{end: names[end] for source, _, target in side for end in (source, target)} for side in (due, walked)]
+    ends = [{end: names[end] for source, _, target in side for end in (source, target)} for side in (expected, walked)]
     if reason := _explain_unmet_nodes(*ends):
         return reason
-    labels = ((label, other) for a, label, b in missed for c, other, d in others if (a, b) == (c, d))
-    reasons = (explain_unmet_ids((label,), (other,), "labels of edges") for label, other in labels)
+    labels = ((label, walked_label) for a, label, b in missed for c, walked_label, d in unexpected if (a, b) == (c, d))
+    reasons = (explain_unmet_ids((label,), (walked_label,), "labels of edges") for label, walked_label in labels)
     return next(filter(None, reasons), None)
 
 
@@ -80,9 +83,11 @@ def _judge_edge_recall(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrS
     edges = _map_edges(walk, setting)
     if isinstance(edges, Skipped):
         return edges
-    walked, due = edges
-    reason = format_found_share({due[edge] for edge in walked if edge in due}, due.values(), "expected edge", "walked")
-    return build_judgement(formulas.recall([edge in due for edge in walked], len(due)), reason)
+    walked, expected = edges
+    reason = format_found_share(
+        {expected[edge] for edge in walked if edge in expected}, expected.values(), "expected edge", "walked"
+    )
+    return build_judgement(formulas.recall([edge in expected for edge in walked], len(expected)), reason)
 
 
 def _judge_edge_precision(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
@@ -98,18 +103,18 @@ def _judge_edge_share(walk: GraphWalk, setting: MetricSetting, *, spurious: bool
     edges = _map_edges(walk, setting)
     if isinstance(edges, Skipped):
         return edges
-    walked, due = edges
+    walked, expected = edges
     if not walked:
         return NO_EDGE if walk.nodes else EMPTY_WALK
-    others = [name for edge, name in walked.items() if edge not in due]
-    counts = [(edge in due) is not spurious for edge in walked]
-    return build_judgement(formulas.precision(counts), _format_expected_share(len(walked), others, "edge"))
+    unexpected = [name for edge, name in walked.items() if edge not in expected]
+    counts = [(edge in expected) is not spurious for edge in walked]
+    return build_judgement(formulas.precision(counts), _format_expected_share(len(walked), unexpected, "edge"))
 
 
-def _format_expected_share(walked: int, others: list[str], what: str) -> str:
+def _format_expected_share(walked: int, unexpected: list[str], what: str) -> str:
     """Format how many of the walked edges or nodes were expected, and which were not."""
-    reason = f"{walked - len(others):,} of {format_count(walked, f'walked {what}')} expected"
-    return f"{reason}; not expected: {format_names(others)}" if others else reason
+    reason = f"{walked - len(unexpected):,} of {format_count(walked, f'walked {what}')} expected"
+    return f"{reason}; not expected: {format_names(unexpected)}" if unexpected else reason
 
 
 def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
@@ -118,74 +123,79 @@ def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSk
         return Skipped(reason="gold.expected_edges is not recorded")
     if len(expected) < MIN_EDGES:
         return Skipped(reason="fewer than two edges are expected")
-    if isinstance(found := _map_edges(walk, setting), Skipped):
-        return found
+    if isinstance(edges := _map_edges(walk, setting), Skipped):
+        return edges
+    # Lists instead of the mappings above: an edge may be walked or expected twice.
     walked = [*walk.normalise_edges(walk.traversal.traversed_edges, setting.options)]
-    due = [*walk.normalise_edges(expected, setting.options)]
-    kept = formulas.lcs_length([edge for edge in walked if edge in due], due)
-    there = len({*walked} & {*due})
-    reason = f"{kept:,} of {format_count(len(due), 'expected edge')} walked in the expected order"
-    return build_judgement(kept / len(due), f"{reason}; {there:,} walked in any order" if there != kept else reason)
+    expected_order = [*walk.normalise_edges(expected, setting.options)]
+    in_order = formulas.lcs_length([edge for edge in walked if edge in expected_order], expected_order)
+    in_any_order = len({*walked} & {*expected_order})
+    reason = f"{in_order:,} of {format_count(len(expected_order), 'expected edge')} walked in the expected order"
+    return build_judgement(
+        in_order / len(expected_order),
+        f"{reason}; {in_any_order:,} walked in any order" if in_any_order != in_order else reason,
+    )
 
 
 def _judge_node_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
-    due = _map_expected_nodes(walk, "expected_nodes")
-    if isinstance(due, Skipped):
-        return due
+    expected = _map_expected_nodes(walk, "expected_nodes")
+    if isinstance(expected, Skipped):
+        return expected
     walked = walk.nodes
-    if unmet := _explain_unmet_nodes(due, walked):
+    if unmet := _explain_unmet_nodes(expected, walked):
         return unmet
-    found = [node in walked for node in due]
+    hits = [node in walked for node in expected]
     reason = format_found_share(
-        {due[node] for node in due if node in walked}, due.values(), "expected node", "on the walk"
+        {expected[node] for node in expected if node in walked}, expected.values(), "expected node", "on the walk"
     )
-    return build_judgement(formulas.recall(found, len(due)), reason)
+    return build_judgement(formulas.recall(hits, len(expected)), reason)
 
 
 def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
-    due = _map_expected_nodes(walk, "expected_nodes")
-    if isinstance(due, Skipped):
-        return due
+    expected = _map_expected_nodes(walk, "expected_nodes")
+    if isinstance(expected, Skipped):
+        return expected
     walked = walk.nodes
     if not walked:
         return EMPTY_WALK
-    if unmet := _explain_unmet_nodes(due, walked):
+    if unmet := _explain_unmet_nodes(expected, walked):
         return unmet
-    others = [name for node, name in walked.items() if node not in due]
+    unexpected = [name for node, name in walked.items() if node not in expected]
     return build_judgement(
-        formulas.precision([node in due for node in walked]),
-        _format_expected_share(len(walked), others, "node"),
+        formulas.precision([node in expected for node in walked]),
+        _format_expected_share(len(walked), unexpected, "node"),
     )
 
 
 def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
-    due = _map_expected_nodes(walk, "start_nodes")
-    if isinstance(due, Skipped):
-        return due
+    expected = _map_expected_nodes(walk, "start_nodes")
+    if isinstance(expected, Skipped):
+        return expected
     traversal = walk.traversal
+    # A walk that went somewhere began somewhere: its start was not recorded, and is not empty.
     if not traversal.start_nodes and (traversal.traversed_edges or traversal.final_nodes):
         return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
     began = walk.map_nodes(traversal.start_nodes)
-    if unmet := _explain_unmet_nodes(due, began):
+    if unmet := _explain_unmet_nodes(expected, began):
         return unmet
-    found = [node in began for node in due]
+    hits = [node in began for node in expected]
     reason = format_found_share(
-        {due[node] for node in due if node in began}, due.values(), "expected start node", "found"
+        {expected[node] for node in expected if node in began}, expected.values(), "expected start node", "found"
     )
-    return build_judgement(formulas.recall(found, len(due)), reason)
+    return build_judgement(formulas.recall(hits, len(expected)), reason)
 
 
 def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
     traversal = walk.traversal
     if not traversal.start_nodes:
-        known = traversal.traversed_edges or traversal.final_nodes
-        return Skipped(reason="traversal.start_nodes is not recorded") if known else EMPTY_WALK
-    if found := explain_missing_edges(walk):
-        return found
+        recorded = traversal.traversed_edges or traversal.final_nodes
+        return Skipped(reason="traversal.start_nodes is not recorded") if recorded else EMPTY_WALK
+    if missing := explain_missing_edges(walk):
+        return missing
     hops = compute_depths(walk.normalise_edges(traversal.traversed_edges, ()), walk.map_nodes(traversal.start_nodes))
     deepest, nodes = max(hops.values()), walk.nodes
-    far = format_names(nodes[node] for node, depth in hops.items() if depth == deepest)
-    reason = f"{format_count(deepest, 'hop')} from the start nodes{f', to {far}' if deepest else ''}"
+    farthest = format_names(nodes[node] for node, depth in hops.items() if depth == deepest)
+    reason = f"{format_count(deepest, 'hop')} from the start nodes{f', to {farthest}' if deepest else ''}"
     beyond = len(nodes) - len(hops)
     return build_judgement(
         deepest, f"{reason}; {format_count(beyond, 'node')} not connected to them" if beyond else reason

@@ -38,12 +38,14 @@ def read_metric(path: str | Path) -> FileMetric:
     """
     try:
         with Path(path).open("rb") as file:
+            # One byte too many is enough to refuse a file of any size.
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DefinitionError(f"{path}: cannot be read: {reason}") from error
     _refuse_large(len(content), str(path))
     try:
+        # Some editors begin a file with a byte order mark.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -73,14 +75,15 @@ def parse_metric(text: str, source: str = "metric") -> FileMetric:
         tone.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?
         tone.yaml:5: scale.range: must rise, got 5 to 1
     """
+    # The YAML reader is imported on first use: computed metrics have no file.
     from greval.metrics.files.validation import validate_source
     from greval.metrics.files.yaml_text import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
-    found = validate_source(read_source(text, MAX_VALUES))
-    if isinstance(found, JudgedMetric | FormulaMetric):
-        return found
-    in_order = sorted(found, key=lambda fault: fault.line)
+    validated = validate_source(read_source(text, MAX_VALUES))
+    if isinstance(validated, JudgedMetric | FormulaMetric):
+        return validated
+    in_order = sorted(validated, key=lambda fault: fault.line)
     raise DefinitionError(*dict.fromkeys(f"{source}:{fault}" for fault in in_order))
 
 

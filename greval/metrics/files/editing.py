@@ -39,12 +39,15 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
         ]
         raise DefinitionError(*map(str, faults))
     changes = {key: value for key, value in fields.items() if not _is_equal(content.get(key), value)}
-    wanted = {key: value for key, value in {**content, **changes}.items() if value is not None or key not in changes}
+    new_content = {
+        key: value for key, value in {**content, **changes}.items() if value is not None or key not in changes
+    }
     edited = _splice_fields(text, source, changes)
-    found = read_source(edited, max_values)
-    if _is_equal(found.data or {}, wanted) and len(found.faults) <= len(source.faults):
+    reread = read_source(edited, max_values)
+    # Lines cannot be replaced in every style, such as a mapping on one line: what counts is how the result reads.
+    if _is_equal(reread.data or {}, new_content) and len(reread.faults) <= len(source.faults):
         return edited
-    return write_fields({key: wanted[key] for key in sorted(wanted, key=_rank_field)})
+    return write_fields({key: new_content[key] for key in sorted(new_content, key=_rank_field)})
 
 
 def read_content(source: YamlSource) -> dict[str, object] | None:
@@ -74,13 +77,13 @@ def add_line(message: str, source: YamlSource, name: str) -> str:
 def _find_place(message: str, data: object) -> Path:
     """Return the path that a message begins with; names may hold dots and colons, so the longest fitting one counts."""
     path: Path = ()
-    rest = message
-    while steps := [step for step in _list_steps(data) if rest.startswith((f"{step[0]}: ", f"{step[0]}."))]:
+    remaining = message
+    while steps := [step for step in _list_steps(data) if remaining.startswith((f"{step[0]}: ", f"{step[0]}."))]:
         word, key = max(steps, key=lambda step: len(step[0]))
         path, data = (*path, key), data[key]  # type: ignore[index]  # one of its own steps
-        if rest[len(word)] == ":":
+        if remaining[len(word)] == ":":
             break
-        rest = rest[len(word) + 1 :]
+        remaining = remaining[len(word) + 1 :]
     return path
 
 
@@ -91,11 +94,12 @@ def _list_steps(data: object) -> list[tuple[str, str | int]]:
     return [(str(n + 1), n) for n in range(len(data))] if isinstance(data, list) else []
 
 
-def _is_equal(one: object, other: object) -> bool:
+def _is_equal(first: object, second: object) -> bool:
     """Return whether two contents are equal; below the top, the order of keys counts, as that of categories does."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(json.dumps(one[key]) == json.dumps(other[key]) for key in one)
-    return json.dumps(one) == json.dumps(other)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(json.dumps(first[key]) == json.dumps(second[key]) for key in first)
+    # As JSON, because Python's 1, 1.0 and True are equal.
+    return json.dumps(first) == json.dumps(second)
 
 
 def _rank_field(key: str) -> int:
@@ -108,6 +112,7 @@ def _splice_fields(text: str, source: YamlSource, changes: Mapping[str, object])
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += "\n"
     begins = {str(path[0]): line - 1 for path, line in source.lines.items() if len(path) == 1}
+    # From the last field to the first, so that the lines above keep their numbers.
     for key, value in sorted(changes.items(), key=lambda item: begins.get(item[0], -1), reverse=True):
         new = write_fields({key: value}).splitlines(keepends=True) if value is not None else []
         if key in begins:
@@ -120,7 +125,7 @@ def _splice_fields(text: str, source: YamlSource, changes: Mapping[str, object])
 
 def _find_end(begin: int, begins: Mapping[str, int], lines: Sequence[str]) -> int:
     """Return the line at which a field ends; empty lines and comments before the next field belong to that."""
-    end = min((other for other in begins.values() if other > begin), default=len(lines))
+    end = min((line for line in begins.values() if line > begin), default=len(lines))
     while end > begin + 1 and _DETACHED.fullmatch(lines[end - 1]):
         end -= 1
     return end
@@ -129,6 +134,6 @@ def _find_end(begin: int, begins: Mapping[str, int], lines: Sequence[str]) -> in
 def _insert_field(key: str, new: str, lines: list[str]) -> None:
     """Insert a new field before the first that comes after it in the order of fields."""
     begins = {str(path[0]): line - 1 for path, line in read_source("".join(lines)).lines.items() if len(path) == 1}
-    later = [line for other, line in begins.items() if _rank_field(other) > _rank_field(key)]
+    later = [line for field, line in begins.items() if _rank_field(field) > _rank_field(key)]
     at = min(later, default=len(lines))
     lines[at:at] = new.splitlines(keepends=True)

@@ -114,8 +114,8 @@ def _drop_prose(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
         return [_drop_prose(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: part for key, part in schema.items() if key != "default" and not _is_prose(key, part)}
-    return {key: _drop_prose(part) for key, part in kept.items()}
+    structural = {key: part for key, part in schema.items() if key != "default" and not _is_prose(key, part)}
+    return {key: _drop_prose(part) for key, part in structural.items()}
 
 
 def _is_prose(key: str, part: object) -> bool:
@@ -124,11 +124,11 @@ def _is_prose(key: str, part: object) -> bool:
 
 def _adapt_fields(fields: Schema) -> None:
     """Adapt the fields of a metric to their form in a file."""
-    known: list[Schema] = [
+    need_forms: list[Schema] = [
         {"enum": [*PROMPT_FIELDS, *CLAIM_FIELDS]},
         {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"},
     ]
-    fields["needs"]["items"] = {"anyOf": known}
+    fields["needs"]["items"] = {"anyOf": need_forms}
     fields["over"] = {"enum": [*get_args(Over), None]}
     fields["scale"] = {"anyOf": [_build_ref("CategoricalScale"), _build_ref("ValueScale")]}
     fields["judge"] = {"anyOf": [_TEXT_SCHEMA, _build_ref("JudgeChoice"), {"type": "null"}]}
@@ -143,6 +143,7 @@ def _add_formula(schema: Schema, fields: Schema) -> None:
     judged = [name for name in properties if name not in FORMULA_FIELDS]
     required = {"required": [name for name in schema["required"] if name not in {"name", "description"}]}
     scale = properties["scale"]
+    # Its form depends on `formula`, so `then` and `else` state it.
     properties["scale"] = {}
     properties.update({name: fields[name] for name in ("formula", "metrics")})
     schema["required"] = ["name", "description"]

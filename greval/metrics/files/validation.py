@@ -66,14 +66,21 @@ _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formu
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
     """Convert the errors of pydantic to faults of the file."""
-    found: list[MetricFileFault] = []
+    faults: list[MetricFileFault] = []
     for error in errors:
         path = _convert_path(error["loc"], data, missing=error["type"] == "missing")
-        for place, text in _format_error(error, path, data):
-            found.append(
-                MetricFileFault(find_line(place, lines), text, place, unknown=error["type"] == "extra_forbidden")
+        for fault_path, text in _format_error(error, path, data):
+            faults.append(
+                MetricFileFault(
+                    find_line(fault_path, lines), text, fault_path, unknown=error["type"] == "extra_forbidden"
+                )
             )
-    return [fault for fault in found if not (_is_low_count(fault) and any(_is_inside(other, fault) for other in found))]
+    # pydantic also counts an invalid item as missing from its list.
+    return [
+        fault
+        for fault in faults
+        if not (_is_low_count(fault) and any(_is_inside(candidate, fault) for candidate in faults))
+    ]
 
 
 def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
@@ -110,29 +117,30 @@ def _find_step(part: str | int, data: object) -> str | int | None:
     """Return the key or index for a part of pydantic's path, None if it is not in the data."""
     if isinstance(data, Mapping):
         names = [*data]
+        # Categories are a mapping in the file and a list in the model, so an index stands for a name.
         return part if part in data else names[part] if isinstance(part, int) and part < len(names) else None
     return part if isinstance(data, list) and isinstance(part, int) and part < len(data) else None
 
 
 def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
     """Format an error in the terms of the file, one message for each of its lines."""
-    kind, given = error["type"], error["input"]
+    kind, value = error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden" and isinstance(data, Mapping):
         yield path, f"unknown{did_you_mean(str(path[-1]), list_known_keys(path, data))}"
     elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
         yield (
             path,
-            f"{format_value(given)} is no field of a case{did_you_mean(str(given), _KNOWN_NEEDS)}",
+            f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}",
         )
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
             yield _split_place(line, path, data)
     elif kind == "literal_error":
         allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
-        yield path, f"{format_value(given)} is not allowed here{did_you_mean(str(given), allowed)}"
+        yield path, f"{format_value(value)} is not allowed here{did_you_mean(str(value), allowed)}"
     elif kind in _EXPECTED_TYPES:
-        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(given)}{_format_hint(kind, given)}"
+        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(value)}{_format_hint(kind, value)}"
     else:
         yield (
             path,
@@ -140,39 +148,41 @@ def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tup
         )
 
 
-def _format_hint(kind: str, given: object) -> str:
+def _format_hint(kind: str, value: object) -> str:
     """Format a hint for an empty key, or for a number or flag in the place of text."""
-    if given is None:
+    if value is None:
         return "; write its content or leave the key out"
-    return "; put it in quotes" if kind == "string_type" and isinstance(given, bool | int | float) else ""
+    return "; put it in quotes" if kind == "string_type" and isinstance(value, bool | int | float) else ""
 
 
-def format_value(given: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a message as the file has it, shortened."""
-    match given:
+    match value:
         case None:
             return "nothing"
         case bool():
-            return str(given).lower()
+            return str(value).lower()
         case Mapping():
             return "a mapping"
         case list() | tuple():
             return "a list"
         case _:
-            return shorten_text(repr(given), MAX_SHOWN)
+            return shorten_text(repr(value), MAX_SHOWN)
 
 
 def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
     """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
-    rest, ended = text, False
-    while not ended and (steps := [step for step in _list_steps(data) if rest.startswith((f"{step}: ", f"{step}."))]):
+    remaining, ended = text, False
+    while not ended and (
+        steps := [step for step in _list_steps(data) if remaining.startswith((f"{step}: ", f"{step}."))]
+    ):
         step = max(steps, key=lambda step: len(str(step)))
-        after = rest[len(str(step)) :]
+        after = remaining[len(str(step)) :]
         path, data = (*path, step), data[step]  # type: ignore[index]  # one of its own steps
-        rest, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
-    return path, rest
+        remaining, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
+    return path, remaining
 
 
 def _list_steps(data: object) -> Iterable[str | int]:
@@ -181,12 +191,12 @@ def _list_steps(data: object) -> Iterable[str | int]:
 
 
 def _is_low_count(fault: MetricFileFault) -> bool:
-    """Return whether the fault is a low count, which also occurs if an item of the list is invalid."""
+    """Return whether the fault is a low count."""
     return fault.text.startswith("holds too little")
 
 
-def _is_inside(other: MetricFileFault, fault: MetricFileFault) -> bool:
-    return len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
+def _is_inside(inner: MetricFileFault, fault: MetricFileFault) -> bool:
+    return len(inner.path) > len(fault.path) and inner.path[: len(fault.path)] == fault.path
 
 
 def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
@@ -204,7 +214,8 @@ def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:
             metric = build_file_metric(content)
         except ValidationError as error:
             converted = convert_errors(error.errors(), content, source.lines)
-            new = [fault for fault in converted if not any(_is_nested(fault.path, known.path) for known in faults)]
+            # A fault within or around an earlier one may come from its placeholder.
+            new = [fault for fault in converted if not any(_is_nested(fault.path, earlier.path) for earlier in faults)]
             faults += new
             if not new:
                 break
@@ -270,6 +281,7 @@ def _find_use_faults(uses: object, lines: Mapping[Path, int]) -> Iterator[Metric
 
 def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFault]) -> dict[str, Any]:
     """Return the content without unknown keys and with placeholders for faulty fields."""
+    # The source is read again in the next round, and must stay whole.
     content: dict[str, Any] = copy.deepcopy({**data})
     for fault in faults:
         if fault.unknown:
@@ -277,11 +289,13 @@ def _replace_faulty_fields(data: Mapping[str, object], faults: list[MetricFileFa
         elif fault.path:
             top = str(fault.path[0])
             content.pop(top, None)
-            known = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
-            content.update({top: known[top]} if top in known else {})
+            placeholders = _FORMULA_PLACEHOLDERS if "formula" in data else _PLACEHOLDERS
+            content.update({top: placeholders[top]} if top in placeholders else {})
+            # The names in `metrics` would not be in the placeholder.
             if top == "formula":
-                content.pop("metrics", None)  # they would not be in the placeholder
-            content.pop("examples", None)  # they would not fit the placeholder
+                content.pop("metrics", None)
+            # Examples would not fit the placeholder.
+            content.pop("examples", None)
     return content
 
 
@@ -292,7 +306,7 @@ def _drop_key(content: object, path: Path) -> None:
         content.pop(path[-1], None)
 
 
-def _is_nested(one: Path, other: Path) -> bool:
-    """Return whether one path contains the other, so that a fault of one may be a consequence of the other's."""
-    shorter, longer = sorted((one, other), key=len)
+def _is_nested(first: Path, second: Path) -> bool:
+    """Return whether one path contains the other."""
+    shorter, longer = sorted((first, second), key=len)
     return longer[: len(shorter)] == shorter and (bool(shorter) or not longer)

@@ -67,8 +67,8 @@ class MetricFileFault(NamedTuple):
     unknown: bool = False
 
     def __str__(self) -> str:
-        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
-        message = f"{place}: {self.text}" if place else self.text
+        dotted_path = ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
+        message = f"{dotted_path}: {self.text}" if dotted_path else self.text
         return f"{self.line}: {' '.join(message.splitlines())}"
 
 
@@ -162,18 +162,19 @@ class _YamlReader:
             self.faults.append(MetricFileFault(_get_line(event), f"the tag {tag} is not read; leave it out", path))
 
     def _read_mapping(self, path: Path) -> dict[str, object]:
-        found: dict[str, object] = {}
+        content: dict[str, object] = {}
         first: dict[str, int] = {}
         while not isinstance(event := next(self._events), MappingEndEvent):
             key, line = self._read_key(event), _get_line(event)
-            place = (*path, key)
-            alike = unicodedata.normalize("NFC", key).strip()
-            if alike in first:
-                self.faults.append(MetricFileFault(line, f"given twice; first in line {first[alike]}", place))
-            first.setdefault(alike, line)
-            self.lines.setdefault(place, line)
-            found[key] = self._read_node(next(self._events), place)
-        return found
+            key_path = (*path, key)
+            # Keys that look the same are one key, whichever way an editor stores their accents.
+            normalised = unicodedata.normalize("NFC", key).strip()
+            if normalised in first:
+                self.faults.append(MetricFileFault(line, f"given twice; first in line {first[normalised]}", key_path))
+            first.setdefault(normalised, line)
+            self.lines.setdefault(key_path, line)
+            content[key] = self._read_node(next(self._events), key_path)
+        return content
 
     def _read_key(self, event: Event) -> str:
         self._reject_unsupported(event, ())
@@ -182,12 +183,12 @@ class _YamlReader:
         return str(event.value)
 
     def _read_sequence(self, path: Path) -> list[object]:
-        found: list[object] = []
+        items: list[object] = []
         while not isinstance(event := next(self._events), SequenceEndEvent):
-            place = (*path, len(found))
-            self.lines[place] = _get_line(event)
-            found.append(self._read_node(event, place))
-        return found
+            item_path = (*path, len(items))
+            self.lines[item_path] = _get_line(event)
+            items.append(self._read_node(event, item_path))
+        return items
 
 
 def _parse_events(text: str) -> Iterator[Event]:
@@ -201,7 +202,8 @@ def _parse_events(text: str) -> Iterator[Event]:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _StopParsing(line, f"holds U+{error.character:04X}, which YAML does not allow") from error
-    except Exception as error:  # the parser itself may fail with any exception on broken text
+    except Exception as error:
+        # The parser itself may fail with any exception on broken text.
         raise _StopParsing(1, f"is not YAML: {error}") from error
 
 
@@ -222,13 +224,15 @@ def _get_line(event: Event) -> int:
 def _convert_scalar(event: ScalarEvent) -> object:
     """Convert a scalar by the core schema of YAML 1.2; dates, yes and no stay text."""
     text = str(event.value)
+    # It is quoted, and therefore text, such as "1.0".
     if not event.implicit[0]:
         return text
     if text.lower() in _CONSTANTS and text in {text.lower(), text.upper(), text.capitalize()}:
         return _CONSTANTS[text.lower()]
     try:
         return int(text) if _INT.fullmatch(text) else float(text) if _FLOAT.fullmatch(text) else text
-    except ValueError:  # more digits than Python converts
+    except ValueError:
+        # More digits than Python converts.
         return text
 
 
@@ -241,8 +245,10 @@ def write_yaml(metric: FileMetric) -> str:
 def _dump_formula_metric(metric: FormulaMetric) -> dict[str, Any]:
     """Return the content of the file of a metric with a formula."""
     scale = metric.scale.model_dump(mode="json", exclude_defaults=True)
-    whole = {"low": metric.scale.low, **scale, "high": metric.scale.high}
-    stated = {key: int(part) if isinstance(part, float) and part.is_integer() else part for key, part in whole.items()}
+    scale_fields = {"low": metric.scale.low, **scale, "high": metric.scale.high}
+    stated = {
+        key: int(part) if isinstance(part, float) and part.is_integer() else part for key, part in scale_fields.items()
+    }
     return {
         "name": metric.name,
         "description": _style_text(metric.description),
@@ -331,6 +337,7 @@ def _style_text(text: str) -> object:
     lines = text.split("\n")
     if any(INVISIBLE.search(line) for line in lines) or text.casefold() in YAML_BOOLEANS:
         return DoubleQuotedScalarString(text)
+    # Block styles lose spaces at the ends of lines, so ruamel chooses a style that keeps them.
     if any(line != line.strip() for line in lines) or text != text.strip():
         return text
     if len(lines) > 1:
@@ -405,8 +412,8 @@ def _dump_category(category: Category) -> object:
     means = _style_text(category.means)
     if category.score is None:
         return means or None
-    whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE_SCORE
-    score = int(category.score) if whole else category.score
+    is_whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE_SCORE
+    score = int(category.score) if is_whole else category.score
     return {"means": means, "score": score} if means else {"score": score}
 
 
@@ -430,8 +437,8 @@ def _dump_note(note: Note) -> object:
             assert_never(note)
 
 
-def _dump_words(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+def _dump_words(words_by_field: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
     return {
         _quote_word(field): _quote_word(words[0]) if len(words) == 1 else _build_flow_list(words)
-        for field, words in wanted.items()
+        for field, words in words_by_field.items()
     }

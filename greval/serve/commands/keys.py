@@ -57,7 +57,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
     from greval.serve.middleware.api_keys import LastUseFolder, read_keys
 
     try:
-        found = read_keys(file)
+        api_keys = read_keys(file)
     except OSError as error:
         message = f"{file}: cannot be read: {error.strerror}; make a key with: greval keys add NAME --file {file}"
         raise GrevalError(message) from error
@@ -72,7 +72,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
             _format_time(key.expires) + (" (expired)" if key.has_expired(now) else "") if key.expires else "never",
             _format_time(used) if (used := uses.read_last_use(key)) else "never",
         )
-        for key in found.keys
+        for key in api_keys.keys
     )
     print_table(COLUMNS, rows)
 

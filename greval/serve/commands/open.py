@@ -28,7 +28,8 @@ def open_run(
     from greval.serve.settings import ServerSettings
     from greval.serve.start import check_packages, run_server
 
-    Store.open(run).close()  # report what is no run before anything else
+    # Report what is no run before anything else.
+    Store.open(run).close()
     check_packages()
     token = choose_token()
     name = re.sub(r"[^A-Za-z0-9_-]", "-", run.resolve().name).lstrip("-_")[:MAX_NAME] or "run"

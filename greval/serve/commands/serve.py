@@ -161,24 +161,25 @@ def serve(  # noqa: PLR0913 - the options of a command
 
 def _parse_workspaces(texts: list[str] | tuple[str, ...], *, keyed: bool) -> dict[str, str]:
     """Parse the workspaces by tenants. Without keys there is one tenant, which is not named."""
-    found: dict[str, str] = {}
+    workspaces: dict[str, str] = {}
     for text in texts:
         tenant, _, workspace = text.rpartition("=")
-        if not workspace or bool(tenant) != keyed or tenant in found:
+        if not workspace or bool(tenant) != keyed or tenant in workspaces:
             expected = "TENANT=WORKSPACE, once for a tenant" if keyed else "one WORKSPACE, because there are no keys"
             raise GrevalError(f"--argilla-workspace {text}: expected {expected}")
-        found[tenant] = workspace
-    return found
+        workspaces[tenant] = workspace
+    return workspaces
 
 
 def _parse_judges(names: list[str] | tuple[str, ...], settings: JudgeOptions) -> dict[str, Judge]:
     """Parse the judges by the names that clients use: the text before `=`, else the model name."""
-    found: dict[str, Judge] = {}
+    judges: dict[str, Judge] = {}
     for text in names:
         name, sign, model = text.partition("=")
         model = model if sign else name
-        if name in found:
+        if name in judges:
             raise GrevalError(f"--judge {text}: another judge has this name; write NAME=MODEL with a name of its own")
+        # The embedded model has an address of its own, which --base-url must not replace.
         local = model.partition(":")[0] == "local"
-        found[name] = (settings._replace(base_url=None) if local else settings).create_judge(model)
-    return found
+        judges[name] = (settings._replace(base_url=None) if local else settings).create_judge(model)
+    return judges

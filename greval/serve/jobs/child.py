@@ -86,7 +86,8 @@ class ServerLink:
         self._out: BinaryIO = os.fdopen(os.dup(1), "wb", buffering=0)
         with Path(os.devnull).open("rb") as nothing:
             os.dup2(nothing.fileno(), 0)
-        os.dup2(2, 1)  # what metrics print goes to the log
+        # What metrics print goes to the log.
+        os.dup2(2, 1)
 
     def read_order(self) -> JobOrder | None:
         """Return the order, or None if the server has ended."""
@@ -107,9 +108,11 @@ class ServerLink:
         loop = asyncio.get_running_loop()
 
         def read() -> None:
-            with suppress(RuntimeError):  # the loop is closed: the run has ended
+            # The loop is closed: the run has ended.
+            with suppress(RuntimeError):
                 for line in self._lines:
                     loop.call_soon_threadsafe(receive, ServerMessage.model_validate_json(line))
+                # The alarm of the system also ends a process whose loop is held by a computation.
                 signal.alarm(SHUTDOWN_SECONDS)
                 loop.call_soon_threadsafe(receive, ServerMessage(stop=True))
 
@@ -141,6 +144,7 @@ class RunJob:
         state = self._work_to_state()
         write_job_state(self._folder, state)
         if state.status not in ACTIVE:
+            # Only now: until here the entry brings the run back if this process is killed.
             self._order.entry.unlink(missing_ok=True)
 
     def _work_to_state(self) -> JobState:
@@ -158,6 +162,7 @@ class RunJob:
         if why is None:
             return self._build_state("finished")
         if self._stopped.is_set():
+            # If nobody cancelled it, it gave way to another run or the server ends, and it stays in the queue.
             cancelled = (self._folder / CANCEL_FILE).exists()
             return self._build_state("stopped", CANCELLED) if cancelled else self._build_state("queued")
         return self._build_state("failed" if fatal else "stopped", why)
@@ -172,7 +177,8 @@ class RunJob:
         try:
             with Store.open(self._folder) as store:
                 return list_methods(store)
-        except StoreError:  # an unreadable log is why the run failed, and that is reported already
+        except StoreError:
+            # An unreadable log is why the run failed, and that is reported already.
             return None
 
     async def _work(self) -> tuple[str | None, bool]:
@@ -181,7 +187,7 @@ class RunJob:
         service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
         tenant = Tenant(self._spec.tenant, self._folder.parent)
         uploads = Uploads(tenant.datasets)
-        metrics = [service.library.restore(one) for one in self._spec.definitions]
+        metrics = [service.library.restore(definition) for definition in self._spec.definitions]
         judges = service.choose_judges(metrics, self._spec.judge)
         distinct = [group.judge for group in choose_judges(metrics, None, judges).groups]
         width = get_total_concurrency(distinct, {"concurrency": request.concurrency})
@@ -236,10 +242,12 @@ class RunJob:
             **work.options,
             "judges": work.judges,
             "asked": request.metrics,
+            # Only reading the rows tells which of them belong to the chosen samples.
             "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
             "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
             "on_progress": self._set_leg,
-            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
+            # The run's folder stores them, and its report shows them.
+            "on_unread": lambda _: None,
         }
         run = await evaluate_async(read_rows(), work.metrics, out=self._folder, stop=self._stopped, **options)
         self._leg = run.progress
@@ -247,11 +255,11 @@ class RunJob:
 
     def _read_stages(self) -> Progress:
         """Return the progress of a probe or an alignment, over all legs."""
-        before = self._before.seconds if self._before else 0.0
-        return read_staged_progress(self._folder, before + time.monotonic() - self._started)
+        earlier_seconds = self._before.seconds if self._before else 0.0
+        return read_staged_progress(self._folder, earlier_seconds + time.monotonic() - self._started)
 
-    def _request_slots(self, asked: int, returned: int) -> None:
-        self._link.send(JobMessage(asked=asked, returned=returned))
+    def _request_slots(self, requested: int, returned: int) -> None:
+        self._link.send(JobMessage(asked=requested, returned=returned))
 
     @property
     def _progress(self) -> Progress | None:
@@ -276,7 +284,8 @@ class RunJob:
                 state = JobState(status="running", progress=self._progress)
                 try:
                     await asyncio.to_thread(write_job_state, self._folder, state)
-                except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
+                except OSError as error:
+                    # The disk is full, or the folder is gone: further replies could be lost.
                     log.warning("run %s: stopped, as its progress cannot be written: %s", self._spec.id, error)
                     self._stopped.set()
                     return
@@ -295,6 +304,7 @@ def main() -> int:
     if order is None or spec is None:
         return 0
     logging.config.dictConfig(LOGGING)
+    # A process that a metric starts must not keep the run locked.
     os.set_inheritable(order.lock, False)  # noqa: FBT003 - its only form
     os.nice(NICENESS)
     _limit_memory(order.settings.limits.run_memory)
@@ -304,18 +314,17 @@ def main() -> int:
         log.exception("run %s: its end could not be written", spec.id)
         return EXIT_UNWRITTEN
     finally:
-        os.close(order.lock)  # the end of the process takes a while, and the run may be resumed at once
+        # The end of the process takes a while, and the run may be resumed at once.
+        os.close(order.lock)
     return 0
 
 
 def _read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield the lines of a pipe until its end.
-
-    A buffered reader would hold its lock in the thread that reads, which the end of the process must not wait for.
-    """
-    rest = b""
+    """Yield the lines of a pipe until its end."""
+    remainder = b""
+    # A buffered reader would hold its lock in the thread that reads, and the end of the process would wait for it.
     while data := os.read(descriptor, READ_BYTES):
-        *lines, rest = (rest + data).split(b"\n")
+        *lines, remainder = (remainder + data).split(b"\n")
         yield from lines
 
 
@@ -326,6 +335,7 @@ def _limit_memory(size: int) -> None:
     """
     memory = size + measure_data()
     with suppress(ValueError, OSError):
+        # Not RLIMIT_AS, which would count address space that is reserved and never used.
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 

@@ -36,7 +36,7 @@ class KeyedRequest(Record):
 
 
 @contextmanager
-def hold_key(runs: Path, key: str, asked: JobRequest, new_id: str) -> Iterator[str]:
+def hold_key(runs: Path, key: str, request: JobRequest, new_id: str) -> Iterator[str]:
     """Hold an idempotency key, and yield the id of its run: `new_id` if the key is new.
 
     Raise `ServeError` if the key was sent with another request (422), or another request with it is in progress (409).
@@ -44,20 +44,22 @@ def hold_key(runs: Path, key: str, asked: JobRequest, new_id: str) -> Iterator[s
     folder = runs / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     _remove_old_keys(folder)
+    # A key is any text; its hash is always a file name.
     with (folder / sha256(key.encode()).hexdigest()).open("a+b") as file:
         _lock_file(file)
         file.seek(0)
         try:
-            found = KeyedRequest.model_validate_json(file.read())
-        except ValidationError:  # it is new, or its first request was killed before it started anything
-            found = KeyedRequest(asked=asked, run=new_id)
+            keyed = KeyedRequest.model_validate_json(file.read())
+        except ValidationError:
+            # It is new, or its first request was killed before it started anything.
+            keyed = KeyedRequest(asked=request, run=new_id)
             file.truncate(0)
-            file.write(found.model_dump_json().encode())
+            file.write(keyed.model_dump_json().encode())
             file.flush()
-        if found.asked != asked:
+        if keyed.asked != request:
             message = "Idempotency-Key: was sent with another request; use a new key for each run"
             raise ServeError("idempotency_key_reused", message)
-        yield found.run
+        yield keyed.run
 
 
 def _lock_file(file: IO[bytes]) -> None:

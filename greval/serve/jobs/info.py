@@ -77,8 +77,8 @@ def list_run_folders(tenant: Tenant) -> list[tuple[int, Path]]:
     """List the folders of all runs with their creation times in nanoseconds, newest first."""
     if not tenant.runs.is_dir():
         return []
-    found = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run_folder(path)]
-    return sorted(((_read_creation_time(path), path) for path in found), reverse=True)
+    folders = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run_folder(path)]
+    return sorted(((_read_creation_time(path), path) for path in folders), reverse=True)
 
 
 def _read_creation_time(folder: Path) -> int:
@@ -119,20 +119,21 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     """Return the information of a command-line run; it is finished if nothing is pending."""
     file, wal = folder / FILE, folder / f"{FILE}-wal"
     created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    stamp = tuple((one.stat().st_mtime_ns, one.stat().st_size) if one.exists() else (0, 0) for one in (file, wal))
+    # SQLite writes to the -wal file first, and to the log much later.
+    stamp = tuple((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else (0, 0) for path in (file, wal))
     try:
-        held = _summarise_log(folder, stamp)
+        summary = _summarise_log(folder, stamp)
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
-    status: JobStatus = "finished" if not held.pending else "running" if is_locked(folder / LOCK_FILE) else "stopped"
+    status: JobStatus = "finished" if not summary.pending else "running" if is_locked(folder / LOCK_FILE) else "stopped"
     return RunInfo(
         id=folder.name,
         name=folder.name,
         status=status,
         why="not all of it is judged; go on with it on the command line" if status == "stopped" else None,
-        judge=held.judge,
-        metrics=held.metrics,
+        judge=summary.judge,
+        metrics=summary.metrics,
         created=created,
     )
 
@@ -168,26 +169,28 @@ class RunWatch:
 
         A state that was read before this call may be returned, unless it is an end: the run may have been resumed.
         """
-        asked = time.monotonic()
-        known = self._reads.get((tenant, folder))
-        if known is None or known.began <= asked - POLL_SECONDS:
-            known = self._start_read(tenant, folder)
-        info = await asyncio.shield(known.task)
-        if info.status in ACTIVE or known.began >= asked:
+        requested_at = time.monotonic()
+        reading = self._reads.get((tenant, folder))
+        if reading is None or reading.began <= requested_at - POLL_SECONDS:
+            reading = self._start_read(tenant, folder)
+        # Shielded, because other streams may wait for the same reading.
+        info = await asyncio.shield(reading.task)
+        if info.status in ACTIVE or reading.began >= requested_at:
             return info
-        known = self._reads.get((tenant, folder))
-        if known is None or known.began < asked:
-            known = self._start_read(tenant, folder)
-        return await asyncio.shield(known.task)
+        reading = self._reads.get((tenant, folder))
+        if reading is None or reading.began < requested_at:
+            reading = self._start_read(tenant, folder)
+        return await asyncio.shield(reading.task)
 
     def _start_read(self, tenant: Tenant, folder: Path) -> _StateRead:
         now = time.monotonic()
         task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
+        # Perhaps nobody waits any more, and asyncio would log an error that nobody took.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
         recent = {run: read for run, read in self._reads.items() if read.began > now - POLL_SECONDS}
-        found = _StateRead(now, task)
-        self._reads = {**recent, (tenant, folder): found}
-        return found
+        reading = _StateRead(now, task)
+        self._reads = {**recent, (tenant, folder): reading}
+        return reading
 
 
 async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator[ServerSentEvent]:
@@ -199,7 +202,8 @@ async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator
     while True:
         try:
             info = await look()
-        except ServeError:  # it was deleted
+        except ServeError:
+            # It was deleted.
             return
         if info.progress is not None and info.progress != sent:
             sent = info.progress

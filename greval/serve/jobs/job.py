@@ -68,8 +68,10 @@ class RunningJob:
                 stdin=PIPE,
                 stdout=PIPE,
                 limit=MAX_LINE_BYTES,
+                # The lock belongs to the open file, so that it lasts until the process ends.
                 pass_fds=(lock.descriptor,),
-                start_new_session=True,  # Ctrl-C in the server's terminal must not reach it
+                # Ctrl-C in the server's terminal must not reach it.
+                start_new_session=True,
                 env=_build_environment(),
             )
             job = cls(entry, process, service, Tenant(spec.tenant, entry.folder.parent))
@@ -124,14 +126,16 @@ class RunningJob:
             self._stdin.write(encode_message(message))
 
     def _kill(self) -> None:
-        with suppress(ProcessLookupError):  # it has ended
+        # It may have ended.
+        with suppress(ProcessLookupError):
             self._process.kill()
 
 
 async def _start_local_judges(service: Service, spec: JobSpec) -> None:
     """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
-    with suppress(Exception):  # the run's own process fails with the reason
-        metrics = [service.library.restore(one) for one in spec.definitions]
+    # The run's own process fails with the reason.
+    with suppress(Exception):
+        metrics = [service.library.restore(definition) for definition in spec.definitions]
         for judge in list_judges(service, metrics, spec.judge, spec.asked):
             if isinstance(judge, Judge) and judge.local:
                 await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)
@@ -144,6 +148,7 @@ def _build_environment() -> dict[str, str]:
     """
     return {
         **{name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE},
+        # Under `-P` the process finds only what is on this path.
         "PYTHONPATH": os.pathsep.join(sys.path),
         **share_servers(),
     }

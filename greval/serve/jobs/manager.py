@@ -88,6 +88,7 @@ class JobManager:
 
     async def _poll_queue(self) -> None:
         while not self._service.stopping.is_set():
+            # Before the queue is read, so that no change is missed meanwhile.
             self._woken.clear()
             try:
                 await self._start_due_jobs()
@@ -108,22 +109,23 @@ class JobManager:
                     job.stop()
                 else:
                     await self._start_job(entry)
-        others = [folder for folder in entries if folder not in self._jobs and folder not in self._left]
-        elsewhere = await asyncio.to_thread(lambda: {folder for folder in others if is_locked(folder / LOCK_FILE)})
-        waiting = [folder for folder in others if folder not in elsewhere]
+        candidates = [folder for folder in entries if folder not in self._jobs and folder not in self._left]
+        elsewhere = await asyncio.to_thread(lambda: {folder for folder in candidates if is_locked(folder / LOCK_FILE)})
+        waiting = [folder for folder in candidates if folder not in elsewhere]
         while folder := choose_next_run(waiting, self._jobs, elsewhere, self._turns):
             if self._service.stopping.is_set():
                 return
             waiting.remove(folder)
             await self._start_job(entries[folder])
+        # Not at once: another process of the server may have room.
         self._make_room([folder for folder in waiting if _has_waited(entries[folder])], elsewhere)
 
     def _make_room(self, waiting: Sequence[Path], elsewhere: Collection[Path]) -> None:
         """Stop a run if a tenant without any waits; it is queued at its place, and resumed at no cost."""
         now = asyncio.get_running_loop().time()
-        own = {folder: now - job.started for folder, job in self._jobs.items()}
+        run_seconds = {folder: now - job.started for folder, job in self._jobs.items()}
         stopping = [folder for folder, job in self._jobs.items() if job.stopping]
-        if folder := choose_run_to_stop(waiting, own, stopping, elsewhere):
+        if folder := choose_run_to_stop(waiting, run_seconds, stopping, elsewhere):
             log.info("run %s: gives way to a run of another tenant", folder.name)
             self._jobs[folder].stop()
 
@@ -133,6 +135,7 @@ class JobManager:
         lock = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if spec else None
         if spec is None or lock is None:
             return
+        # Checked under the lock: another process may just have finished it.
         if not await asyncio.to_thread(_is_still_due, entry):
             lock.close()
             return
@@ -148,24 +151,25 @@ class JobManager:
         task.add_done_callback(self._ends.discard)
 
     async def _serve_job(self, job: RunningJob, entry: QueueEntry) -> None:
-        before = await asyncio.to_thread(_count_judged, entry.folder)
+        judged_before = await asyncio.to_thread(_count_judged, entry.folder)
         try:
             code = await job.serve_to_end()
-            if code == EXIT_UNWRITTEN:  # starting again and again would pay for the same calls
+            # Starting again and again would pay for the same calls.
+            if code == EXIT_UNWRITTEN:
                 self._left.add(entry.folder)
             elif code and not job.stopping:
-                await self._note_death(entry, before, code)
+                await self._note_death(entry, judged_before, code)
         except Exception:
             log.exception("run %s: its process could not be served", entry.folder.name)
         finally:
             del self._jobs[entry.folder]
             self.wake()
 
-    async def _note_death(self, entry: QueueEntry, before: int, code: int) -> None:
+    async def _note_death(self, entry: QueueEntry, judged_before: int, code: int) -> None:
         """Note that the process of a run died; after several deaths without progress the run has failed."""
         end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         log.warning("run %s: its process died (%s)", entry.folder.name, end)
-        if await asyncio.to_thread(_count_judged, entry.folder) > before:
+        if await asyncio.to_thread(_count_judged, entry.folder) > judged_before:
             self._deaths.pop(entry.folder, None)
         self._deaths[entry.folder] += 1
         if self._deaths[entry.folder] >= MAX_DEATHS:

@@ -237,14 +237,15 @@ def create_run_folder(folder: Path, spec: JobSpec) -> None:
     except OSError:
         shutil.rmtree(new, ignore_errors=True)
         raise
+    # Else the new name could be lost in a crash, although its content is on disk.
     sync_folder(folder.parent)
 
 
 def remove_run_folder(folder: Path) -> None:
     """Remove a run atomically: no reader sees a part of it."""
-    gone = folder.with_name(f".gone-{secrets.token_hex(8)}")
-    folder.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    trash = folder.with_name(f".gone-{secrets.token_hex(8)}")
+    folder.rename(trash)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def remove_leftovers(runs: Path) -> None:
@@ -253,10 +254,10 @@ def remove_leftovers(runs: Path) -> None:
     Only those older than a day are removed, because a running process may still use newer ones.
     """
     for above in ("", "*/", ".datasets/", "*/.datasets/"):
-        for left in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
+        for leftover in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > LEFTOVER_SECONDS:
-                    shutil.rmtree(left, ignore_errors=True)
+                if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 class JobLock(CloseOnExit):
@@ -314,6 +315,7 @@ class JobQueue:
     def add(self, folder: Path) -> None:
         """Append a run and flush it to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        # The time comes first, so that the names of files sort by it.
         write_atomically(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
         sync_folder(self._folder)
 
@@ -323,18 +325,19 @@ class JobQueue:
 
     def list_entries(self) -> list[QueueEntry]:
         """List the jobs, oldest first; entries of killed starts are removed."""
-        found = []
+        entries = []
         for path in sorted(self._folder.glob("[!.]*"), key=lambda path: path.name):
             try:
                 folder = self._runs / path.read_text(encoding="utf-8")
                 forgotten = not folder.is_dir() and time.time() - path.stat().st_mtime > ORPHAN_SECONDS
-            except FileNotFoundError:  # another process has finished it
+            except FileNotFoundError:
+                # Another process has finished it.
                 continue
             if forgotten:
                 path.unlink(missing_ok=True)
             else:
-                found.append(QueueEntry(path, folder))
-        return found
+                entries.append(QueueEntry(path, folder))
+        return entries
 
 
 def _read_record(path: Path, kind: type[T]) -> T | None:

@@ -64,7 +64,9 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
         created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
-        definitions=tuple(one.model_dump(mode="json") if isinstance(one, FileMetric) else one.name for one in metrics),
+        definitions=tuple(
+            metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics
+        ),
         asked=request,
     )
 
@@ -75,8 +77,8 @@ def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, r
     Raise `ServeError` if the server does not have one of them.
     """
     writer = request.writer if isinstance(request, AlignRequest) else None
-    found = [*service.choose_judges(metrics, name).values()]
-    return found if writer is None else [*found, service.find_judge(writer)]
+    judges = [*service.choose_judges(metrics, name).values()]
+    return judges if writer is None else [*judges, service.find_judge(writer)]
 
 
 def _check_source(tenant: Tenant, request: JobRequest) -> str:
@@ -102,7 +104,8 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
         quotas.check_calls()
     folder = quotas.tenant.runs / spec.id
     with quotas.reserve("runs"):
-        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
+        # First: if the process is killed in between, no run waits for ever.
+        queue.add(folder)
         create_run_folder(folder, spec)
     return folder
 
@@ -128,7 +131,7 @@ def resume_job(
         service.find_judge(spec.judge)
         quotas.check_calls()
     if spec.judge is not None and caps.get("max_cost") is not None:
-        metrics = [service.library.restore(one) for one in spec.definitions]
+        metrics = [service.library.restore(definition) for definition in spec.definitions]
         for judge in list_judges(service, metrics, spec.judge, spec.asked):
             _check_price(JudgeClient(judge).label, caps["max_cost"])
     with lock_ended_run(folder, "it is worked on already"):
@@ -138,7 +141,8 @@ def resume_job(
         if caps:
             write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
         (folder / CANCEL_FILE).unlink(missing_ok=True)
-        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
+        # First: if the process is killed in between, no run waits for ever.
+        queue.add(folder)
         write_job_state(folder, JobState(status="queued", progress=state.progress, methods=state.methods))
 
 
@@ -153,7 +157,8 @@ def lock_ended_run(folder: Path, why: str) -> JobLock:
         state = read_job_state(folder)
         if state is None or state.status in ACTIVE:
             break
-        time.sleep(LOCK_RETRY_SECONDS)  # it has ended, and its worker is about to release the lock
+        # It has ended, and its worker is about to release the lock.
+        time.sleep(LOCK_RETRY_SECONDS)
     raise ServeError("run_active", f"run {folder.name!r}: {why}")
 
 
@@ -165,9 +170,9 @@ def update_replayed_job(folder: Path, definitions: Mapping[str, JsonValue]) -> N
     spec, state = read_job_spec(folder), read_job_state(folder)
     if spec is None or state is None:
         return
-    known = zip(spec.metrics, spec.definitions, strict=True)
-    kept = tuple(definitions.get(name, before) for name, before in known)
-    write_job_spec(folder, spec.model_copy(update={"definitions": kept}))
+    stored_definitions = zip(spec.metrics, spec.definitions, strict=True)
+    updated = tuple(definitions.get(name, stored) for name, stored in stored_definitions)
+    write_job_spec(folder, spec.model_copy(update={"definitions": updated}))
     if state.progress is not None:
         progress = state.progress.model_copy(update=_count_results(folder))
         write_job_state(folder, state.model_copy(update={"progress": progress}))

@@ -17,7 +17,7 @@ from greval.runs.store import FILE, Store
 from greval.trust.alignment.model_calls import read_writer_spending
 
 
-def read_earlier_progress(folder: Path, known: Progress | None) -> Progress:
+def read_earlier_progress(folder: Path, last_written: Progress | None) -> Progress:
     """Return the progress of a run before a leg begins.
 
     Usage and cost come from the log, which is complete also after `kill -9`; counts and time are those written last.
@@ -25,13 +25,13 @@ def read_earlier_progress(folder: Path, known: Progress | None) -> Progress:
     Raises:
         StoreError: If the log cannot be read.
     """
-    before = known or Progress()
+    progress = last_written or Progress()
     if not (folder / FILE).is_file():
-        return before
+        return progress
     with Store.open(folder) as store:
         usage = sum(read_usage(store).values(), Usage())
         cost = read_spending(store, Prices.load()).cost
-    return before.model_copy(update={"usage": usage, "cost": cost, "in_flight": 0})
+    return progress.model_copy(update={"usage": usage, "cost": cost, "in_flight": 0})
 
 
 def read_staged_progress(folder: Path, seconds: float) -> Progress:
@@ -42,19 +42,20 @@ def read_staged_progress(folder: Path, seconds: float) -> Progress:
     """
     prices = Prices.load()
     writing = read_writer_spending(folder)
-    found = Progress(usage=Usage(calls=writing.calls), cost=writing.cost, seconds=seconds)
+    progress = Progress(usage=Usage(calls=writing.calls), cost=writing.cost, seconds=seconds)
     for log in folder.rglob(FILE):
-        with suppress(StoreError), Store.open(log.parent) as store:  # a log that begins, or that the work reports
+        # A log that has just begun cannot be read yet, and the work itself reports any other fault.
+        with suppress(StoreError), Store.open(log.parent) as store:
             statuses = Counter(json.loads(outline)[0] for (outline,) in store.select(("outline",)))
-            spent = RunSpending(cost=found.cost) + RunSpending(cost=read_spending(store, prices).cost)
-            usage = sum(read_usage(store).values(), found.usage)
-            counts = {status: getattr(found, status) + count for status, count in statuses.items()}
-            done = found.done + statuses.total()
-            found = found.model_copy(update={**counts, "done": done, "usage": usage, "cost": spent.cost})
-    return found
+            spent = RunSpending(cost=progress.cost) + RunSpending(cost=read_spending(store, prices).cost)
+            usage = sum(read_usage(store).values(), progress.usage)
+            counts = {status: getattr(progress, status) + count for status, count in statuses.items()}
+            done = progress.done + statuses.total()
+            progress = progress.model_copy(update={**counts, "done": done, "usage": usage, "cost": spent.cost})
+    return progress
 
 
-def add_leg(before: Progress, leg: Progress) -> Progress:
+def add_leg(earlier: Progress, leg: Progress) -> Progress:
     """Return the progress of a run: what was before a leg, and the leg.
 
     Each leg counts the stored results again from the start. Until it has counted as many as the run had, the counts are
@@ -66,17 +67,17 @@ def add_leg(before: Progress, leg: Progress) -> Progress:
         >>> progress.total, progress.done, progress.kept, progress.seconds
         (9, 5, 0, 2.5)
     """
-    spent = RunSpending(cost=before.cost) + RunSpending(cost=leg.cost)
-    counted = leg if leg.done >= before.done else before
+    spent = RunSpending(cost=earlier.cost) + RunSpending(cost=leg.cost)
+    counted = leg if leg.done >= earlier.done else earlier
     return counted.model_copy(
         update={
             "total": leg.total,
             "kept": 0,
             "in_flight": leg.in_flight,
-            "usage": before.usage + leg.usage,
+            "usage": earlier.usage + leg.usage,
             "cost": spent.cost,
-            "estimated_calls": before.estimated_calls + leg.estimated_calls,
+            "estimated_calls": earlier.estimated_calls + leg.estimated_calls,
             "waiting": leg.waiting,
-            "seconds": before.seconds + leg.seconds,
+            "seconds": earlier.seconds + leg.seconds,
         }
     )

@@ -45,9 +45,9 @@ async def run_probe(request: ProbeRequest, work: JobWork, cases: CaseRecords | N
         "out": work.folder,
         "built_on": built_on,
     }
-    found = await probe_async(metric, None, cases, stop=work.stop, **options)
-    write_atomically(work.folder / RESULT_FILES["probe"], dump_without_paths(found, work.folder))
-    return found.why
+    probe = await probe_async(metric, None, cases, stop=work.stop, **options)
+    write_atomically(work.folder / RESULT_FILES["probe"], dump_without_paths(probe, work.folder))
+    return probe.why
 
 
 async def run_alignment(request: AlignRequest, work: JobWork, writer: JudgeModel | None) -> str | None:
@@ -55,10 +55,10 @@ async def run_alignment(request: AlignRequest, work: JobWork, writer: JudgeModel
     metric, run = work.metrics[-1], work.folder.parent / request.run
     options: AlignOptions = {**build_align_options(request), **work.options, "writer": writer, "work": work.folder}
     try:
-        found = await align_async(run, metric, work.judges[metric.name], stop=work.stop, **options)
+        alignment = await align_async(run, metric, work.judges[metric.name], stop=work.stop, **options)
     except StoppedError as error:
         return str(error)
-    write_atomically(work.folder / RESULT_FILES["alignment"], dump_without_paths(found, work.folder, run))
+    write_atomically(work.folder / RESULT_FILES["alignment"], dump_without_paths(alignment, work.folder, run))
     return None
 
 

@@ -15,7 +15,7 @@ TURN_SECONDS = 30.0
 
 
 def choose_next_run(
-    waiting: Sequence[Path], own: Collection[Path], elsewhere: Collection[Path], turns: Mapping[Path, float]
+    waiting: Sequence[Path], local: Collection[Path], elsewhere: Collection[Path], turns: Mapping[Path, float]
 ) -> Path | None:
     """Return the folder of the run to start, or None if no run waits or no place is free.
 
@@ -24,7 +24,7 @@ def choose_next_run(
 
     Args:
         waiting: The folders of the runs that wait, in the order of their requests.
-        own: The folders of the runs that this process works on.
+        local: The folders of the runs that this process works on.
         elsewhere: The folders of the runs that other processes work on.
         turns: When a run of a tenant was last started here, by the tenant's folder.
 
@@ -33,16 +33,16 @@ def choose_next_run(
         >>> choose_next_run([ana / "2", ben / "1"], [ana / "1"], [], {}).as_posix()
         'ben/1'
     """
-    if len(own) >= MAX_JOBS:
+    if len(local) >= MAX_JOBS:
         return None
-    own_counts = Counter(folder.parent for folder in own)
-    counts = own_counts + Counter(folder.parent for folder in elsewhere)
-    ready = [folder for folder in waiting if own_counts[folder.parent] < MAX_TENANT_JOBS]
+    local_counts = Counter(folder.parent for folder in local)
+    counts = local_counts + Counter(folder.parent for folder in elsewhere)
+    ready = [folder for folder in waiting if local_counts[folder.parent] < MAX_TENANT_JOBS]
     return min(ready, key=lambda folder: (counts[folder.parent], turns.get(folder.parent, 0.0)), default=None)
 
 
 def choose_run_to_stop(
-    waiting: Sequence[Path], own: Mapping[Path, float], stopping: Collection[Path], elsewhere: Collection[Path]
+    waiting: Sequence[Path], local: Mapping[Path, float], stopping: Collection[Path], elsewhere: Collection[Path]
 ) -> Path | None:
     """Return the folder of the run that is to give way to a tenant without a run, or None if none has to.
 
@@ -51,7 +51,7 @@ def choose_run_to_stop(
 
     Args:
         waiting: The folders of the runs that wait.
-        own: For how many seconds the runs of this process have run, by their folders.
+        local: For how many seconds the runs of this process have run, by their folders.
         stopping: Those of them that stop already.
         elsewhere: The folders of the runs that other processes work on.
 
@@ -60,13 +60,13 @@ def choose_run_to_stop(
         >>> choose_run_to_stop([ben / "1"], {ana / str(n): 9.0 - n for n in range(4)}, [], []).as_posix()
         'ana/0'
     """
-    counts = Counter(folder.parent for folder in (*own, *elsewhere) if folder not in stopping)
+    counts = Counter(folder.parent for folder in (*local, *elsewhere) if folder not in stopping)
     without_run = {folder.parent for folder in waiting if not counts[folder.parent]}
-    if len(own) < MAX_JOBS or len(stopping) >= len(without_run):
+    if len(local) < MAX_JOBS or len(stopping) >= len(without_run):
         return None
     ready = [
         folder
-        for folder, seconds in own.items()
+        for folder, seconds in local.items()
         if folder not in stopping and (counts[folder.parent] > 1 or seconds >= TURN_SECONDS)
     ]
-    return max(ready, key=lambda folder: (counts[folder.parent], own[folder]), default=None)
+    return max(ready, key=lambda folder: (counts[folder.parent], local[folder]), default=None)

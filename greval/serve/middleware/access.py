@@ -101,6 +101,7 @@ class AccessMiddleware:
         self._runs = settings.runs
         self._keys = KeyAuthentication(settings.keys) if settings.keys else None
         self._token = TokenAuthentication(settings.token) if settings.token else None
+        # Each process counts by itself, and gets about its share of the requests.
         self._rate = limits.rate / settings.workers
         self._buckets: dict[str, RateBucket] = {}
         self._capacity = max(1, (limits.calls + limits.waiting) // settings.workers)
@@ -118,6 +119,7 @@ class AccessMiddleware:
         kind = classify_request(scope["method"], scope["path"])
         tenant = self._identify_tenant(scope, kind)
         scope["state"].update(kind=kind, tenant=tenant)
+        # Not counted, so that a busy server still answers its monitor.
         if scope["path"] in HEALTH_PATHS:
             await self._app(scope, receive, send)
         elif kind.cheap:
@@ -172,22 +174,23 @@ class AccessMiddleware:
     @contextmanager
     def _admit(self, name: str, kind: RequestKind) -> Iterator[None]:
         """Count a request in progress, or raise `ServeError` (429) with a Retry-After time if there is no capacity."""
-        taken = self._taken[kind.event_stream]
-        full = taken.total() >= self._capacity
-        if full or taken[name] >= self._own:
-            wait = math.ceil(self._retry_schedule.next_delay(ahead=taken.total()))
+        in_progress = self._taken[kind.event_stream]
+        full = in_progress.total() >= self._capacity
+        if full or in_progress[name] >= self._own:
+            wait = math.ceil(self._retry_schedule.next_delay(ahead=in_progress.total()))
             message = "the server is busy" if full else "this key has its share of the server in use"
             code = "server_busy" if full else "share_in_use"
             raise ServeError(code, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
-        taken[name] += 1
+        in_progress[name] += 1
         try:
             yield
         finally:
-            taken[name] -= 1
-            if not taken[name]:
-                del taken[name]
+            in_progress[name] -= 1
+            if not in_progress[name]:
+                del in_progress[name]
+            # A stream ends with its run, which says nothing about how soon others are answered.
             if not kind.event_stream:
-                self._retry_schedule.record_answer(busy=bool(taken))
+                self._retry_schedule.record_answer(busy=bool(in_progress))
 
 
 class RetrySchedule:
@@ -224,15 +227,13 @@ class RetrySchedule:
 
 
 def _check_head(scope: Scope) -> None:
-    """Refuse heads that are too long or state two lengths of the body, and path traversal.
-
-    uvicorn does not limit a head that arrives in one piece. If it states two lengths, a proxy may take a part of the
-    body for the next request, so the connection is closed (RFC 9112, section 6.3).
-    """
+    """Refuse heads that are too long or state two lengths of the body, and path traversal."""
+    # uvicorn does not limit a head that arrives in one piece.
     head = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     if head + sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD_BYTES:
         message = f"the address and the headers have more than {MAX_HEAD_BYTES // 1024} KB; send less of them"
         raise ServeError("head_too_large", message)
+    # A proxy may take a part of the body for the next request (RFC 9112, section 6.3).
     if {name for name, _ in scope["headers"]} >= {b"content-length", b"transfer-encoding"}:
         message = "Content-Length, Transfer-Encoding: a request states one of them, got both; leave one out"
         raise ServeError("two_lengths", message, headers={"Connection": "close"})
@@ -243,10 +244,10 @@ def _check_head(scope: Scope) -> None:
 
 def _check_direct_request(headers: Headers) -> None:
     """Refuse requests that came through a proxy: without keys only programs on this machine are served."""
-    if found := next((name for name in PROXY_HEADERS if name in headers), None):
+    if header := next((name for name in PROXY_HEADERS if name in headers), None):
         message = (
-            f"{found.title()}: the request came through a proxy, and without keys this machine alone is served. Make a "
-            "key with: greval keys add NAME --file keys.json, and start the server with --keys keys.json"
+            f"{header.title()}: the request came through a proxy, and without keys this machine alone is served. Make "
+            "a key with: greval keys add NAME --file keys.json, and start the server with --keys keys.json"
         )
         raise ServeError("forwarded", message)
 
@@ -254,10 +255,10 @@ def _check_direct_request(headers: Headers) -> None:
 def _check_same_origin(scope: Scope, headers: Headers, allowed: Collection[str] = ()) -> None:
     """Refuse requests that a page of another site made a browser on this machine send.
 
-    `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others;
-    those that the operator allowed are served.
+    `Host` or `Origin` reveals them. Origins that the operator allowed are served.
     """
     host = headers.get("host", "")
+    # A foreign host name may have been pointed at this machine (DNS rebinding).
     if _parse_hostname(f"//{host}") not in LOCAL_HOSTS:
         message = "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT"
         raise ServeError("foreign_host", message)

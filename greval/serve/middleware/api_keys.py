@@ -70,18 +70,19 @@ class ApiKeys(Record):
     def find_key(self, presented: str) -> ApiKey | None:
         """Return the stored key of a presented one, or None; the response time reveals nothing about the keys.
 
-        Every key is compared in constant time, even after a match. The key found may have expired.
+        Every key is compared in constant time. The key may have expired.
 
         Example:
             >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_api_key("greval_x"))]).find_key("greval_x").name
             'ana'
         """
-        given = hash_api_key(presented)
-        found = None
+        digest = hash_api_key(presented)
+        match = None
+        # Not ended by a match, so that the response time reveals nothing about the keys.
         for key in self.keys:
-            if hmac.compare_digest(key.sha256, given):
-                found = key
-        return found
+            if hmac.compare_digest(key.sha256, digest):
+                match = key
+        return match
 
 
 class ApiKeyFile:
@@ -96,8 +97,9 @@ class ApiKeyFile:
     def read(self) -> ApiKeys:
         """Return the current keys, or raise `GrevalError` if the file cannot be read; no key is valid then."""
         try:
-            found = self.path.stat()
-            mark = found.st_mtime_ns, found.st_size, found.st_ino
+            status = self.path.stat()
+            # The inode too, because a replaced file may have the same time and size.
+            mark = status.st_mtime_ns, status.st_size, status.st_ino
             if mark != self._mark:
                 self._keys = read_keys(self.path)
                 self._mark = mark
@@ -177,24 +179,29 @@ def add_key(
         message = f"key {name!r}: a name has 1 to 64 of a-z, A-Z, 0-9, - and _, and begins with a letter or a digit"
         raise GrevalError(message)
     secret = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    made = datetime.now(UTC).isoformat(timespec="seconds")
+    created = datetime.now(UTC).isoformat(timespec="seconds")
     fields = {"label": label, "scopes": [*dict.fromkeys(scopes)], "expires": expires}
     try:
-        key = ApiKey.model_validate({"name": name, "sha256": hash_api_key(secret), "created": made, **fields})
+        key = ApiKey.model_validate({"name": name, "sha256": hash_api_key(secret), "created": created, **fields})
     except ValidationError as error:
         first = error.errors()[0]
         option, message = str(first["loc"][0]).removesuffix("s"), first["msg"].removeprefix("Value error, ")
         raise GrevalError(f"--{option} {first['input']!r}: {message}") from error
-    with _lock_keys(path) as known:
-        _check_spelling(path, known, name)
-        _write_keys(path, ApiKeys(keys=(*known.keys, key)))
+    with _lock_keys(path) as api_keys:
+        _check_spelling(path, api_keys, name)
+        _write_keys(path, ApiKeys(keys=(*api_keys.keys, key)))
     return secret
 
 
-def _check_spelling(path: Path, known: ApiKeys, name: str) -> None:
+def _check_spelling(path: Path, api_keys: ApiKeys, name: str) -> None:
     """Raise `GrevalError` if a known name differs in upper and lower case only."""
-    if other := next((key.name for key in known.keys if key.name != name and key.name.lower() == name.lower()), None):
-        message = f"{path}: the name {name} differs from {other} in upper and lower case only; take {other}, or another"
+    if similar_name := next(
+        (key.name for key in api_keys.keys if key.name != name and key.name.lower() == name.lower()), None
+    ):
+        message = (
+            f"{path}: the name {name} differs from {similar_name} in upper and lower case only; take {similar_name}, "
+            "or another"
+        )
         raise GrevalError(message)
 
 
@@ -204,26 +211,29 @@ def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool
     The key is the tenant's only one, the one with the id, or, with `every`, each one. Raise `GrevalError` if there is
     no such key, or the tenant has several and nothing says which.
     """
-    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)  # or raise, with nothing written
-    with _lock_keys(path) as known:
-        removed = _select_keys(path, known, name, key_id=key_id, every=every)
-        _write_keys(path, ApiKeys(keys=tuple(key for key in known.keys if key not in removed)))
+    # Refuse before anything is written, even a lock file.
+    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)
+    with _lock_keys(path) as api_keys:
+        removed = _select_keys(path, api_keys, name, key_id=key_id, every=every)
+        _write_keys(path, ApiKeys(keys=tuple(key for key in api_keys.keys if key not in removed)))
     uses = LastUseFolder(path)
     for key in removed:
         uses.remove(key)
     return removed
 
 
-def _select_keys(path: Path, known: ApiKeys, name: str, *, key_id: str | None, every: bool) -> tuple[ApiKey, ...]:
+def _select_keys(path: Path, api_keys: ApiKeys, name: str, *, key_id: str | None, every: bool) -> tuple[ApiKey, ...]:
     """Return the keys of a tenant that are to be removed."""
-    own = [key for key in known.keys if key.name == name]
-    if not own:
-        names = ", ".join(dict.fromkeys(key.name for key in known.keys)) or "none"
+    tenant_keys = [key for key in api_keys.keys if key.name == name]
+    if not tenant_keys:
+        names = ", ".join(dict.fromkeys(key.name for key in api_keys.keys)) or "none"
         raise GrevalError(f"{path}: no key {name}; existing keys: {names}")
-    ids = ", ".join(key.id for key in own)
-    if key_id is None and not every and len(own) > 1:
-        raise GrevalError(f"{path}: {name} has {len(own)} keys; name one with --id ({ids}), or remove them with --all")
-    removed = tuple(key for key in own if key_id in {None, key.id})
+    ids = ", ".join(key.id for key in tenant_keys)
+    if key_id is None and not every and len(tenant_keys) > 1:
+        raise GrevalError(
+            f"{path}: {name} has {len(tenant_keys)} keys; name one with --id ({ids}), or remove them with --all"
+        )
+    removed = tuple(key for key in tenant_keys if key_id in {None, key.id})
     if not removed:
         raise GrevalError(f"{path}: {name} has no key with the id {key_id}; its keys: {ids}")
     return removed
@@ -240,8 +250,8 @@ def parse_expiry(text: str, now: datetime) -> datetime:
         ('2027-02-21T12:00:00+00:00', '2027-02-01T00:00:00+00:00')
     """
     try:
-        if found := _DURATION.fullmatch(text):
-            return now + timedelta(**{_UNITS[found[2]]: int(found[1])})
+        if duration := _DURATION.fullmatch(text):
+            return now + timedelta(**{_UNITS[duration[2]]: int(duration[1])})
         end = datetime.combine(date.fromisoformat(text) + timedelta(days=1), datetime.min.time(), UTC)
     except (ValueError, OverflowError) as error:
         message = f"--expires {text}: expected a duration such as 90d, 12h or 8w, or the last day, such as 2027-01-31"
@@ -253,6 +263,7 @@ def parse_expiry(text: str, now: datetime) -> datetime:
 
 def hash_api_key(key: str) -> str:
     """Return the SHA-256 of a key as hexadecimal text."""
+    # What a client presents may hold lone surrogates.
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -45,12 +45,12 @@ class KeyAuthentication:
         Only the holder of a key learns that it has expired.
         """
         try:
-            known = self._file.read()
+            api_keys = self._file.read()
         except GrevalError as error:
             ERRORS.error("%s", error)
             raise ServeError("keys_unreadable", "the server cannot read its keys; ask its operator") from error
         presented = read_bearer(authorization)
-        key = known.find_key(presented) if presented is not None else None
+        key = api_keys.find_key(presented) if presented is not None else None
         if key is None:
             message = "Authorization: no valid key; send the word Bearer, a space, and a key of this server"
             raise build_refusal("invalid_key", message)
@@ -79,6 +79,7 @@ class TokenAuthentication:
     def check_token(self, authorization: str) -> None:
         """Raise `ServeError` (401) if a header does not have the token, compared in constant time."""
         presented = read_bearer(authorization)
+        # Hashes have one length; the time of a comparison could reveal that of a token.
         if presented is None or not hmac.compare_digest(self._hash, hash_api_key(presented)):
             message = (
                 "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "

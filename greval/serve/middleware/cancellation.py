@@ -31,25 +31,28 @@ class CancellationMiddleware:
             await self._app(scope, receive, send)
             return
         kind: RequestKind = scope["state"]["kind"]
+        # Only an upload is read by its route; any other body is there already, as one message.
         incoming = DisconnectWatcher(receive, None if kind.upload else await receive())
         ends = [incoming.wait_for_disconnect(), *([self._stopping.wait()] if kind.event_stream else [])]
-        async with _run_tasks(self._app(scope, incoming.receive, _wrap_send(send)), *ends) as (work, *others):
-            unlimited = kind.event_stream or kind.upload or kind.download  # files have a minimum rate instead
+        async with _run_tasks(self._app(scope, incoming.receive, _wrap_send(send)), *ends) as (work, *watchers):
+            # Files have a minimum rate instead.
+            unlimited = kind.event_stream or kind.upload or kind.download
             seconds = None if unlimited else self._seconds
-            await asyncio.wait({work, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, *watchers}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
-            elif not any(other.done() for other in others):
+            elif not any(watcher.done() for watcher in watchers):
                 message = f"the request took longer than {self._seconds:g} s; send fewer cases at once, or start a run"
                 raise ServeError("timeout", message)
 
 
 def _wrap_send(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable
-    """Return a `send` that yields to the loop after each part, because a stream without a reader would block it."""
+    """Return a `send` that yields to the loop after each part."""
 
     async def send_and_yield(message: dict[str, Any]) -> None:
         await send(message)
         if message.get("more_body"):
+            # A stream without a reader would block the loop.
             await asyncio.sleep(0)
 
     return send_and_yield
@@ -96,15 +99,16 @@ class DisconnectWatcher:
 @asynccontextmanager
 async def _run_tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[asyncio.Task[object]]]:
     """Run coroutines concurrently; on exit, cancel those that still run and wait for them."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:
         yield tasks
     finally:
-        left = {task for task in tasks if not task.done()}
-        for task in left:
+        unfinished = {task for task in tasks if not task.done()}
+        for task in unfinished:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=CANCEL_SECONDS)
+        if unfinished:
+            await asyncio.wait(unfinished, timeout=CANCEL_SECONDS)
         for task in tasks:
             with suppress(BaseException):
-                task.result()  # reported already, or no longer needed
+                # Reported already, or no longer needed.
+                task.result()

@@ -39,7 +39,8 @@ class HeadMiddleware:
                 await send({"type": "http.response.body", "body": b""})
                 is_sent = True
 
-        scope["method"] = "GET"  # in place, so that the outer middleware sees what the inner one adds
+        # In place, so that the outer middleware sees what the inner one adds.
+        scope["method"] = "GET"
         try:
             await self._app(scope, receive_until_sent, send_head)
         finally:

@@ -49,7 +49,8 @@ class RequestBodyMiddleware:
             await self._app(scope, receive, send)
             return
         if scope["method"] not in BODY_METHODS:
-            await self._app(scope, _replay_body(b"", receive), send)  # what such a request holds is not read
+            # What such a request holds is not read.
+            await self._app(scope, _replay_body(b"", receive), send)
             return
         _check_content_encoding(scope)
         upload = scope["state"]["kind"].upload
@@ -57,14 +58,15 @@ class RequestBodyMiddleware:
         if upload:
             await self._app(scope, body.receive, send)
             return
-        with self._memory.hold(scope["state"]["tenant"].name) as held:
-            content = await _read_whole(body, held)
-            if content is None:  # the client disconnected
+        with self._memory.hold(scope["state"]["tenant"].name) as memory:
+            content = await _read_whole(body, memory)
+            # The client disconnected.
+            if content is None:
                 return
-            await self._check_json(scope, content, held)
+            await self._check_json(scope, content, memory)
             await self._app(scope, _replay_body(content, receive), send)
 
-    async def _check_json(self, scope: Scope, content: bytes, held: HeldMemory) -> None:
+    async def _check_json(self, scope: Scope, content: bytes, memory: HeldMemory) -> None:
         """Raise `ServeError` if the body is not JSON that is safe to parse; hold the memory that its values will take.
 
         The values are counted in the text: from one they would take up to a hundred times its size.
@@ -82,10 +84,10 @@ class RequestBodyMiddleware:
                 "send fewer cases at once, or shorter ones"
             )
             raise ServeError("body_too_large", message)
-        held.add(values * VALUE_BYTES)
+        memory.add(values * VALUE_BYTES)
 
 
-async def _read_whole(body: BoundedBody, held: HeldMemory) -> bytes | None:
+async def _read_whole(body: BoundedBody, memory: HeldMemory) -> bytes | None:
     """Read a body; return None if the client disconnected."""
     parts: list[bytes] = []
     more = True
@@ -95,7 +97,7 @@ async def _read_whole(body: BoundedBody, held: HeldMemory) -> bytes | None:
             return None
         more = message.get("more_body", False)
         parts.append(message.get("body", b""))
-        held.add(len(parts[-1]))
+        memory.add(len(parts[-1]))
     return b"".join(parts)
 
 
@@ -114,22 +116,25 @@ class BodyMemory:
     @contextmanager
     def hold(self, tenant: str) -> Iterator[HeldMemory]:
         """Count the memory of a body of a tenant until its request has been served."""
-        held = HeldMemory(partial(self._check, tenant))
+        memory = HeldMemory(partial(self._check, tenant))
         bodies = self._bodies.setdefault(tenant, [])
-        bodies.append(held)
+        bodies.append(memory)
         try:
-            yield held
+            yield memory
         finally:
-            bodies.remove(held)
+            bodies.remove(memory)
             if not bodies:
                 del self._bodies[tenant]
 
     def _check(self, tenant: str) -> None:
         """Raise `ServeError` (503) if the bodies in memory take too much."""
-        own = self._bodies[tenant]
-        if len(own) > 1 and sum(held.bytes for held in own) > self._own:
+        tenant_bodies = self._bodies[tenant]
+        if len(tenant_bodies) > 1 and sum(memory.bytes for memory in tenant_bodies) > self._own:
             message = "the bodies that this key sent take as much memory as they may; ask again in a moment"
-        elif len(own) > 1 and sum(held.bytes for bodies in self._bodies.values() for held in bodies) > self._most:
+        elif (
+            len(tenant_bodies) > 1
+            and sum(memory.bytes for bodies in self._bodies.values() for memory in bodies) > self._most
+        ):
             message = "the server holds as many bodies as it may; ask again in a moment"
         else:
             return
@@ -163,6 +168,7 @@ class BoundedBody:
         self._done = False
         self._start = time.monotonic()
         length = Headers(scope=scope).get("content-length", "")
+        # By the number of digits first, because int() raises an error if there are thousands.
         if length.isdecimal() and (len(length) > len(str(max_bytes)) or int(length) > max_bytes):
             raise self._build_size_error()
 
@@ -213,13 +219,13 @@ def _check_content_type(scope: Scope) -> None:
 
 def _replay_body(content: bytes, receive: Receive) -> Receive:
     """Return a `receive` that replays the body in one message, then receives what the client sends."""
-    given = False
+    is_replayed = False
 
     async def receive_replayed() -> dict[str, Any]:
-        nonlocal given
-        if given:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        given = True
+        is_replayed = True
         return {"type": "http.request", "body": content, "more_body": False}
 
     return receive_replayed
@@ -262,6 +268,7 @@ def inspect_json(body: bytes, depth: int) -> JsonFindings:
         return JsonFindings(f"body: byte {error.start} is not UTF-8; send JSON in UTF-8")
     if b"\0" in body:
         return JsonFindings("body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant")
+    # The first search is quick, and finds nothing in most bodies.
     if SURROGATE.search(body) and SURROGATE.search(COMPLETE_ESCAPE.sub(b" ", body)):
         return JsonFindings("body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character")
     bare = remove_json_strings(body)
@@ -275,9 +282,10 @@ def inspect_json(body: bytes, depth: int) -> JsonFindings:
 
 def _is_deeper(bare: bytes, depth: int) -> bool:
     """Return whether brackets are nested more deeply than `depth`; each round removes the innermost pairs."""
-    left = bare.translate(TO_SQUARE_BRACKETS, NON_BRACKETS)
+    # Methods of bytes are much faster than a loop over the characters.
+    brackets = bare.translate(TO_SQUARE_BRACKETS, NON_BRACKETS)
     for _ in range(depth):
-        if not left:
+        if not brackets:
             return False
-        left = left.replace(b"[]", b"")
-    return left.count(b"[") > depth or b"[]" in left
+        brackets = brackets.replace(b"[]", b"")
+    return brackets.count(b"[") > depth or b"[]" in brackets

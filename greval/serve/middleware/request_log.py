@@ -44,8 +44,9 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        # The id is logged and sent back, so only a plain one of the client is used.
+        request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
         answer = ResponseSender(send, request_id)
         start = time.perf_counter()
@@ -68,6 +69,7 @@ class RequestLogMiddleware:
 
     def _log_request(self, scope: dict[str, Any], answer: ResponseSender, seconds: float) -> None:
         """Log and count a request by the template of its path, because paths contain what clients send."""
+        # A client may send any word as a method, and each would be a counter of its own.
         method = scope["method"] if scope["method"] in METHODS else "OTHER"
         route = getattr(scope.get("route"), "path", None) or ("" if "endpoint" not in scope else "other")
         status = answer.status or CLIENT_GONE
@@ -113,8 +115,8 @@ class ResponseSender:
         await self({"type": "http.response.body", "body": response.body})
 
     def _add_headers(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
-        given = [*headers]
-        names = {name.lower() for name, _ in given}
-        own = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
-        kept = [(name, value) for name, value in own if name not in names]
-        return [*given, *kept, (b"x-request-id", self.request_id.encode())]
+        app_headers = [*headers]
+        names = {name.lower() for name, _ in app_headers}
+        security_headers = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+        missing_headers = [(name, value) for name, value in security_headers if name not in names]
+        return [*app_headers, *missing_headers, (b"x-request-id", self.request_id.encode())]

@@ -88,13 +88,13 @@ async def list_annotations(
 ) -> AnnotationPage:
     """List the annotations of a run, page by page."""
     folder, begin = find_judged_folder(tenant, id), decode_row_cursor(cursor)
-    found, more = await service.workers.run(tenant.name, read_annotation_page, folder, begin, limit)
-    return AnnotationPage(annotations=found, next=encode_cursor(begin + limit if more else None))
+    annotations, more = await service.workers.run(tenant.name, read_annotation_page, folder, begin, limit)
+    return AnnotationPage(annotations=annotations, next=encode_cursor(begin + limit if more else None))
 
 
-def _build_fault_error(found: FaultyRows) -> ServeError:
+def _build_fault_error(faulty: FaultyRows) -> ServeError:
     """Build the error that lists the rows that are no annotations."""
-    faults = [build_fault(place, message) for place, message in found.rows]
-    rows = format_count(found.total, "row")
+    faults = [build_fault(location, message) for location, message in faulty.rows]
+    rows = format_count(faulty.total, "row")
     message = f"body: {rows} cannot be read as annotations; {faults[0].place}: {faults[0].message}"
     return ServeError("invalid_annotations", message, faults=faults)

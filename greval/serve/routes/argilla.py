@@ -80,6 +80,7 @@ def push_to_argilla(
     workspace = _choose_workspace(service, tenant, body.workspace)
     _check_argilla_configured()
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
+        # Without keys the workspace is the operator's, who creates it.
         if tenant.name and workspace:
             with ArgillaClient() as server:
                 ensure_workspace(server, workspace)
@@ -112,17 +113,17 @@ def pull_from_argilla(
     return Response(dump_without_paths(done, folder), media_type="application/json")
 
 
-def _choose_workspace(service: Service, tenant: Tenant, named: str | None) -> str | None:
+def _choose_workspace(service: Service, tenant: Tenant, requested: str | None) -> str | None:
     """Return the workspace of a tenant, None for the only one, or raise `ServeError` (403) if another one is named.
 
     Without keys the only client is the operator, who may name any workspace unless the settings have one.
     """
-    own = service.settings.argilla_workspaces.get(tenant.name, tenant.name)
-    if own and named not in {None, own}:
+    tenant_workspace = service.settings.argilla_workspaces.get(tenant.name, tenant.name)
+    if tenant_workspace and requested not in {None, tenant_workspace}:
         raise ServeError(
-            "workspace_not_own", f"workspace: this key has the workspace {own!r} only; leave the field out"
+            "workspace_not_own", f"workspace: this key has the workspace {tenant_workspace!r} only; leave the field out"
         )
-    return own or named
+    return tenant_workspace or requested
 
 
 def _check_argilla_configured() -> None:

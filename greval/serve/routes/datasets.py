@@ -77,9 +77,9 @@ async def upload_dataset(
             return await service.workers.run(tenant.name, inspect_dataset, file, limits)
 
     limits = service.settings.limits
-    found = await uploads.receive(name, ending, request.stream(), limits, columns, inspect=inspect)
-    response.headers["Location"] = f"/v1/datasets/{found.id}"
-    return found
+    info = await uploads.receive(name, ending, request.stream(), limits, columns, inspect=inspect)
+    response.headers["Location"] = f"/v1/datasets/{info.id}"
+    return info
 
 
 @router.get("")
@@ -127,16 +127,17 @@ async def list_dataset_cases(
 async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the file of a data set as it was sent."""
     uploads = Uploads(tenant.datasets)
-    found = uploads.find(id)
+    info = uploads.find(id)
     try:
         return DownloadResponse(
             uploads.find_file(id).path,
-            filename=f"{found.name}{found.kind}",
-            media_type=next(kind for kind, ending in KINDS.items() if ending == found.kind),
+            filename=f"{info.name}{info.kind}",
+            media_type=next(kind for kind, ending in KINDS.items() if ending == info.kind),
             patience=service.settings.limits.patience,
-            headers={"ETag": f'"{found.sha256}"'},
+            headers={"ETag": f'"{info.sha256}"'},
         )
-    except FileNotFoundError as error:  # it was deleted meanwhile
+    except FileNotFoundError as error:
+        # It was deleted meanwhile.
         raise build_not_found_error("data set", id) from error
 
 

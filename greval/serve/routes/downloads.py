@@ -49,8 +49,8 @@ TagFilters = Annotated[
 def describe_file(media_type: str, *more: int) -> dict[int | str, dict[str, Any]]:
     """Return the responses of a route that sends a file of this type, with `more` statuses of errors."""
     content = {media_type.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
-    found: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
-    return found | describe_errors(404, 409, 422, 503, 504, 507, *more)
+    responses: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
+    return responses | describe_errors(404, 409, 422, 503, 504, 507, *more)
 
 
 class WantedResults:
@@ -69,14 +69,14 @@ class WantedResults:
         texts: Texts = False,
     ) -> None:
         """Build the filter."""
-        tags = tuple((name, of_tag) for name, _, of_tag in (one.partition(":") for one in tag or ()))
+        tags = tuple((name, of_tag) for name, _, of_tag in (text.partition(":") for text in tag or ()))
         self._wanted = ResultFilter(method=method, metrics=tuple(metric or ()), status=status, value=value, tags=tags)
         self._texts = texts
         self._service, self._tenant = service, tenant
 
-    async def send(self, given: str, form: ResultsForm) -> DownloadResponse:
+    async def send(self, run_id: str, form: ResultsForm) -> DownloadResponse:
         """Let the results of a run be written to a file, and return it as a response."""
-        folder = find_judged_folder(self._tenant, given)
+        folder = find_judged_folder(self._tenant, run_id)
         name = f"{folder.name}-results.{form}"
         arguments = folder, form, self._wanted, self._texts
         return await make_download(self._service, self._tenant, name, MEDIA_TYPES[form], write_results, *arguments)
@@ -86,19 +86,19 @@ TheWantedResults = Annotated[WantedResults, Depends()]
 
 
 @router.get("/{id}/results.csv", responses=describe_file("text/csv"), response_class=FileResponse)
-async def download_results_csv(wanted: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+async def download_results_csv(results: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the results of a run as CSV: one row for each judgement, failure and skip.
 
     The newest result of each sample, method and metric counts. A text that a spreadsheet would read as a formula has
     an apostrophe before it.
     """
-    return await wanted.send(id, "csv")
+    return await results.send(id, "csv")
 
 
 @router.get("/{id}/results.jsonl", responses=describe_file("application/jsonl"), response_class=FileResponse)
-async def download_results_jsonl(wanted: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+async def download_results_jsonl(results: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the results of a run as JSON lines: one result a line, as `/results` gives them, unchanged."""
-    return await wanted.send(id, "jsonl")
+    return await results.send(id, "jsonl")
 
 
 @router.get("/{id}/metrics.zip", responses=describe_file(ZIP), response_class=FileResponse)
@@ -155,18 +155,18 @@ async def download_label_sheet_xlsx(
 
 
 async def _send_label_sheet(
-    service: Service, tenant: Tenant, given: str, form: Literal["csv", "xlsx"], metric: str, method: str | None
+    service: Service, tenant: Tenant, run_id: str, form: Literal["csv", "xlsx"], metric: str, method: str | None
 ) -> DownloadResponse:
     """Let a label sheet be written to a file, and return it as a response."""
-    folder = find_judged_folder(tenant, given)
+    folder = find_judged_folder(tenant, run_id)
     name = f"{folder.name}-label-sheet.{form}"
     media_type = XLSX if form == "xlsx" else MEDIA_TYPES[form]
     return await make_download(service, tenant, name, media_type, write_label_table, folder, metric, method)
 
 
-async def _send_labels(service: Service, tenant: Tenant, given: str, form: ResultsForm) -> DownloadResponse:
+async def _send_labels(service: Service, tenant: Tenant, run_id: str, form: ResultsForm) -> DownloadResponse:
     """Let the labels of a run be written to a file, and return it as a response."""
-    folder = find_judged_folder(tenant, given)
+    folder = find_judged_folder(tenant, run_id)
     name = f"{folder.name}-labels.{form}"
     return await make_download(service, tenant, name, MEDIA_TYPES[form], write_labels, folder)
 
@@ -193,13 +193,13 @@ async def download_report(
 async def download_comparison(
     service: TheService,
     tenant: TheTenant,
-    wanted: TheWantedComparison,
+    comparison: TheWantedComparison,
     id: Id,  # noqa: A002 - its name in the path
 ) -> DownloadResponse:
     """Save a comparison as one HTML file, with the won and lost questions side by side."""
-    folders = wanted.find_folders(id)
+    folders = comparison.find_folders(id)
     name = f"{folders[0].name}-compare.html"
-    return await make_download(service, tenant, name, HTML, write_comparison, folders, wanted.options)
+    return await make_download(service, tenant, name, HTML, write_comparison, folders, comparison.options)
 
 
 @router.get("/{id}/report.svg", responses=describe_file(SVG, 501), response_class=FileResponse)
@@ -224,13 +224,13 @@ async def download_report_chart(
 async def download_comparison_chart(
     service: TheService,
     tenant: TheTenant,
-    wanted: TheWantedComparison,
+    comparison: TheWantedComparison,
     id: Id,  # noqa: A002 - its name in the path
 ) -> DownloadResponse:
     """Save a chart of a comparison: the difference of each pair of methods in each metric, with its interval.
 
     The server needs the extra `plots`.
     """
-    folders = wanted.find_folders(id)
+    folders = comparison.find_folders(id)
     name = f"{folders[0].name}-compare.svg"
-    return await make_download(service, tenant, name, SVG, write_comparison_chart, folders, wanted.options)
+    return await make_download(service, tenant, name, SVG, write_comparison_chart, folders, comparison.options)

@@ -36,7 +36,7 @@ async def evaluate_cases(
     unsaved = await _read_unsaved(service, tenant, body.unsaved)
     metrics = await tenant_metrics.look_up(tenant_metrics.find_all, body.metrics, body.reason_depth, unsaved)
     results = await tenant_metrics.runner.judge_cases(
-        tenant, cases, metrics, judge=body.judge, repeats=body.repeats, asked=body.metrics
+        tenant, cases, metrics, judge=body.judge, repeats=body.repeats, requested=body.metrics
     )
     return EvaluationResponse(results=results, unread=unread, notice=notice)
 

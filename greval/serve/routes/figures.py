@@ -75,16 +75,18 @@ class RunFigures:
         self._tenant = tenant
         self._cache = cache
 
-    def find_folder(self, given: str) -> Path:
+    def find_folder(self, run_id: str) -> Path:
         """Return the folder of a run with results, or raise `ServeError` (404, 409)."""
-        return find_judged_folder(self._tenant, given)
+        return find_judged_folder(self._tenant, run_id)
 
     async def respond(self, make: Callable[..., Record], *folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
         """Return an analysis of these runs, computed in a child process, or from the cache if they are unchanged."""
+        # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
         key = (make.__qualname__, stamps, tuple(options.items()))
         compute = partial(self._workers.run, self._tenant.name, compute_figure, make, folders, options)
+        # Another version may compute other figures of the same run.
         etag = build_etag((greval.__version__, key))
         if is_not_modified(self._request, etag):
             return Response(status_code=304, headers=build_headers(etag))
@@ -133,9 +135,13 @@ class WantedComparison:
             "level": level,
         }
 
-    def find_folders(self, given: str) -> list[Path]:
+    def find_folders(self, run_id: str) -> list[Path]:
         """Return the folders of the run and of the earlier run, or raise `ServeError` (404, 409)."""
-        return [find_judged_folder(self._tenant, one) for one in (given, self._against) if one is not None]
+        return [
+            find_judged_folder(self._tenant, compared_id)
+            for compared_id in (run_id, self._against)
+            if compared_id is not None
+        ]
 
 
 TheWantedComparison = Annotated[WantedComparison, Depends()]
@@ -150,14 +156,16 @@ async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:
 @router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
 async def compare_run(
     figures: TheRunFigures,
-    wanted: TheWantedComparison,
+    comparison: TheWantedComparison,
     id: Id,  # noqa: A002 - its name in the path
     questions: Annotated[
         int, Query(ge=0, le=1_000_000, description="the maximum number of won and lost questions named in each row")
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    return await figures.respond(compare_folders, *wanted.find_folders(id), **wanted.options, questions=questions)
+    return await figures.respond(
+        compare_folders, *comparison.find_folders(id), **comparison.options, questions=questions
+    )
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)

@@ -65,11 +65,11 @@ async def forecast_run(
         check_limits(body.cases, service.settings.limits, "cases")
 
     def prepare() -> tuple[DatasetFile | SentCases, ForecastOrder]:
-        metrics = [found.metric for found in tenant_metrics.find_all(body.metrics, body.reason_depth)]
+        metrics = [library_metric.metric for library_metric in tenant_metrics.find_all(body.metrics, body.reason_depth)]
         available = tenant_metrics.library.list_metrics(tenant.metrics).values()
         order = ForecastOrder(
             dump_metrics(metrics),
-            dump_metrics(found.metric for found in available),
+            dump_metrics(library_metric.metric for library_metric in available),
             service.choose_judges(metrics, body.judge),
             body.repeats,
             body.reason_depth,

@@ -29,9 +29,10 @@ async def show_grid(figures: TheRunFigures, id: Id) -> Response:  # noqa: A002 -
     The texts of answers and the reasons are left out; `GET /v1/runs/{id}/case` has them.
     """
     folder = figures.find_folder(id)
-    found = await figures.respond(build_folder_grid, folder)
-    await figures.prepare(index_folder, folder)  # who sees the cases may search them
-    return found
+    response = await figures.respond(build_folder_grid, folder)
+    # Whoever sees the cases may search them.
+    await figures.prepare(index_folder, folder)
+    return response
 
 
 @router.get("/{id}/search", responses=COMMON, response_model=FoundSamples)

@@ -59,6 +59,7 @@ class ReadinessCheck:
 
     async def __call__(self) -> ReadinessReport:
         """Return whether the server is ready."""
+        # Requests that come at once share one check.
         async with self._turn:
             if self._found is None or time.monotonic() - self._at > CACHE_SECONDS:
                 self._found = await self._check_all()
@@ -101,8 +102,8 @@ async def _check_server(url: str) -> JudgeReadiness:
 
 def _is_writable(folder: Path) -> bool:
     """Return whether the folder, or its nearest existing parent, is writable; nothing is created."""
-    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
-    return there.is_dir() and os.access(there, os.W_OK)
+    nearest = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 class Health(Record):
@@ -125,8 +126,8 @@ async def check_health() -> Health:
 )
 async def check_readiness(request: Request) -> JSONResponse:
     """Return whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
-    found = await cast("ReadinessCheck", request.app.state.readiness)()
-    return JSONResponse(found.model_dump(mode="json"), 200 if found.ready else NOT_READY)
+    report = await cast("ReadinessCheck", request.app.state.readiness)()
+    return JSONResponse(report.model_dump(mode="json"), 200 if report.ready else NOT_READY)
 
 
 @router.get("/metrics-exposition", response_class=PlainTextResponse)

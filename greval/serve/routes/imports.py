@@ -106,7 +106,8 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
                 counts = await service.workers.run(tenant.name, import_file, sent.path, new / "run", settings, limits)
             await run_to_completion(_publish_run, new / "run", final, quotas)
     finally:
-        shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
+        # Not in a thread: the request may be cancelled here too.
+        shutil.rmtree(new, ignore_errors=True)
     response.headers["Location"] = f"/v1/runs/{final.name}"
     return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **dict(counts))
 

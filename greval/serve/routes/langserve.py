@@ -185,16 +185,17 @@ class TenantRunnables:
         metrics = tuple(self.tenant_metrics.find_all([name]))
         return metrics, self.create_handler(self.tenant_metrics.tenant, metrics)
 
-    async def parse_cases(self, sent: list[Any], place: str) -> list[Case]:
+    async def parse_cases(self, sent: list[Any], field: str) -> list[Case]:
         """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
         tenant, limits = self.tenant_metrics.tenant.name, self.service.settings.limits
-        return await self.service.body_thread.run(tenant, self.size, _parse_checked_cases, sent, limits, place)
+        return await self.service.body_thread.run(tenant, self.size, _parse_checked_cases, sent, limits, field)
 
 
 async def get_runnables(request: Request, service: TheService, tenant_metrics: TheTenantMetrics) -> TenantRunnables:
     """Return the metrics of the client that calls."""
     state = request.app.state
     if not hasattr(state, "handlers"):
+        # A handler takes some time to create.
         state.handlers = lru_cache(maxsize=MAX_HANDLERS)(partial(_create_handler, service, tenant_metrics.runner))
     return TenantRunnables(
         service,
@@ -262,9 +263,9 @@ async def show_config_schema(name: PathName, request: Request, runnables: TheRun
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
 
 
-def _parse_checked_cases(sent: list[Any], limits: ServerLimits, place: str) -> list[Case]:
-    check_limits(sent, limits, place)
-    return parse_cases(sent, place)
+def _parse_checked_cases(sent: list[Any], limits: ServerLimits, field: str) -> list[Case]:
+    check_limits(sent, limits, field)
+    return parse_cases(sent, field)
 
 
 def _create_handler(

@@ -77,10 +77,12 @@ def list_metrics(
 ) -> MetricList:
     """List the metrics: the predefined ones, those of the server's library, and your own."""
     infos = [
-        MetricInfo(**_build_info(found))
-        for found in tenant_metrics.library.list_metrics(tenant_metrics.tenant.metrics).values()
+        MetricInfo(**_build_info(library_metric))
+        for library_metric in tenant_metrics.library.list_metrics(tenant_metrics.tenant.metrics).values()
     ]
-    return MetricList(metrics=[one for one in infos if kind in {None, one.kind} and own in {None, one.origin == "own"}])
+    return MetricList(
+        metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
+    )
 
 
 class MetricSaver:
@@ -105,11 +107,11 @@ class MetricSaver:
         try:
             metric = await self._service.workers.run(tenant.name, check_metric_text, text)
             _check_judge(self._service, metric)
-            found = await run_in_threadpool(self._add, metric, text, replace=replace)
+            saved = await run_in_threadpool(self._add, metric, text, replace=replace)
         except DefinitionError as error:
             raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
         self._response.headers.update(build_headers(build_etag(text)))
-        return MetricInfo(**_build_info(found))
+        return MetricInfo(**_build_info(saved))
 
     def _add(self, metric: FileMetric, text: str, *, replace: bool) -> LibraryMetric:
         tenant = self._metrics.tenant
@@ -134,8 +136,8 @@ async def create_metric(
 @router.post("/metrics/check", responses=describe_errors(422, 503, 504))
 async def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
-    found = await service.workers.run(tenant_metrics.tenant.name, read_metric_text, body.yaml)
-    return MetricCheck(**await run_in_threadpool(_check_text, found, tenant_metrics, service))
+    reading = await service.workers.run(tenant_metrics.tenant.name, read_metric_text, body.yaml)
+    return MetricCheck(**await run_in_threadpool(_check_text, reading, tenant_metrics, service))
 
 
 @router.post("/metrics/edit", responses=describe_errors(422, 503, 504))
@@ -144,27 +146,27 @@ async def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics,
 
     All other fields stay as they are written, with their comments.
     """
-    text, found = await service.workers.run(tenant_metrics.tenant.name, edit_metric_text, body.yaml, body.fields)
-    return MetricEdit(yaml=text, **await run_in_threadpool(_check_text, found, tenant_metrics, service))
+    text, reading = await service.workers.run(tenant_metrics.tenant.name, edit_metric_text, body.yaml, body.fields)
+    return MetricEdit(yaml=text, **await run_in_threadpool(_check_text, reading, tenant_metrics, service))
 
 
-def _check_text(found: ReadText, tenant_metrics: TenantMetrics, service: Service) -> dict[str, Any]:
+def _check_text(reading: ReadText, tenant_metrics: TenantMetrics, service: Service) -> dict[str, Any]:
     """Return the fields of a check of a text, with how its metric fits the others and the judges of the server."""
-    faults, warnings = found.faults, found.remarks
-    if found.metric:
+    faults, warnings = reading.faults, reading.remarks
+    if reading.metric:
         try:
-            needed = tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [found.metric])
-            warnings += found.find_formula_remarks(needed)
-            _check_judge(service, found.metric)
+            needed = tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [reading.metric])
+            warnings += reading.find_formula_remarks(needed)
+            _check_judge(service, reading.metric)
         except DefinitionError as error:
-            faults = found.locate_faults(error)
+            faults = reading.locate_faults(error)
     parsed = parse_faults(faults)
     return {
         "ok": not faults,
         "faults": parsed[:MAX_FAULTS],
         "fault_count": len(parsed),
         "warnings": warnings,
-        "content": found.content,
+        "content": reading.content,
     }
 
 
@@ -173,20 +175,21 @@ async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: 
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
     client, context = tenant_metrics.runner.open_judge(tenant_metrics.tenant, body.judge)
     try:
-        found = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client, context)
+        draft = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client, context)
     except JudgeError:
-        get_tenant_quotas(service, tenant_metrics.tenant).check_calls()  # if that was used up, it is why
+        # If the quota was used up, that is why.
+        get_tenant_quotas(service, tenant_metrics.tenant).check_calls()
         raise
-    return MetricDraft(yaml=write_metric(found.metric), warnings=found.remarks, usage=found.usage)
+    return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, usage=draft.usage)
 
 
 @router.get("/metrics/{name}", responses=describe_errors(404, 422, 500))
 def show_metric(name: PathName, tenant_metrics: TheTenantMetrics, response: Response) -> MetricDetail:
     """Show a metric in full, with the text of its file, and its `ETag` for saving it again."""
-    found = tenant_metrics.find(name)
-    if found.text is not None:
-        response.headers.update(build_headers(build_etag(found.text)))
-    return _build_detail(found)
+    library_metric = tenant_metrics.find(name)
+    if library_metric.text is not None:
+        response.headers.update(build_headers(build_etag(library_metric.text)))
+    return _build_detail(library_metric)
 
 
 @router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412, 422, 500))
@@ -273,14 +276,14 @@ def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
             return names
 
 
-def _build_info(found: LibraryMetric) -> dict[str, Any]:
+def _build_info(library_metric: LibraryMetric) -> dict[str, Any]:
     """Return the fields of a metric's entry in the list."""
-    metric = found.metric
+    metric = library_metric.metric
     return {
         "name": metric.name,
         "description": metric.description,
         "kind": metric.kind,
-        "origin": found.origin,
+        "origin": library_metric.origin,
         "over": metric.over,
         "needs": metric.needs,
         "optional": metric.inputs[len(metric.needs) :],
@@ -292,6 +295,6 @@ def _build_info(found: LibraryMetric) -> dict[str, Any]:
 DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "judge", "notes", "uses", "examples")
 
 
-def _build_detail(found: LibraryMetric) -> MetricDetail:
-    content = found.metric.model_dump(mode="json", include={*DETAIL_FIELDS})
-    return MetricDetail(**_build_info(found), **content, yaml=found.text)
+def _build_detail(library_metric: LibraryMetric) -> MetricDetail:
+    content = library_metric.metric.model_dump(mode="json", include={*DETAIL_FIELDS})
+    return MetricDetail(**_build_info(library_metric), **content, yaml=library_metric.text)

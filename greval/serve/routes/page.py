@@ -14,7 +14,8 @@ CONTENT_SECURITY_POLICY = (
 """Allow files of this server only, and never let text become markup or a script."""
 HEADERS = {"Cache-Control": "no-cache", "Content-Security-Policy": CONTENT_SECURITY_POLICY}
 """A browser asks each time whether a file is still the same, so that an update shows at once."""
-FILES = StaticFiles(packages=[("greval.serve", "page")], follow_symlink=True)  # some installers link the files
+# Some installers link the files.
+FILES = StaticFiles(packages=[("greval.serve", "page")], follow_symlink=True)
 
 
 @router.get("/")

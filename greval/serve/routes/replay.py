@@ -51,18 +51,18 @@ async def replay_run(
     Use it after a change of scores, of shares computed from notes, or of `pass`. A metric for which the judge would be
     asked something else is refused, with what changed; the others are read again. All is written, or nothing.
     """
-    asked = body or ReplayRequest()
+    request = body or ReplayRequest()
     folder = await run_in_threadpool(find_judged_folder, tenant, id)
     spec = await run_in_threadpool(read_job_spec, folder)
     depth = spec.asked.reason_depth if spec else None
 
     def find_metrics() -> list[Metric]:
-        found = [one.metric for one in tenant_metrics.find_all(asked.metrics, depth)]
-        return [metric for metric in found if metric.name in asked.metrics]
+        resolved = [library_metric.metric for library_metric in tenant_metrics.find_all(request.metrics, depth)]
+        return [metric for metric in resolved if metric.name in request.metrics]
 
     metrics = await run_in_threadpool(find_metrics)
-    work = partial(replay_folder, service.settings, folder, dump_metrics(metrics), depth, preview=asked.preview)
-    if asked.preview:
+    work = partial(replay_folder, service.settings, folder, dump_metrics(metrics), depth, preview=request.preview)
+    if request.preview:
         return await service.workers.run(tenant.name, work)
     get_tenant_quotas(service, tenant).check_stored("disk")
     with await asyncio.to_thread(lock_ended_run, folder, "it is worked on; replay it when it has ended"):
@@ -70,8 +70,8 @@ async def replay_run(
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {id!r}: is {info.status}; replay it when it has ended")
         done = await service.workers.run(tenant.name, work)
-        names = {one.metric for one in done.replayed}
-        edited = {one.name: one.model_dump(mode="json") for one in metrics if one.name in names}
+        names = {replayed.metric for replayed in done.replayed}
+        edited = {metric.name: metric.model_dump(mode="json") for metric in metrics if metric.name in names}
         with report_full_disk():
             await asyncio.to_thread(update_replayed_job, folder, edited)
     return done

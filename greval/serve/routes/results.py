@@ -83,7 +83,7 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     A result that is judged again meanwhile appears once more on a later page and replaces the older one.
     """
     name, _, of_tag = (tag or "").partition(":")
-    wanted = ResultFilter(
+    result_filter = ResultFilter(
         method=method,
         metrics=(metric,) if metric else (),
         status=status,
@@ -91,7 +91,7 @@ def list_results(  # noqa: PLR0913 - what one may ask for
         tags=((name, of_tag),) if tag else (),
     )
     with _open_run(tenant, id) as store:
-        page = read_result_page(store, wanted, after=decode_row_cursor(cursor), limit=limit)
+        page = read_result_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
     return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
 
 
@@ -112,9 +112,9 @@ def list_calls(  # noqa: PLR0913 - what one may ask for
     it may have a few calls more than `limit`. Results of computed metrics and of a run that does not store calls have
     none.
     """
-    wanted = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
+    result_filter = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
     with _open_run(tenant, id) as store:
-        page = read_call_page(store, wanted, after=decode_row_cursor(cursor), limit=limit)
+        page = read_call_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
     return CallPage(calls=tuple(page.calls), next=encode_cursor(page.next))
 
 
@@ -140,20 +140,20 @@ def show_case(
     return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(page.lines)}]}}')
 
 
-def read_case(tenant: Tenant, given: str, sample_id: str, method: str) -> Case:
+def read_case(tenant: Tenant, run_id: str, sample_id: str, method: str) -> Case:
     """Return a case of a run as it was judged last, or raise `ServeError` (404)."""
-    with _open_run(tenant, given) as store:
+    with _open_run(tenant, run_id) as store:
         case = find_case(store, sample_id, method)
     if case is None:
-        message = f"run {given!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
+        message = f"run {run_id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
         raise ServeError("case_not_found", message)
     return case
 
 
 @contextmanager
-def _open_run(tenant: Tenant, given: str) -> Iterator[Store]:
+def _open_run(tenant: Tenant, run_id: str) -> Iterator[Store]:
     """Open a run for reading; errors name the run, not a path of this machine."""
-    folder = find_judged_folder(tenant, given)
+    folder = find_judged_folder(tenant, run_id)
     with hide_paths_in_errors(folder), Store.open(folder) as store:
         yield store
 

@@ -113,7 +113,7 @@ class JobStarter:
 
     def _prepare(self, body: JobRequest) -> JobSpec:
         names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
-        metrics = [found.metric for found in self._metrics.find_all(names, body.reason_depth)]
+        metrics = [library_metric.metric for library_metric in self._metrics.find_all(names, body.reason_depth)]
         return build_job_spec(self.service, self.tenant, body, metrics)
 
     def _enqueue(self, spec: JobSpec) -> Path:
@@ -122,6 +122,7 @@ class JobStarter:
     def _enqueue_once(self, spec: JobSpec) -> Path:
         with hold_key(self.tenant.runs, self._key or "", spec.asked, spec.id) as run_id:
             folder = self.tenant.runs / run_id
+            # The first request may have been killed before it created the run.
             return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
 
 
@@ -139,35 +140,40 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     return await starter.start(body, partial(_check_needs, starter.service, starter.tenant, body))
 
 
-async def _check_needs(service: Service, tenant: Tenant, asked: RunRequest, spec: JobSpec) -> None:
+async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    file = Uploads(tenant.datasets).find_file(asked.dataset)
-    named = [one for name, one in zip(spec.metrics, spec.definitions, strict=True) if name in asked.metrics]
+    file = Uploads(tenant.datasets).find_file(request.dataset)
+    requested = [
+        definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
+    ]
     lacking: dict[str, str] = {}
     explain = partial(
-        explain_unserved, service.settings, file, named or spec.definitions, asked.sample_ids, asked.limit
+        explain_unserved, service.settings, file, requested or spec.definitions, request.sample_ids, request.limit
     )
-    with suppress(TaskLimitError):  # a run may take longer to find out
+    # A run may take longer to find out.
+    with suppress(TaskLimitError):
         lacking = await service.workers.run(tenant.name, explain)
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
         lines = "; ".join(fault.message for fault in faults)
-        message = f"metrics: no case of the data set {asked.dataset!r} has what one of them needs: {lines}"
+        message = f"metrics: no case of the data set {request.dataset!r} has what one of them needs: {lines}"
         raise ServeError("metrics_unservable", message, faults=faults)
 
 
 @router.get("", responses=describe_errors(422))
 def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> RunList:
     """List the runs, newest first, including those that the command line created in the same folder."""
-    found = list_run_folders(tenant)
+    folders = list_run_folders(tenant)
     if cursor is not None:
-        made, name = _decode_run_cursor(cursor)
-        found = [(at, folder) for at, folder in found if (at, folder.name) < (made, name)]
-    page = found[:limit]
-    more: JsonValue = [page[-1][0], page[-1][1].name] if len(found) > limit else None
+        created, name = _decode_run_cursor(cursor)
+        # By time and name, so that no run is lost between pages if several have one time.
+        folders = [(at, folder) for at, folder in folders if (at, folder.name) < (created, name)]
+    page = folders[:limit]
+    more: JsonValue = [page[-1][0], page[-1][1].name] if len(folders) > limit else None
     infos = []
     for _, folder in page:
-        with suppress(ServeError):  # it was deleted meanwhile
+        # It was deleted meanwhile.
+        with suppress(ServeError):
             infos.append(read_run_info(tenant, folder))
     return RunList(runs=tuple(infos), next=encode_cursor(more))
 
@@ -200,7 +206,8 @@ async def cancel_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:
         raise ServeError("run_of_command_line", f"run {id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
-    except FileNotFoundError as error:  # it was deleted meanwhile
+    except FileNotFoundError as error:
+        # It was deleted meanwhile.
         raise build_not_found_error("run", id) from error
     return info
 

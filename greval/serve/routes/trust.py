@@ -35,7 +35,8 @@ async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     async def check(spec: JobSpec) -> None:
         file = None if body.dataset is None else Uploads(tenant.datasets).find_file(body.dataset)
         judges = service.choose_judges(map(service.library.restore, spec.definitions), spec.judge)
-        with suppress(TaskLimitError):  # the probe may take longer to find out
+        # The probe may take longer to find out.
+        with suppress(TaskLimitError):
             await service.workers.run(
                 tenant.name,
                 check_probe,

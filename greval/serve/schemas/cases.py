@@ -25,32 +25,32 @@ SINGLE_INPUT = "input"
 UNKNOWN_FIELD = "Extra inputs are not permitted"
 
 
-def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> None:
+def check_limits(sent: Sequence[object], limits: ServerLimits, field: str) -> None:
     """Raise `ServeError` (422) if the cases that were sent exceed a limit, with its name.
 
-    `place` is the field of the request that holds them.
+    `field` names the part of the request that holds them.
     """
-    if len(given) > limits.batch:
+    if len(sent) > limits.batch:
         raise ServeError(
             "too_many_cases",
-            f"{place}: holds {len(given):,} cases, at most {limits.batch:,} are allowed (batch); send them in parts",
+            f"{field}: holds {len(sent):,} cases, at most {limits.batch:,} are allowed (batch); send them in parts",
         )
     faults = [
-        build_fault(f"{_build_place(place, n)}.{where}", message, "out_of_range")
-        for n, case in enumerate(given)
+        build_fault(f"{_build_place(field, n)}.{where}", message, "out_of_range")
+        for n, case in enumerate(sent)
         for where, message in find_excess(case, limits)
     ]
     if faults:
         raise ServeError(
-            "case_too_large", f"{place}: more than the server takes; shorten what is too long", faults=faults
+            "case_too_large", f"{field}: more than the server takes; shorten what is too long", faults=faults
         )
 
 
-def parse_cases(given: Sequence[object], place: str) -> list[Case]:
+def parse_cases(sent: Sequence[object], field: str) -> list[Case]:
     """Parse mappings of case fields, under greval's names or those of other tools.
 
     A number is not read from text here, and an unknown name is a fault, because the response has no room for a notice.
-    If a case is invalid, raise `ServeError` (422) with every fault of each case, by its position in the field `place`.
+    If a case is invalid, raise `ServeError` (422) with every fault of each case, by its position in `field`.
     A case of several that has no id gets one of its position, as a row of a file does.
 
     Example:
@@ -59,27 +59,29 @@ def parse_cases(given: Sequence[object], place: str) -> list[Case]:
     """
     cases: list[Case] = []
     faults: list[Fault] = []
-    for number, one in enumerate(given):
-        where = _build_place(place, number)
-        faults.extend(build_fault(f"{where}.{at}", "must be a number", "wrong_type") for at in _find_text_numbers(one))
-        named = one
-        if isinstance(one, dict) and not one.keys() <= OWN_FIELDS:
-            settled = read_fields(one)
-            empty = (name for name, value in one.items() if value is None and find_known_name(name) is None)
+    for number, content in enumerate(sent):
+        where = _build_place(field, number)
+        faults.extend(
+            build_fault(f"{where}.{at}", "must be a number", "wrong_type") for at in _find_text_numbers(content)
+        )
+        values = content
+        if isinstance(content, dict) and not content.keys() <= OWN_FIELDS:
+            settled = read_fields(content)
+            empty = (name for name, value in content.items() if value is None and find_known_name(name) is None)
             unknown = {**settled.ignored, **dict.fromkeys((*settled.tagged, *empty), "")}
             faults.extend(
                 build_fault(f"{where}.{name[:60]}", why or UNKNOWN_FIELD, "unknown") for name, why in unknown.items()
             )
             faults.extend(build_fault(f"{where}.{name[:60]}", why) for name, why in settled.faults.items())
-            named = settled.values
+            values = settled.values
         try:
-            case = Case.model_validate(named)
-            made_id = "" if place == SINGLE_INPUT else f"row-{number + 1}"
+            case = Case.model_validate(values)
+            made_id = "" if field == SINGLE_INPUT else f"row-{number + 1}"
             cases.append(case if case.id or not made_id else case.model_copy(update={"id": made_id}))
         except ValidationError as error:
             faults.extend(convert_faults(error.errors(include_url=False, include_input=False), where))
     if faults:
-        raise ServeError("invalid_case", f"{place}: not a valid case", faults=faults)
+        raise ServeError("invalid_case", f"{field}: not a valid case", faults=faults)
     return cases
 
 
@@ -95,12 +97,12 @@ def _find_text_numbers(case: object) -> Iterator[str]:
     parts = [("usage", usage)] if isinstance(usage, dict) else []
     parts += [(f"chunks.{n}", chunk) for n, chunk in enumerate(chunks if isinstance(chunks, list) else ())]
     parts += [("gold.grades", grades) for grades in _list_grades(content.get("gold"))]
-    for place, part in parts:
-        for name in ("score",) if place.startswith("chunks") else part:
+    for location, part in parts:
+        for name in ("score",) if location.startswith("chunks") else part:
             if isinstance(part, dict) and isinstance(part.get(name), str | bool):
-                yield f"{place}.{str(name)[:60]}"
-    if isinstance(other := content.get(OTHER_RESPONSE), dict):
-        yield from (f"{OTHER_RESPONSE}.{place}" for place in _find_text_numbers(other))
+                yield f"{location}.{str(name)[:60]}"
+    if isinstance(other_response := content.get(OTHER_RESPONSE), dict):
+        yield from (f"{OTHER_RESPONSE}.{location}" for location in _find_text_numbers(other_response))
 
 
 def _list_grades(gold: object) -> list[dict[str, object]]:
@@ -112,7 +114,7 @@ def _list_grades(gold: object) -> list[dict[str, object]]:
 
 
 def read_rows(
-    given: Sequence[object], columns: Mapping[str, str] | None = None
+    sent: Sequence[object], columns: Mapping[str, str] | None = None
 ) -> tuple[list[Case], list[UnreadCase], str | None]:
     """Read cases like the rows of a file: an unreadable one is reported, the others are returned.
 
@@ -124,17 +126,17 @@ def read_rows(
         >>> cases[0].question, unread[0].message
         ('Who?', 'must be an object with a question, got a number')
     """
-    reading = read_records([*given], columns=columns)
+    reading = read_records([*sent], columns=columns)
     cases: list[Case] = []
     unread: list[UnreadCase] = []
-    for one in reading:
-        if isinstance(one, RowFault):
-            unread.append(UnreadCase(case=int(one.place.rpartition(" ")[2]), message=one.message))
+    for row in reading:
+        if isinstance(row, RowFault):
+            unread.append(UnreadCase(case=int(row.place.rpartition(" ")[2]), message=row.message))
         else:
-            cases.append(one)
+            cases.append(row)
     if not cases:
-        lines = [f"cases, row {one.case}: {one.message}" for one in unread]
-        faults = [build_fault(_build_place("cases", one.case - 1), one.message) for one in unread]
+        lines = [f"cases, row {row.case}: {row.message}" for row in unread]
+        faults = [build_fault(_build_place("cases", row.case - 1), row.message) for row in unread]
         raise ServeError("invalid_case", str(build_unreadable_error(lines, len(lines))), faults=faults)
     return cases, unread, reading.notice()
 
@@ -149,23 +151,25 @@ def build_case_schema() -> Schema:
     schema = Case.model_json_schema()
     parts: dict[str, Schema] = schema.pop("$defs")
     for part in parts.values():
-        del part["title"]  # generated clients name classes by titles, and a part stands in several fields
+        # Generated clients name classes by titles, and a part stands in several fields.
+        del part["title"]
     for name in ("Chunk", "Triple", "Claim"):
         parts[name]["required"].remove("id")
+    # A chunk needs a text or an id: many systems keep only the ids of what they retrieved.
     parts["Chunk"]["anyOf"] = [
         {"required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "doc_id", "id")
     ]
     texts: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = schema["properties"]
-    for one in (fields, parts["Response"]["properties"]):
-        one["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
-        one["triples"] = _build_array_schema(texts, parts["Triple"])
-        for claims in one.keys() & {*CLAIM_FIELDS}:
-            one[claims] = _build_array_schema({"type": "string"}, parts["Claim"])
+    for properties in (fields, parts["Response"]["properties"]):
+        properties["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
+        properties["triples"] = _build_array_schema(texts, parts["Triple"])
+        for claims in properties.keys() & {*CLAIM_FIELDS}:
+            properties[claims] = _build_array_schema({"type": "string"}, parts["Claim"])
     fields["gold"]["anyOf"].insert(1, _build_grades_schema(parts["Gold"]))
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
-    whole: Schema = _inline_references(schema, parts)
-    return whole
+    inlined: Schema = _inline_references(schema, parts)
+    return inlined
 
 
 def build_input_schema(metric: Metric) -> Schema:
@@ -219,11 +223,11 @@ def _build_context_schema(metric: Metric, name: str) -> Schema:
 def _build_needed_schema(schema: Schema, *, empty: bool) -> Schema:
     """Return the schema of a field that must be recorded, and hold something unless it may be `empty`."""
     kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
-    given = {key: part for key, part in schema.items() if key == "title"}
+    titled = {key: part for key, part in schema.items() if key == "title"}
     if not empty:
         least = {"string": {"pattern": r"\S"}, "array": {"minItems": 1}}
         kinds = [kind | least.get(kind["type"], {}) for kind in kinds]
-    return {**given, **kinds[0]} if len(kinds) == 1 else {**given, "anyOf": kinds}
+    return {**titled, **kinds[0]} if len(kinds) == 1 else {**titled, "anyOf": kinds}
 
 
 def _build_array_schema(short: Schema, long: Schema) -> Schema:

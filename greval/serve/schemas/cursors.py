@@ -18,31 +18,32 @@ Cursor = Annotated[
 Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
 
 
-def encode_cursor(place: JsonValue) -> str | None:
+def encode_cursor(position: JsonValue) -> str | None:
     """Return the cursor of a position, or None if there is no further page.
 
     Example:
         >>> decode_cursor(encode_cursor(["2026", "run"]))
         ['2026', 'run']
     """
-    return None if place is None else urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+    return None if position is None else urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str) -> JsonValue:
     """Return the position of a cursor, or raise `ServeError` (422) if the server did not issue it."""
     try:
-        place: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
+        position: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
     except (ValueError, RecursionError) as error:
         raise build_cursor_error() from error
-    return place
+    return position
 
 
 def decode_row_cursor(cursor: str | None) -> int:
     """Return the row after which a page begins, 0 for the first page, or raise `ServeError` (422)."""
-    place = 0 if cursor is None else decode_cursor(cursor)
-    if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MAX_ROWS:
+    position = 0 if cursor is None else decode_cursor(cursor)
+    # A bool is an int in Python.
+    if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < MAX_ROWS:
         raise build_cursor_error()
-    return place
+    return position
 
 
 def build_cursor_error() -> ServeError:

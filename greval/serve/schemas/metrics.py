@@ -172,7 +172,8 @@ class EvaluateRequest(StrictRequest):
         list[Any],
         Field(
             examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]],
-            json_schema_extra={"minItems": 1},  # checked by the reader, with the same message as elsewhere
+            # Checked by the reader, with the same message as elsewhere.
+            json_schema_extra={"minItems": 1},
         ),
     ]
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]

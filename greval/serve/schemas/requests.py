@@ -7,9 +7,9 @@ from pydantic import BeforeValidator, ConfigDict
 from greval.records.record import Record
 
 
-def _convert_integral(given: object) -> object:
+def _convert_integral(value: object) -> object:
     """Convert 2.0 to 2, because JSON does not distinguish them."""
-    return int(given) if isinstance(given, float) and given.is_integer() else given
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 INTEGRAL = BeforeValidator(_convert_integral)

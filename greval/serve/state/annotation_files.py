@@ -40,16 +40,17 @@ def store_annotations(folder: Path, file: Path, annotator: str | None = None) ->
     It takes time and memory that depend on the file, so the server calls it in a child process.
     """
     with hide_paths_in_errors(folder), Store.open(folder) as store:
-        found = read_annotations(file, read_known_scales(store), annotator=annotator)
-    if found.faults:
-        rows = ((_format_row(fault.place), fault.message) for fault in found.faults[:MAX_FAULTY_ROWS])
-        return FaultyRows(len(found.faults), tuple(rows))
+        reading = read_annotations(file, read_known_scales(store), annotator=annotator)
+    if reading.faults:
+        rows = ((_format_row(fault.place), fault.message) for fault in reading.faults[:MAX_FAULTY_ROWS])
+        return FaultyRows(len(reading.faults), tuple(rows))
     try:
-        held = lock_folder(get_ledger_folder(folder))
+        lock = lock_folder(get_ledger_folder(folder))
     except StoreError:
         return None
-    with held, hide_paths_in_errors(folder):
-        labelled = [one for one in found.annotations if one.status != "pending"]  # other rows of a sheet are empty
+    with lock, hide_paths_in_errors(folder):
+        # Other rows of a sheet are empty.
+        labelled = [annotation for annotation in reading.annotations if annotation.status != "pending"]
         keep_annotations(folder, labelled)
         return StoredAnnotations(annotations=len(labelled), held=len(read_run_annotations(folder).annotations))
 
@@ -60,11 +61,11 @@ def read_annotation_page(folder: Path, begin: int, limit: int) -> tuple[tuple[An
     The whole file is read each time, so the server calls it in a child process.
     """
     with hide_paths_in_errors(folder):
-        found = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
-    return tuple(found[begin : begin + limit]), len(found) > begin + limit
+        annotations = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
+    return tuple(annotations[begin : begin + limit]), len(annotations) > begin + limit
 
 
-def _format_row(place: str) -> str:
+def _format_row(location: str) -> str:
     """Return the row of a fault without its file, such as `line 9`; the rows of a list have no lines."""
-    number = place.rpartition(":")[2]
-    return f"line {number}" if number.isdecimal() else f"row {place.rpartition(' ')[2]}"
+    number = location.rpartition(":")[2]
+    return f"line {number}" if number.isdecimal() else f"row {location.rpartition(' ')[2]}"

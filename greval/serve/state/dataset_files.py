@@ -70,11 +70,11 @@ class DatasetFile(NamedTuple):
         A case that exceeds the limits, or holds nothing, is a faulty row. The places of its rows name the data set, not
         a path of this machine.
         """
-        named = ColumnMap(self.columns) if self.columns else None
-        check, rows = partial(explain_refusal, limits=limits), partial(self._iterate_rows, named)
-        reader = CaseReader(self.name, rows, None, self.path, columns=named, check=check)
-        if named:
-            reader.check_columns(named)
+        column_map = ColumnMap(self.columns) if self.columns else None
+        check, rows = partial(explain_refusal, limits=limits), partial(self._iterate_rows, column_map)
+        reader = CaseReader(self.name, rows, None, self.path, columns=column_map, check=check)
+        if column_map:
+            reader.check_columns(column_map)
         return reader
 
     def _iterate_rows(self, columns: ColumnMap | None) -> Iterator[RawRow]:
@@ -97,8 +97,8 @@ def select_rows(
 
     Rows that cannot be read belong to no sample.
     """
-    wanted = None if sample_ids is None else {*sample_ids}
-    chosen = rows if wanted is None else (row for row in rows if isinstance(row, Case) and row.id in wanted)
+    ids = None if sample_ids is None else {*sample_ids}
+    chosen = rows if ids is None else (row for row in rows if isinstance(row, Case) and row.id in ids)
     return islice(chosen, limit)
 
 
@@ -148,18 +148,18 @@ def read_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit
 
     The file is read up to the page, because ids depend on the rows before.
     """
-    found = DatasetSlice([], [], None)
+    page = DatasetSlice([], [], None)
     length = 0
     with file.name_in_errors():
         for position, row in enumerate(islice(file.open(limits), after, None), after):
             if position - after == limit or length > MAX_PAGE_CHARACTERS:
-                return found._replace(next=position)
+                return page._replace(next=position)
             if isinstance(row, Case):
-                found.cases.append(row.model_dump_json())
-                length += len(found.cases[-1])
+                page.cases.append(row.model_dump_json())
+                length += len(page.cases[-1])
             else:
-                found.unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
-    return found
+                page.unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
+    return page
 
 
 def _take(items: Iterable[T]) -> Iterator[T]:

@@ -88,7 +88,7 @@ class RunForecast(Record):
 
 def dump_metrics(metrics: Iterable[Metric]) -> list[object]:
     """Return metrics as definitions, those with functions as names, from which another process restores them."""
-    return [one.model_dump(mode="json") if isinstance(one, FileMetric) else one.name for one in metrics]
+    return [metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics]
 
 
 def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, order: ForecastOrder) -> RunForecast:
@@ -99,18 +99,18 @@ def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, 
         JudgeError: If a judge cannot be used at all.
     """
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
-    available = [library.restore(one) for one in order.available]
-    found = summarise_data(source.open(settings.limits), available)
-    told = RunForecast(
-        cases=found.cases,
-        unread=tuple(UnreadRow(place=row.place, message=row.message) for row in found.faults[:MAX_LISTED_ROWS]),
-        unread_count=found.fault_count,
-        fitting=found.fitting,
-        nearly=found.nearly,
+    available = [library.restore(definition) for definition in order.available]
+    summary = summarise_data(source.open(settings.limits), available)
+    fit_only = RunForecast(
+        cases=summary.cases,
+        unread=tuple(UnreadRow(place=row.place, message=row.message) for row in summary.faults[:MAX_LISTED_ROWS]),
+        unread_count=summary.fault_count,
+        fitting=summary.fitting,
+        nearly=summary.nearly,
     )
-    if not order.definitions or not found.cases:
-        return told
-    metrics = [library.restore(one) for one in order.definitions]
+    if not order.definitions or not summary.cases:
+        return fit_only
+    metrics = [library.restore(definition) for definition in order.definitions]
     planned = forecast(
         select_rows(source.open(settings.limits), order.sample_ids, order.limit),
         metrics,
@@ -121,14 +121,14 @@ def compute_forecast(settings: ServerSettings, source: DatasetFile | SentCases, 
         repeats=order.repeats,
         reason_depth=order.reason_depth,
     )
-    return told.model_copy(
+    return fit_only.model_copy(
         update={
             "judge": planned.judge,
             "metrics": planned.expected,
-            "results": sum(one.judged + one.skipped for one in planned.expected),
+            "results": sum(expected.judged + expected.skipped for expected in planned.expected),
             "calls": planned.calls,
-            "input_tokens": sum(one.input_tokens for one in planned.expected),
-            "output_tokens": sum(one.output_tokens for one in planned.expected),
+            "input_tokens": sum(expected.input_tokens for expected in planned.expected),
+            "output_tokens": sum(expected.output_tokens for expected in planned.expected),
             "cost": planned.cost,
             "how": planned.how if planned.judge else None,
             "exact": planned.exact,
@@ -151,7 +151,7 @@ def explain_unserved(
         DataError: If samples are named, and there is no case of any of them.
     """
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
-    metrics = [library.restore(one) for one in definitions]
+    metrics = [library.restore(definition) for definition in definitions]
     reasons: dict[str, str] = {}
     case: Case | RowFault | None = None
     for case in select_rows(file.open(settings.limits), sample_ids, limit):

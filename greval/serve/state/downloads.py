@@ -40,7 +40,7 @@ class ReportRequest(NamedTuple):
     metrics: Sequence[str] = ()
 
 
-def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFilter, texts: bool) -> None:  # noqa: FBT001 - a child process gets no keywords
+def write_results(path: Path, folder: Path, form: ResultsForm, result_filter: ResultFilter, texts: bool) -> None:  # noqa: FBT001 - a child process gets no keywords
     """Write the results of a run that meet a filter, one row at a time, as `greval results` does.
 
     In CSV a text that a spreadsheet would read as a formula has an apostrophe before it.
@@ -48,15 +48,16 @@ def write_results(path: Path, folder: Path, form: ResultsForm, wanted: ResultFil
     with (
         _report_errors(folder),
         Store.open(folder) as store,
+        # A run that goes on meanwhile does not change the file.
         store.snapshot(),
         path.open("w", encoding="utf-8") as file,
     ):
-        check_metric_names(store, wanted.metrics)
-        lines = store.lines(wanted)
+        check_metric_names(store, result_filter.metrics)
+        lines = store.lines(result_filter)
         lines = add_texts(store, lines) if texts else lines
         if form == "csv":
-            shown = {"texts": texts, "status": wanted.status, "value": wanted.value}
-            layout = read_layout(store.fact("metrics")).model_copy(update=shown)
+            layout_options = {"texts": texts, "status": result_filter.status, "value": result_filter.value}
+            layout = read_layout(store.fact("metrics")).model_copy(update=layout_options)
             write_csv(lines, file, layout, escape_formulas=True)
         else:
             file.writelines(f"{line}\n" for line in lines)
@@ -73,8 +74,8 @@ def write_metric_files(path: Path, folder: Path) -> None:
 def write_labels(path: Path, folder: Path) -> None:
     """Write the annotations of a run as CSV or JSON lines, by the extension of the path."""
     with _report_errors(folder):
-        found = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
-        write_annotations(found, path)
+        annotations = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
+        write_annotations(annotations, path)
 
 
 def write_label_table(path: Path, folder: Path, metric: str, method: str | None) -> None:
@@ -91,16 +92,17 @@ def write_report(path: Path, folder: Path, request: ReportRequest) -> None:
     with _report_errors(folder), Store.open(folder) as store:
         report = build_report(store, by=request.by, worst=request.worst, metrics=request.metrics)
         text = build_report_page(store, report, content)
+        # Clients see the name of the run, not a path of this machine.
         path.write_text(text.replace(str(folder), folder.name), encoding="utf-8")
 
 
 def write_comparison(path: Path, folders: Sequence[Path], options: Mapping[str, Any]) -> None:
     """Write a comparison as a page: the file of `greval compare RUN --html`."""
     with _report_errors(*folders):
-        found = compare_folders(*folders, **options)
-        text = build_comparison_page(found, made_at=datetime.now(UTC), with_addresses=False)
-        for one in folders:
-            text = text.replace(str(one), one.name)
+        comparison = compare_folders(*folders, **options)
+        text = build_comparison_page(comparison, made_at=datetime.now(UTC), with_addresses=False)
+        for folder in folders:
+            text = text.replace(str(folder), folder.name)
         path.write_text(text, encoding="utf-8")
 
 
@@ -109,7 +111,9 @@ def write_report_chart(path: Path, folder: Path, by: Sequence[str], metrics: Seq
     with _report_errors(folder):
         with Store.open(folder) as store:
             check_metric_names(store, metrics)
-            summaries = [one for one in build_report(store, by=by).summaries if not metrics or one.metric in metrics]
+            summaries = [
+                summary for summary in build_report(store, by=by).summaries if not metrics or summary.metric in metrics
+            ]
             directions = find_directions(read_metrics(store))
         draw_intervals([*plot_summaries(summaries, directions)]).savefig(path)
 

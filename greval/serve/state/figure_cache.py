@@ -42,6 +42,7 @@ class FigureCache:
         computation = self._computed.get(key) or self._start(key, compute)
         computation.waiters += 1
         try:
+            # Shielded, because other requests may wait for the same result.
             return await asyncio.shield(computation.task)
         finally:
             computation.waiters -= 1

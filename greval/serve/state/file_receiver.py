@@ -39,11 +39,11 @@ def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
         >>> find_extension("text/csv; charset=utf-8", {"text/csv": ".csv"})
         '.csv'
     """
-    given = content_type.partition(";")[0].strip().lower()
-    if given not in kinds:
-        message = f"Content-Type: {given or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type not in kinds:
+        message = f"Content-Type: {media_type or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
         raise ServeError("unsupported_type", message)
-    return kinds[given]
+    return kinds[media_type]
 
 
 def describe_file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
@@ -99,9 +99,9 @@ class _FileWriter:
 
     def _measure_longest_line(self, part: bytes) -> int:
         """Return the length of the longest line that a part extends."""
-        first, *others = map(len, part.split(b"\n"))
-        longest = max(self._line + first, *others, 0)
-        self._line = others[-1] if others else self._line + first
+        first, *later = map(len, part.split(b"\n"))
+        longest = max(self._line + first, *later, 0)
+        self._line = later[-1] if later else self._line + first
         return longest
 
 

@@ -38,7 +38,7 @@ def check_probe(
 ) -> None:
     """Raise `DataError` if a probe of the last metric, which builds on those before it, could not begin."""
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
-    *built_on, metric = (library.restore(one) for one in definitions)
+    *built_on, metric = (library.restore(definition) for definition in definitions)
     cases = None if file is None else file.open(settings.limits)
     chosen: ProbeOptions = {**options, "built_on": built_on, "out": NO_FOLDER}
     forecast_probe(metric, None, cases, **chosen)

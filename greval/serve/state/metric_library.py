@@ -74,8 +74,8 @@ class MetricLibrary:
 
     Example:
         >>> import tempfile
-        >>> own = Path(tempfile.mkdtemp())
-        >>> MetricLibrary().find(own, "correctness").origin
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> MetricLibrary().find(folder, "correctness").origin
         'predefined'
     """
 
@@ -92,21 +92,23 @@ class MetricLibrary:
         }
         self._writing = Lock()
 
-    def has_files(self, own: Path) -> bool:
+    def has_files(self, tenant_folder: Path) -> bool:
         """Return whether finding a metric may read files: of the operator, or in this folder of a client."""
-        return bool(self._folders) or own.is_dir()
+        return bool(self._folders) or tenant_folder.is_dir()
 
-    def find(self, own: Path, name: str) -> LibraryMetric:
+    def find(self, tenant_folder: Path, name: str) -> LibraryMetric:
         """Return the metric with a name, among those of a client with this folder of its own metrics.
 
         A computed metric may have any parameter, such as `ndcg@5`. Raise `ServeError` if there is no such metric (404,
         with the nearest name) or its file is faulty (500).
         """
-        if found := self._find_or_none(own, name):
-            return found
+        if metric := self._find_or_none(tenant_folder, name):
+            return metric
         if fault := explain_bad_name(name):
             raise ServeError("metric_not_found", f"metric {name!r}: {fault}")
-        message = f"metric {name!r}: the server has none of this name{did_you_mean(name, self._list_names(own))}"
+        message = (
+            f"metric {name!r}: the server has none of this name{did_you_mean(name, self._list_names(tenant_folder))}"
+        )
         raise ServeError("metric_not_found", message)
 
     def restore(self, definition: object) -> Metric:
@@ -119,36 +121,42 @@ class MetricLibrary:
         name = str(definition)
         return self._named[name].metric if name in self._named else find_metric(name)
 
-    def list_metrics(self, own: Path) -> dict[str, LibraryMetric]:
+    def list_metrics(self, tenant_folder: Path) -> dict[str, LibraryMetric]:
         """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
-        found = {name: _load_predefined(name) for name in predefined()}
-        for name, (file, origin) in self._index_files(own).items():
+        metrics = {name: _load_predefined(name) for name in predefined()}
+        for name, (file, origin) in self._index_files(tenant_folder).items():
             try:
-                found[name] = _read_file(file, origin)
+                metrics[name] = _read_file(file, origin)
             except ServeError:
-                found.pop(name, None)
-        return dict(sorted({**found, **self._named}.items()))
+                metrics.pop(name, None)
+        return dict(sorted({**metrics, **self._named}.items()))
 
     def resolve_dependencies(
-        self, own: Path, metrics: Iterable[Metric], unsaved: Iterable[Metric] = ()
+        self, tenant_folder: Path, metrics: Iterable[Metric], unsaved: Iterable[Metric] = ()
     ) -> tuple[Metric, ...]:
         """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before all others.
 
         Raise `DefinitionError` if a metric that another builds on is missing or does not fit its use.
         """
-        metrics, given = [*metrics], {metric.name: metric for metric in unsaved}
+        metrics, unsaved_by_name = [*metrics], {metric.name: metric for metric in unsaved}
         while names := list_missing_dependencies(metrics):
-            found = {name: given.get(name) or self._find_metric(own, name) for name in names}
-            if lost := [name for name, there in found.items() if there is None]:
-                known = self._list_names(own)
+            dependencies = {name: unsaved_by_name.get(name) or self._find_metric(tenant_folder, name) for name in names}
+            if lost := [name for name, dependency in dependencies.items() if dependency is None]:
+                all_names = self._list_names(tenant_folder)
                 places = {name: _find_place(metrics, name) for name in lost}
-                faults = (f"{places[name]}: {name!r} is not a metric{did_you_mean(name, known)}" for name in lost)
+                faults = (f"{places[name]}: {name!r} is not a metric{did_you_mean(name, all_names)}" for name in lost)
                 raise DefinitionError(*faults)
-            metrics.extend(filter(None, found.values()))
+            metrics.extend(filter(None, dependencies.values()))
         return order_metrics(metrics)
 
     def add(
-        self, own: Path, metric: FileMetric, text: str, *, replace: bool = False, only_if: Precondition | None = None
+        self,
+        tenant_folder: Path,
+        metric: FileMetric,
+        text: str,
+        *,
+        replace: bool = False,
+        only_if: Precondition | None = None,
     ) -> LibraryMetric:
         """Store a metric of the client with the text of its file; `replace` allows to replace one of the same name.
 
@@ -158,75 +166,83 @@ class MetricLibrary:
         is taken (409) or cannot be the name of a file (422), the condition does not hold (412), or the disk is full
         (507).
         """
-        self.resolve_dependencies(own, [metric])
+        self.resolve_dependencies(tenant_folder, [metric])
         if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
             message = f"name: {metric.name!r} is a device on some systems; choose another name"
             raise ServeError("invalid_metric", message, faults=parse_faults([message]))
         with self._writing, report_full_disk():
-            there = self._check_name(own, metric.name, replace=replace or only_if is not None)
-            own.mkdir(parents=True, exist_ok=True)
-            file = _index_folder(own).get(metric.name, own / f"{metric.name}{FILE_SUFFIX}")
-            with FileLock(own / LOCK_FILE) if there else nullcontext():
+            is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or only_if is not None)
+            tenant_folder.mkdir(parents=True, exist_ok=True)
+            file = _index_folder(tenant_folder).get(metric.name, tenant_folder / f"{metric.name}{FILE_SUFFIX}")
+            # A new file needs no lock, because it never overwrites another.
+            with FileLock(tenant_folder / LOCK_FILE) if is_replaced else nullcontext():
                 _check_precondition(only_if, file, metric.name)
-                _write_file(file, text, replace=there)
+                _write_file(file, text, replace=is_replaced)
         return LibraryMetric(metric, "own", text)
 
-    def list_versions(self, own: Path, name: str) -> tuple[MetricVersion, ...]:
+    def list_versions(self, tenant_folder: Path, name: str) -> tuple[MetricVersion, ...]:
         """List the versions of a metric of the client, the newest, which is the current one, first.
 
         Raise `ServeError` if there is no such metric (404), or it is not the client's own (403).
         """
-        file = self._find_own_file(own, name)
-        with FileLock(own / LOCK_FILE):
+        file = self._find_own_file(tenant_folder, name)
+        with FileLock(tenant_folder / LOCK_FILE):
             return list_versions(file)
 
-    def read_version(self, own: Path, name: str, version: int) -> str:
+    def read_version(self, tenant_folder: Path, name: str, version: int) -> str:
         """Return the text of a version of a metric of the client; it raises as `list_versions`, 404 also for it."""
-        file = self._find_own_file(own, name)
-        with FileLock(own / LOCK_FILE):
+        file = self._find_own_file(tenant_folder, name)
+        with FileLock(tenant_folder / LOCK_FILE):
             return read_version(file, version)
 
-    def remove(self, own: Path, name: str, *, only_if: Precondition | None = None) -> None:
+    def remove(self, tenant_folder: Path, name: str, *, only_if: Precondition | None = None) -> None:
         """Remove a metric of the client with its versions; runs keep the definition that they began with.
 
         Raise `ServeError` if there is no such metric (404), it is not the client's own (403), another metric of the
         client builds on it (409), or the condition on its text does not hold (412).
         """
         name = unicodedata.normalize("NFC", name)
-        file = self._find_own_file(own, name)
-        with self._writing, FileLock(own / LOCK_FILE):
+        file = self._find_own_file(tenant_folder, name)
+        with self._writing, FileLock(tenant_folder / LOCK_FILE):
             _check_precondition(only_if, file, name)
-            others = (found.metric for found in self.list_metrics(own).values() if found.origin == "own")
-            if users := [other.name for other in others if name in list_dependency_names(other)]:
+            own_metrics = (
+                library_metric.metric
+                for library_metric in self.list_metrics(tenant_folder).values()
+                if library_metric.origin == "own"
+            )
+            if users := [metric.name for metric in own_metrics if name in list_dependency_names(metric)]:
                 message = f"metric {name!r}: {', '.join(users)} builds on it; delete or replace that first"
                 raise ServeError("metric_in_use", message)
             file.unlink(missing_ok=True)
             remove_versions(file)
 
-    def _find_own_file(self, own: Path, name: str) -> Path:
+    def _find_own_file(self, tenant_folder: Path, name: str) -> Path:
         """Return the file of a metric of the client, or raise `ServeError`: no such metric (404), or not its own."""
         name = unicodedata.normalize("NFC", name)
-        if file := _index_folder(own).get(name):
+        if file := _index_folder(tenant_folder).get(name):
             return file
-        self.find(own, name)
+        self.find(tenant_folder, name)
         message = f"metric {name!r}: is not one of your own; GET /v1/metrics?own=true lists those"
         raise ServeError("metric_not_own", message)
 
-    def _check_name(self, own: Path, name: str, *, replace: bool) -> bool:
+    def _check_name(self, tenant_folder: Path, name: str, *, replace: bool) -> bool:
         """Return whether there is an own metric of this name that may be replaced.
 
         Raise `ServeError` (409) if another metric has the name, or the client has as many metrics as it may.
         """
-        mine = [*_index_folder(own)]
+        mine = [*_index_folder(tenant_folder)]
         if name in mine:
             if not replace:
                 message = f"metric {name!r}: you have one of this name; send ?replace=true to replace it"
                 raise ServeError("metric_exists", message)
             return True
+        # Also a name such as ndcg@x, for which the server explains the right setting.
         if find_computed_metric(name) or explain_bad_name(name):
             message = f"metric {name!r}: is the name of a computed metric; choose another name"
             raise ServeError("metric_name_taken", message)
-        if twin := next((other for other in self._list_names(own) if other.casefold() == name.casefold()), None):
+        if twin := next(
+            (existing for existing in self._list_names(tenant_folder) if existing.casefold() == name.casefold()), None
+        ):
             message = f"metric {name!r}: the name is taken by {twin!r}; choose another name"
             raise ServeError("metric_name_taken", message)
         if len(mine) >= MAX_OWN_METRICS:
@@ -234,30 +250,33 @@ class MetricLibrary:
             raise ServeError("too_many_metrics", message)
         return False
 
-    def _find_or_none(self, own: Path, name: str) -> LibraryMetric | None:
+    def _find_or_none(self, tenant_folder: Path, name: str) -> LibraryMetric | None:
         name = unicodedata.normalize("NFC", name)
         if name in self._named:
             return self._named[name]
-        if place := self._index_files(own).get(name):
-            return _read_file(*place)
+        if indexed := self._index_files(tenant_folder).get(name):
+            return _read_file(*indexed)
         if name in predefined():
             return _load_predefined(name)
         return _parse_computed(name)
 
-    def _find_metric(self, own: Path, name: str) -> Metric | None:
-        found = self._find_or_none(own, name)
-        return found.metric if found else None
+    def _find_metric(self, tenant_folder: Path, name: str) -> Metric | None:
+        library_metric = self._find_or_none(tenant_folder, name)
+        return library_metric.metric if library_metric else None
 
-    def _list_names(self, own: Path) -> list[str]:
+    def _list_names(self, tenant_folder: Path) -> list[str]:
         """Return the names of all metrics, sorted; no file is read."""
-        return sorted({*self._named, *self._index_files(own), *predefined()})
+        return sorted({*self._named, *self._index_files(tenant_folder), *predefined()})
 
-    def _index_files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
+    def _index_files(self, tenant_folder: Path) -> dict[str, tuple[Path, Origin]]:
         """Return the files by the names of their metrics; the operator's take precedence over the client's."""
-        found: dict[str, tuple[Path, Origin]] = {name: (file, "own") for name, file in _index_folder(own).items()}
+        files: dict[str, tuple[Path, Origin]] = {
+            name: (file, "own") for name, file in _index_folder(tenant_folder).items()
+        }
+        # The first folder comes last, and so takes precedence.
         for folder in reversed(self._folders):
-            found.update({name: (file, "library") for name, file in _index_folder(folder).items()})
-        return found
+            files.update({name: (file, "library") for name, file in _index_folder(folder).items()})
+        return files
 
 
 def _find_place(metrics: Iterable[Metric], name: str) -> str:
@@ -286,8 +305,9 @@ def _read_file(file: Path, origin: Origin) -> LibraryMetric:
     If it is faulty, it raises `ServeError` without details, because clients must not see the path; the log has them.
     """
     try:
-        found = file.stat()
-        return _load_file(file, origin, (found.st_mtime_ns, found.st_size, found.st_ino))
+        status = file.stat()
+        # Part of the key of the cache, so that a changed file is read again.
+        return _load_file(file, origin, (status.st_mtime_ns, status.st_size, status.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
         text = (
@@ -351,6 +371,7 @@ def _write_file(file: Path, text: str, *, replace: bool) -> None:
     beside = file.with_name(f".{uuid4().hex}")
     write_atomically(beside, text)
     try:
+        # A link fails if the file exists, while a rename would replace it.
         os.link(beside, file)
     except FileExistsError:
         name = file.name.removesuffix(FILE_SUFFIX)

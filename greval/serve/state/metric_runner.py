@@ -62,13 +62,13 @@ class MetricRunner:
 
         Raise `ServeError` if the server has no such judge.
         """
-        chosen = self._service.choose_judges((found.metric for found in metrics), judge)
+        chosen = self._service.choose_judges((library_metric.metric for library_metric in metrics), judge)
         return {name: self._get_model_client(tenant, model) for name, model in chosen.items()}
 
     def _get_model_client(self, tenant: Tenant, model: JudgeModel) -> JudgeClient:
         """Return the client of a judge for a tenant, the same object each time because it owns connections."""
-        for owner, known, client in self._clients:
-            if owner == tenant and is_same_judge(known, model):
+        for owner, cached_model, client in self._clients:
+            if owner == tenant and is_same_judge(cached_model, model):
                 return client
         client = JudgeClient(model, gate=self._service.get_call_slot(tenant))
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
@@ -100,11 +100,11 @@ class MetricRunner:
         *,
         judge: str | None,
         repeats: int,
-        asked: Collection[str],
+        requested: Collection[str],
     ) -> list[Result]:
         """Judge cases by metrics (with all that they build on, in order) as a run does, in memory; a failure is a row.
 
-        Metrics that are not `asked` for are skipped on cases on which no formula reads them.
+        Metrics that are not `requested` are skipped on cases on which no formula reads them.
 
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
@@ -119,7 +119,7 @@ class MetricRunner:
             guards={client: _build_part(guard, client, clients) for client in clients},
             meter=self._get_quotas(tenant),
             on_result=self._service.counters.count_result,
-            asked=asked,
+            asked=requested,
         )
         return [
             results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
@@ -128,7 +128,7 @@ class MetricRunner:
         ]
 
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        *below, metric = (found.metric for found in metrics)
+        *below, metric = (library_metric.metric for library_metric in metrics)
         clients, meter = self.get_clients(tenant, judge, metrics), self._get_quotas(tenant)
         return compile_metric(metric, built_on=below, judges=clients, meter=meter)
 
@@ -136,7 +136,7 @@ class MetricRunner:
         self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...], repeats: int
     ) -> Mapping[str, MetricRunnable]:
         clients = self.get_clients(tenant, judge, metrics)
-        return compile_metrics([found.metric for found in metrics], clients, repeats=repeats)
+        return compile_metrics([library_metric.metric for library_metric in metrics], clients, repeats=repeats)
 
 
 def _build_part(guard: RunGuard, client: JudgeClient, clients: Sequence[JudgeClient]) -> RunGuard:
@@ -175,10 +175,15 @@ class TenantMetrics:
 
         Raise `ServeError` (404) for an unknown name, and `DefinitionError` if the metrics do not fit together.
         """
-        given = {found.metric.name: found for found in unsaved}
-        metrics = [(given.get(name) or self.find(name)).metric for name in dict.fromkeys(names)]
-        resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics, [one.metric for one in unsaved])
-        return [_apply_reason_depth(given.get(one.name) or self.find(one.name), depth) for one in resolved]
+        unsaved_by_name = {library_metric.metric.name: library_metric for library_metric in unsaved}
+        metrics = [(unsaved_by_name.get(name) or self.find(name)).metric for name in dict.fromkeys(names)]
+        resolved = self.library.resolve_dependencies(
+            self.tenant.metrics, metrics, [library_metric.metric for library_metric in unsaved]
+        )
+        return [
+            _apply_reason_depth(unsaved_by_name.get(metric.name) or self.find(metric.name), depth)
+            for metric in resolved
+        ]
 
     async def look_up(self, find: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop."""
@@ -188,10 +193,10 @@ class TenantMetrics:
 
 
 @lru_cache(maxsize=MAX_RUNNABLES)
-def _apply_reason_depth(found: LibraryMetric, depth: ReasonDepth | None) -> LibraryMetric:
+def _apply_reason_depth(library_metric: LibraryMetric, depth: ReasonDepth | None) -> LibraryMetric:
     """Return a metric with this reason depth: the same object each time, because compiled metrics are cached by it."""
-    (metric,) = set_reason_depth([found.metric], depth)
-    return found if metric is found.metric else replace(found, metric=metric)
+    (metric,) = set_reason_depth([library_metric.metric], depth)
+    return library_metric if metric is library_metric.metric else replace(library_metric, metric=metric)
 
 
 async def get_tenant_metrics(request: Request) -> TenantMetrics:

@@ -42,14 +42,16 @@ class ReadText(NamedTuple):
 
         The name of the metric before a place is left out, as it is in faults of the text.
         """
-        own = f"{self.metric.name}: " if self.metric else ""
-        return tuple(add_line(fault.removeprefix(own), self.source, SOURCE) for fault in error.faults)
+        prefix = f"{self.metric.name}: " if self.metric else ""
+        return tuple(add_line(fault.removeprefix(prefix), self.source, SOURCE) for fault in error.faults)
 
-    def find_formula_remarks(self, others: Iterable[Metric]) -> tuple[str, ...]:
+    def find_formula_remarks(self, dependencies: Iterable[Metric]) -> tuple[str, ...]:
         """Return the remarks on how a formula reads the other metrics, each with its line; empty without a formula."""
         if not isinstance(self.metric, FormulaMetric):
             return ()
-        return tuple(add_line(one, self.source, SOURCE) for one in find_formula_remarks(self.metric, others))
+        return tuple(
+            add_line(remark, self.source, SOURCE) for remark in find_formula_remarks(self.metric, dependencies)
+        )
 
 
 class DiffLine(Record):
@@ -72,7 +74,7 @@ def read_metric_text(text: str) -> ReadText:
         metric = parse_metric(text, SOURCE)
     except DefinitionError as error:
         return ReadText(source, None, faults=error.faults)
-    return ReadText(source, metric, remarks=tuple(add_line(one, source, SOURCE) for one in lint_metric(metric)))
+    return ReadText(source, metric, remarks=tuple(add_line(remark, source, SOURCE) for remark in lint_metric(metric)))
 
 
 def edit_metric_text(text: str, fields: Mapping[str, JsonValue]) -> tuple[str, ReadText]:
@@ -91,15 +93,15 @@ def compare_texts(old: str, new: str) -> tuple[DiffLine, ...]:
     r"""Return all lines of two texts in order: those of both, those that were removed, and those that were added.
 
     Example:
-        >>> [(one.kind, one.line, one.text) for one in compare_texts("a\nb\n", "a\nc\n")]
+        >>> [(line.kind, line.line, line.text) for line in compare_texts("a\nb\n", "a\nc\n")]
         [('same', 1, 'a'), ('removed', 2, 'b'), ('added', 2, 'c')]
     """
-    before, after = old.splitlines(), new.splitlines()
+    old_lines, new_lines = old.splitlines(), new.splitlines()
     lines: list[DiffLine] = []
-    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes():
         if kind == "equal":
-            lines.extend(DiffLine(kind="same", line=n + 1, text=after[n]) for n in range(c, d))
+            lines.extend(DiffLine(kind="same", line=n + 1, text=new_lines[n]) for n in range(c, d))
         else:
-            lines.extend(DiffLine(kind="removed", line=n + 1, text=before[n]) for n in range(a, b))
-            lines.extend(DiffLine(kind="added", line=n + 1, text=after[n]) for n in range(c, d))
+            lines.extend(DiffLine(kind="removed", line=n + 1, text=old_lines[n]) for n in range(a, b))
+            lines.extend(DiffLine(kind="added", line=n + 1, text=new_lines[n]) for n in range(c, d))
     return tuple(lines)

@@ -42,7 +42,8 @@ def keep_version(file: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     former = [*_iterate_versions(file)]
     if former and former[-1][1].samefile(file):
-        return  # kept before a kill that prevented the replacement
+        # Kept before a kill that prevented the replacement.
+        return
     os.link(file, folder / f"{_find_next(former)}{FILE_SUFFIX}")
     for _, oldest in former[: max(0, len(former) + 1 - MAX_VERSIONS)]:
         oldest.unlink(missing_ok=True)
@@ -50,20 +51,20 @@ def keep_version(file: Path) -> None:
 
 def list_versions(file: Path) -> tuple[MetricVersion, ...]:
     """List the versions of a metric, the newest first; that is the current one."""
-    former = [(number, one) for number, one in _iterate_versions(file) if not one.samefile(file)]
+    former = [(number, path) for number, path in _iterate_versions(file) if not path.samefile(file)]
     numbered = [*former, (_find_next(former), file)]
-    return tuple(_describe_version(number, one, current=one is file) for number, one in reversed(numbered))
+    return tuple(_describe_version(number, path, current=path is file) for number, path in reversed(numbered))
 
 
 def read_version(file: Path, version: int) -> str:
     """Return the text of a version of a metric, or raise `ServeError` (404)."""
-    former = {number: one for number, one in _iterate_versions(file) if not one.samefile(file)}
-    found = {**former, _find_next([*former.items()]): file}.get(version)
-    if found is None:
+    former = {number: path for number, path in _iterate_versions(file) if not path.samefile(file)}
+    version_file = {**former, _find_next([*former.items()]): file}.get(version)
+    if version_file is None:
         name = get_expected_name(file)
         message = f"metric {name!r}: has no version {version}; GET /v1/metrics/{name}/versions lists those"
         raise ServeError("version_not_found", message)
-    return found.read_text("utf-8-sig")
+    return version_file.read_text("utf-8-sig")
 
 
 def remove_versions(file: Path) -> None:
@@ -91,5 +92,5 @@ def _find_next(former: list[tuple[int, Path]]) -> int:
 
 def _iterate_versions(file: Path) -> Iterator[tuple[int, Path]]:
     """Iterate over the former versions with their numbers, the oldest first."""
-    found = [(int(one.stem), one) for one in _get_folder(file).glob(f"*{FILE_SUFFIX}") if one.stem.isdecimal()]
-    yield from sorted(found)
+    numbered = [(int(path.stem), path) for path in _get_folder(file).glob(f"*{FILE_SUFFIX}") if path.stem.isdecimal()]
+    yield from sorted(numbered)

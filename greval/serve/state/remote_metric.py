@@ -64,7 +64,7 @@ class RemoteMetric(CaseRunnable):
         async def judge_one(number: int, case: CaseLike, judge: str | None) -> None:
             results[number] = await self._judge_case(runnables[judge], case)
 
-        await run_workers(judge_one(n, *given) for n, given in enumerate(zip(inputs, judges, strict=True)))
+        await run_workers(judge_one(n, *pair) for n, pair in enumerate(zip(inputs, judges, strict=True)))
         return [results[number] for number in range(len(inputs))]
 
     def _get_runnable(self, judge: str | None) -> MetricRunnable:
@@ -101,6 +101,6 @@ class ResultSerializer:
     def dumpd(self, obj: Result | list[Result]) -> JsonValue:
         """Return a result, or a list of them, as JSON values."""
         if isinstance(obj, list):
-            return [self.dumpd(one) for one in obj]
+            return [self.dumpd(result) for result in obj]
         content: JsonValue = obj.model_dump(mode="json")
         return content

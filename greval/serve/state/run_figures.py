@@ -46,9 +46,9 @@ def build_folder_grid(folder: Path) -> CaseGrid:
 
 def search_folder(folder: Path, *, query: str) -> FoundSamples:
     """Find the samples of a run that have words in their texts, by its text index if that is of the run as it is."""
-    found = search_text_index(folder / TEXT_INDEX, _format_stamp(folder), query)
-    if found is not None:
-        return found
+    samples = search_text_index(folder / TEXT_INDEX, _format_stamp(folder), query)
+    if samples is not None:
+        return samples
     with Store.open(folder) as store:
         return search_texts(store, query)
 
@@ -58,7 +58,8 @@ def index_folder(folder: Path) -> None:
     stamp = _format_stamp(folder)
     if search_text_index(folder / TEXT_INDEX, stamp, "") is not None:
         return
-    with suppress(OSError, sqlite3.Error), Store.open(folder) as store:  # such as a full disk
+    # Such as a full disk.
+    with suppress(OSError, sqlite3.Error), Store.open(folder) as store:
         build_text_index(store, folder / TEXT_INDEX, stamp)
 
 
@@ -75,8 +76,8 @@ def compare_folders(
     **options: Any,  # noqa: ANN401 - those of `compare`
 ) -> Comparison:
     """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
-    found = compare(folder, against=against, **options)
-    return found if questions is None else found.name_first(questions)
+    comparison = compare(folder, against=against, **options)
+    return comparison if questions is None else comparison.name_first(questions)
 
 
 def draw_case_walk(case: Case) -> str:

@@ -19,10 +19,14 @@ _TEXT: TypeAdapter[str] = TypeAdapter(str)
 def read_run_stamp(folder: Path) -> tuple[object, ...]:
     """Return a value that changes when a run or its annotations change, and not when it is read."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
-    found = [file.stat() if file.exists() else None for file in files]  # a reader makes an empty file beside the log
+    # A reader makes an empty file beside the log.
+    statuses = [file.stat() if file.exists() else None for file in files]
     return (
         str(folder),
-        *((one.st_mtime_ns, one.st_size, one.st_ino) if one and one.st_size else None for one in found),
+        *(
+            (status.st_mtime_ns, status.st_size, status.st_ino) if status and status.st_size else None
+            for status in statuses
+        ),
     )
 
 
@@ -30,7 +34,8 @@ def dump_without_paths(record: Record, *folders: Path) -> str:
     """Return a record as JSON, with paths on this machine replaced by run ids."""
     text = record.model_dump_json()
     for folder in folders:
-        path, name = (_TEXT.dump_json(one).decode()[1:-1] for one in (str(folder), folder.name))
+        # As JSON writes them, which escapes some characters of a path.
+        path, name = (_TEXT.dump_json(value).decode()[1:-1] for value in (str(folder), folder.name))
         text = text.replace(path, name)
     return text
 

@@ -35,10 +35,10 @@ def replay_folder(
         StoreError: If the folder cannot be written, for example because a command of the command line writes to it.
     """
     library = MetricLibrary(*settings.library, metrics=settings.metrics)
-    metrics = [library.restore(one) for one in definitions]
+    metrics = [library.restore(definition) for definition in definitions]
     with hide_paths_in_errors(folder):
         if preview:
-            found = preview_replay(folder, metrics, reason_depth=depth)
-            return RunReplay(replayable=found.replayable, refused=found.refused)
+            plan = preview_replay(folder, metrics, reason_depth=depth)
+            return RunReplay(replayable=plan.replayable, refused=plan.refused)
         done = replay(folder, metrics, reason_depth=depth)
     return RunReplay(replayed=done.replayed, refused=done.refused)

@@ -97,11 +97,12 @@ class Uploads:
                 file = DatasetFile(sent.path, name, dict(columns or {}))
                 content = await inspect(file, limits)
                 _check_content(content)
-                found = _describe_dataset(dataset_id, file, sent, content)
-                await run_to_completion(self._publish_folder, new, found)
+                info = _describe_dataset(dataset_id, file, sent, content)
+                await run_to_completion(self._publish_folder, new, info)
         finally:
-            shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
-        return found
+            # Not in a thread: the request may be cancelled here too.
+            shutil.rmtree(new, ignore_errors=True)
+        return info
 
     async def _receive_file(self, parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
         """Receive a file of at most `most` bytes, and of no more than the quota of the disk leaves."""
@@ -109,11 +110,11 @@ class Uploads:
             return await receive_file(parts, path, most)
         return await receive_within_quotas(parts, path, most, quotas=self._quotas, kind="datasets")
 
-    def _publish_folder(self, new: Path, found: DatasetInfo) -> None:
+    def _publish_folder(self, new: Path, info: DatasetInfo) -> None:
         """Move a data set to its final folder and flush it to disk, atomically."""
         with self._quotas.reserve("datasets") if self._quotas else nullcontext():
-            write_atomically(new / INFO_FILE, found.model_dump_json())
-            new.rename(self._folder / found.id)
+            write_atomically(new / INFO_FILE, info.model_dump_json())
+            new.rename(self._folder / info.id)
             sync_folder(self._folder)
 
     def find(self, dataset_id: str) -> DatasetInfo:
@@ -131,11 +132,12 @@ class Uploads:
 
     def list_datasets(self) -> list[DatasetInfo]:
         """List all data sets, newest first."""
-        return sorted(self._iterate_datasets(), key=lambda one: (one.created, one.id), reverse=True)
+        return sorted(self._iterate_datasets(), key=lambda info: (info.created, info.id), reverse=True)
 
     def _iterate_datasets(self) -> Iterator[DatasetInfo]:
         for file in self._folder.glob(f"[!.]*/{INFO_FILE}"):
-            with suppress(ServeError):  # it was deleted meanwhile
+            # It was deleted meanwhile.
+            with suppress(ServeError):
                 yield self.find(file.parent.name)
 
     def open_cases(self, dataset_id: str, limits: ServerLimits) -> CaseReader:
@@ -147,18 +149,19 @@ class Uploads:
 
     def find_file(self, dataset_id: str) -> DatasetFile:
         """Return the file of a data set, as it was sent, or raise `ServeError` (404)."""
-        found = self.find(dataset_id)
-        return DatasetFile(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name, found.columns)
+        info = self.find(dataset_id)
+        return DatasetFile(self._folder / info.id / f"{FILE_STEM}{info.kind}", info.name, info.columns)
 
     def remove(self, dataset_id: str) -> None:
         """Remove a data set, or raise `ServeError` (404)."""
-        found = self.find(dataset_id)
-        gone = self._folder / f".gone-{secrets.token_hex(8)}"
+        info = self.find(dataset_id)
+        trash = self._folder / f".gone-{secrets.token_hex(8)}"
         try:
-            (self._folder / found.id).rename(gone)  # atomic: no reader sees a part of it
+            # Atomic: no reader sees a part of it.
+            (self._folder / info.id).rename(trash)
         except FileNotFoundError as error:
             raise build_not_found_error("data set", dataset_id) from error
-        shutil.rmtree(gone, ignore_errors=True)
+        shutil.rmtree(trash, ignore_errors=True)
 
 
 def _check_content(content: DatasetContent) -> None:
@@ -181,6 +184,7 @@ async def receive_within_quotas(
     try:
         return await receive_file(parts, path, int(min(most, free)))
     except ServeError as error:
+        # The quota of the disk was the tighter limit, and so the reason.
         if error.code == "body_too_large" and free < most:
             raise await asyncio.to_thread(quotas.build_disk_error) from error
         raise

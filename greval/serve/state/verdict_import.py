@@ -53,7 +53,8 @@ def import_file(path: Path, folder: Path, settings: ImportSettings, limits: Serv
             method=settings.method,
             columns=settings.columns or None,
             cases=settings.cases.open(limits) if settings.cases else None,
-            origin=identify_file(path)._replace(label=path.name),  # clients see it in reports
+            # Clients see it in reports.
+            origin=identify_file(path)._replace(label=path.name),
             on_note=notes.append,
             on_unread=unread.append,
         )

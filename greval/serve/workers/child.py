@@ -44,12 +44,14 @@ class TaskOutcome(NamedTuple):
 
 def run_task(channel: Connection, limits: TaskLimits, function: Callable[..., object], arguments: Any) -> None:  # noqa: ANN401 - what the function takes
     """Run one task within its limits, and write how it ended to a pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the server, which ends its workers
+    # Ctrl-C reaches the server, which ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, daemon=True).start()
     os.nice(NICENESS)
     _set_limits(limits)
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        sys.stdout = sys.stderr = nowhere  # what a task prints may quote what a client sent
+        # What a task prints may quote what a client sent.
+        sys.stdout = sys.stderr = nowhere
         content = _dump_outcome(function, arguments)
     with open(channel.fileno(), "wb", closefd=False) as stream:
         stream.write(content)
@@ -67,7 +69,8 @@ def _set_limits(limits: TaskLimits) -> None:
     """Set the limits of this process, beyond what it took before the task."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     seconds = limits.seconds + int(usage.ru_utime + usage.ru_stime) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # SIGXCPU, then SIGKILL
+    # SIGXCPU, then SIGKILL.
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # not RLIMIT_AS, which would count address space that allocators and threads reserve and never use
     memory = limits.memory + measure_data()

@@ -69,13 +69,14 @@ class WorkerPool:
         self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
         self._seconds = limits.seconds
         self._turns = FairCallLimit(self.width)
-        own = self.width - 1 if settings.keys else self.width
-        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(own))
+        tenant_width = self.width - 1 if settings.keys else self.width
+        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(tenant_width))
         self._context = get_context("forkserver")
         # each child runs the main module of this process again, which imports these
         imported = [name for name in sys.modules if name.startswith("greval.") and name != PRELOADED]
         self._context.set_forkserver_preload([PRELOADED, *imported])
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workers")  # starting a process may block
+        # Starting a process may block.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workers")
         self._running: set[ForkServerProcess] = set()
         self._stopped = False
 
@@ -164,7 +165,8 @@ def _start_process(process: ForkServerProcess, writing: Connection) -> None:
     try:
         process.start()
     finally:
-        writing.close()  # else the pipe would stay open when the process ends
+        # Else the pipe would stay open when the process ends.
+        writing.close()
 
 
 def _end_process(process: ForkServerProcess, writing: Connection, kill: bool) -> int | None:  # noqa: FBT001 - called by position

@@ -29,10 +29,14 @@ MODULES = (
 # a worker computes in one thread: threads would take memory, and CPU time from other tenants
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
-os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others reserve more address space than a worker may have
+# Others reserve more address space than a worker may have.
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 for module in MODULES:
-    with suppress(ImportError):  # an optional package
+    # An optional package.
+    with suppress(ImportError):
         import_module(module)
 gc.collect()
-gc.freeze()  # a collection in a worker does not go through what all of them share
-gc.set_threshold(GC_THRESHOLD)  # a worker makes many objects without cycles, and ends after its task
+# A collection in a worker does not go through what all of them share.
+gc.freeze()
+# A worker makes many objects without cycles, and ends after its task.
+gc.set_threshold(GC_THRESHOLD)
