@@ -6,13 +6,16 @@ from .analysis.diagnosis.api import diagnose, diagnose_run
 from .analysis.duel.judging import duel
 from .analysis.gate.api import check_gate
 from .datasets.case_reader import read_cases
+from .datasets.case_records import read_records
 from .judging.metric_draft import draft_metric
 from .judging.model.judge import Judge
 from .methods.collecting.api import collect
+from .methods.inventories import read_inventory
 from .methods.loading import load_method
 from .methods.protocol import Method
 from .metrics.files import parse_metric, write_metric
 from .metrics.library import load_metric
+from .metrics.scale_text import build_scale_metric
 from .metrics.sources import load_metrics
 from .records.annotation import Annotation
 from .records.case import Case, Chunk, Gold, Response, ResponseUsage, Sample, Traversal, Triple
@@ -57,6 +60,7 @@ __all__ = [
     "Traversal",
     "Triple",
     "read_cases",
+    "read_records",
     # Metrics: what good means
     "CategoricalMetric",
     "CategoricalScale",
@@ -71,6 +75,7 @@ __all__ = [
     "PreferenceMetric",
     "ValueMetric",
     "ValueScale",
+    "build_scale_metric",
     "draft_metric",
     "load_metric",
     "load_metrics",
@@ -96,6 +101,7 @@ __all__ = [
     "Method",
     "collect",
     "load_method",
+    "read_inventory",
     # What a run found
     "check_gate",
     "compare",

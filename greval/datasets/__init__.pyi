@@ -1,7 +1,6 @@
 # Public names of this part that are not in `greval` itself: `from greval.datasets import ...`.
 
 from .case_reader import CaseReader
-from .case_records import read_records
 from .chunk_sources import fill_sources
 from .gold import join_gold, read_gold
 from .row_faults import RowFault
@@ -12,5 +11,4 @@ __all__ = [
     "fill_sources",
     "join_gold",
     "read_gold",
-    "read_records",
 ]

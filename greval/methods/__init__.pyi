@@ -4,7 +4,6 @@ from .collecting.api import Collected, CollectProgress, collect_async
 from .fair_context.answer_generation import generate_answers
 from .fair_context.context_audit import ContextAudit, audit_contexts
 from .fair_context.counts import create_fact_counter
-from .inventories import read_inventory
 from .langchain import LangChainMethod
 
 __all__ = [
@@ -16,5 +15,4 @@ __all__ = [
     "collect_async",
     "create_fact_counter",
     "generate_answers",
-    "read_inventory",
 ]

@@ -11,6 +11,8 @@ from greval.trust.argilla.sides import split_texts
 NESTED = frozenset({"fields", "metadata", "responses"})
 """The parts of a record in `to_json` and `to_list`."""
 SERVER_ID = "_server_id"
+JUDGEMENT, COMMENT = "judgement", "comment"
+"""The questions of data sets with one metric that people build themselves, or that were pushed by a client of REST."""
 ANSWERS = ".responses"
 """The end of the name under which `to_list(flatten=True)` and `to_datasets` have the answers to a question."""
 
@@ -83,8 +85,8 @@ def iterate_annotations(
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of an annotation for each answer to the question of a metric.
 
-    The question of a metric is named after it. A submitted response without an answer is no annotation. If the export
-    does not have the status of an answer, the annotation has none either.
+    The question of a metric is named after it, or `judgement` in a data set of one metric. A submitted response without
+    an answer is no annotation. If the export does not have the status of an answer, the annotation has none either.
 
     Args:
         record: The record.
@@ -92,7 +94,7 @@ def iterate_annotations(
         questions: The names of questions that are called otherwise.
     """
     alone = record.metrics[0] if len(record.metrics) == 1 else metric
-    metric_of_question = dict.fromkeys(questions, metric or alone)
+    metric_of_question = {JUDGEMENT: alone} | dict.fromkeys(questions, metric or alone)
     metric_of_question |= {
         name_questions(name).judgement: name for name in (*record.metrics, metric) if name is not None
     }
@@ -107,7 +109,8 @@ def iterate_annotations(
         name = metric_of_question.get(question)
         if name is None:
             continue
-        comments = {answer.user: answer.value for answer in record.answers.get(name_questions(name).comment, ())}
+        comment_question = COMMENT if question == JUDGEMENT else name_questions(name).comment
+        comments = {answer.user: answer.value for answer in record.answers.get(comment_question, ())}
         for answer in answers:
             if answer.value is not None or answer.status not in {None, "submitted"}:
                 row = {**shared, "metric": name, "annotator": answer.user, "value": answer.value}

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from question_worlds import FLEET, build_fleet, read_text
 
-from greval import read_cases
+from greval import read_cases, read_inventory
 from greval.analysis import check_gold
 from greval.errors import DataError
-from greval.methods import read_inventory
 from greval.reference import generate_questions
 from greval.reference.questions.facts import has_phrase, list_facts
 from greval.reference.questions.records import NOT_STATED, QUESTION_TYPES, DraftQuestion

@@ -7,10 +7,9 @@ from described_worlds import DESCRIPTIONS, write_graphrag_fleet, write_lightrag_
 from question_judge import read_fence, script
 from question_worlds import FLEET
 
-from greval import read_cases
+from greval import read_cases, read_inventory
 from greval.analysis import check_gold
 from greval.errors import DataError
-from greval.methods import read_inventory
 from greval.reference import generate_questions
 from greval.reference.questions.records import DraftQuestion
 from greval.reference.questions.sources import open_question_source

@@ -14,6 +14,7 @@ from greval import (
     Annotation,
     Store,
     agreement,
+    build_scale_metric,
     check_gate,
     compare,
     estimate,
@@ -25,7 +26,6 @@ from greval import (
 )
 from greval.analysis.summary import build_report
 from greval.errors import DataError, DefinitionError, StoreError
-from greval.metrics import build_scale_metric
 from greval.records.scale import OffScaleError
 from greval.records.scale_values import is_missing_value, parse_on_scale
 from greval.runs.merging import read_rows

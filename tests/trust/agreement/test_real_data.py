@@ -7,9 +7,8 @@ from agreed_runs import SHIFT, defined, said, write
 from compared_runs import content, rows
 from waiting import bounded
 
-from greval import import_verdicts
+from greval import build_scale_metric, import_verdicts
 from greval.errors import DataError
-from greval.metrics import build_scale_metric
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale
 from greval.trust.agreement.api import agreement

@@ -365,6 +365,16 @@ def test_flat_exports_of_argilla_are_read(ending, tmp_path):
     assert found.notes == ()
 
 
+def test_the_question_of_a_data_set_of_one_metric_may_be_called_judgement(tmp_path):
+    """Data sets that people build themselves name no metric in the question; its comment goes with it."""
+    answers = {name.replace("right_", "").replace("right", "judgement"): given for name, given in ANSWERS.items()}
+    found = read_annotations(save_records(tmp_path / "all.json", [build_record("q0", answers)[0]]), SCALES)
+    assert [(label.metric, label.annotator, label.value, label.comment) for label in found.annotations] == [
+        ("right", "u1", "Yes", "So."),
+        ("right", "u2", "No", None),
+    ]
+
+
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_nested_exports_of_argilla_say_what_is_not_known(ending, tmp_path):
     """`to_json` has no statuses: its answers count, and a note in front says that there may be drafts among them."""
