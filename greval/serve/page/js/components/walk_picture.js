@@ -23,7 +23,7 @@ function Drawing({ url, content = null }) {
     const { signal } = controller;
     getDocument(url, JSON.parse(content), signal).then(
       (drawing) => {
-        if (signal.aborted) return; // the view was left before the drawing came
+        if (!place.current) return; // the view was left before the drawing came
         place.current.replaceChildren(document.importNode(drawing.documentElement, true));
         setState({ shown: true, error: null });
       },
