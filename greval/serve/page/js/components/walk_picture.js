@@ -23,7 +23,7 @@ function Drawing({ url, content = null }) {
     const { signal } = controller;
     getDocument(url, JSON.parse(content), signal).then(
       (drawing) => {
-        if (!place.current) return; // the view was left before the drawing came
+        if (!place.current) return; // preact cleans effects up after a view is gone, and the drawing came in between
         place.current.replaceChildren(document.importNode(drawing.documentElement, true));
         setState({ shown: true, error: null });
       },
