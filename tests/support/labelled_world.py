@@ -25,8 +25,12 @@ class World:
         self.judged = {name: np.where(rng.random(count) < 1 / 7, 1 - one, one) for name, one in self.truth.items()}
         figures = {(name, "right"): one.tolist() for name, one in self.judged.items()}
         self.run = write(folder / "run", figures, tags=[{"area": "ab"[n % 2]} for n in range(count)])
-        self.rng = rng
         self.count = count
+
+    @property
+    def rng(self):
+        """A generator that draws the same in each test, whichever tests ran before."""
+        return np.random.default_rng(8)
 
     def label(self, method, question, **more):
         """Give the right label of an answer."""
@@ -38,12 +42,12 @@ class World:
 
     def enriched(self, count=30):
         """Give labels of which half are of answers judged right, for each method."""
-        found = []
+        found, rng = [], self.rng
         for name, verdicts in self.judged.items():
             for value in (0, 1):
                 pool = np.flatnonzero(verdicts == value)
                 more = {"weight": len(pool) / count, "stratum": f"{name} {value}"}
-                found += [self.label(name, n, **more) for n in self.rng.choice(pool, count, replace=False)]
+                found += [self.label(name, n, **more) for n in rng.choice(pool, count, replace=False)]
         return found
 
 

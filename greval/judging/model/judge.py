@@ -101,7 +101,8 @@ class Judge(Record):
         'openai:gpt-5.4-mini'
     """
 
-    model_config = ConfigDict(hide_input_in_errors=True)
+    # Lax types would read `seed: yes` of a YAML file as 1.
+    model_config = ConfigDict(hide_input_in_errors=True, strict=True)
 
     model: Annotated[str, Field(min_length=1)]
     temperature: Annotated[

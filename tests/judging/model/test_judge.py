@@ -296,3 +296,11 @@ def test_an_option_that_is_a_setting_is_refused():
     """A setting of the judge has one place, so that an option cannot contradict it."""
     with pytest.raises(ValidationError, match="temperature, seed: set it by itself"):
         Judge("openai:m", options={"temperature": 1, "seed": 3})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("seed", True), ("max_tokens", "5"), ("temperature", "0"), ("confidence", "yes")]
+)
+def test_a_setting_of_another_type_is_refused_not_converted(setting, value):
+    with pytest.raises(ValidationError, match=setting):
+        Judge("openai:m", **{setting: value})
