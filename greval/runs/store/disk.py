@@ -19,11 +19,6 @@ FILE = "results.sqlite"
 LOCK_FILE = "lock"
 NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
 """Words of a full disk in messages of SQLite and the system. A quota or file size limit appears as an I/O error."""
-CHECKPOINT_PAGES = 16_384
-"""The size of the "-wal" file in pages (64 MB) at which a writer checkpoints itself.
-
-Normally the flushing thread has done it before.
-"""
 COST_COLUMNS = tuple(Usage.model_fields)
 SERVED_MODELS = "served_models"
 """The name of the metadata entry for the models that the replies name."""
@@ -92,10 +87,8 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
         StoreError: If there are no tables to read, or they have an unknown layout.
     """
     if write:
-        # A commit need not wait for the disk: `LogSync` syncs the log.
-        database.executescript(
-            f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"
-        )
+        # A commit need not wait for the disk: `LogSync` syncs the log, and only its connection checkpoints.
+        database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0")
     (layout,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if write and not tables:
@@ -129,6 +122,7 @@ class LogSync:
     def __init__(self, folder: Path) -> None:
         self._closing = threading.Lock()
         self._db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+        self._checkpointed_version = self._read_version()
         # Syncing this file is enough, because SQLite syncs before it moves content to the main file. Closing a
         # descriptor of the main file would release SQLite's locks.
         self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
@@ -139,8 +133,16 @@ class LogSync:
         with self._closing:
             if self._wal is not None:
                 os.fsync(self._wal)
-                # What this connection moves, the one that appends need not move.
-                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                # Before 3.51.3, SQLite damages the file if a commit reuses an emptied log while a checkpoint begins
+                # (https://sqlite.org/wal.html#walresetbug). After a further commit the log is not empty.
+                if self._read_version() != self._checkpointed_version:
+                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                    self._checkpointed_version = self._read_version()
+
+    def _read_version(self) -> int:
+        """Return a number that changes with each commit of the connection that appends."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
 
     def close(self) -> None:
         """Close the files, after a running flush has finished."""

@@ -44,6 +44,8 @@ MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
 MAX_GROUP_ROWS = 256
 """The maximum number of recomputable results that are written together."""
+MAX_UNSYNCED_COMMITS = 20_000
+"""The number of commits after which a writer syncs the log itself. Normally the flushing thread has done it before."""
 
 
 class _RowGroup:
@@ -110,6 +112,7 @@ class StoreWriter(CloseOnExit):
         self._kept_cases: dict[int, int] = {}
         self._group = _RowGroup(connection)
         self._is_group_lost = False
+        self._unsynced_commits = 0
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
@@ -295,6 +298,7 @@ class StoreWriter(CloseOnExit):
             StoreError: If syncing fails, for example because the disk is full.
         """
         with translate_errors(self.folder):
+            self._unsynced_commits = 0
             self._disk.flush()
 
     def close(self) -> None:
@@ -330,6 +334,9 @@ class StoreWriter(CloseOnExit):
                 self._group.clear()
                 self._is_group_lost = has_group
                 raise
+            self._unsynced_commits += 1
+            if self._unsynced_commits >= MAX_UNSYNCED_COMMITS:
+                self.flush()
 
     def _check_group(self) -> None:
         """Raise `StoreError` if computed results could not be written, because the log would refer to them."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import textwrap
+from contextlib import closing
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -33,6 +36,20 @@ WRITER = (
     "import sys; from greval.runs.store.writer import StoreWriter; run = StoreWriter.create(sys.argv[1]); "
     "print('held', flush=True); sys.stdin.read()"
 )
+
+# Without waiting for the disk there are more checkpoints.
+FLUSHER = """
+    import os, sys
+    from pathlib import Path
+    from threading import Event, Thread
+    from greval.runs.store.disk import LogSync
+    sync, ended = LogSync(Path(sys.argv[1])), Event()
+    os.fsync = lambda file: None
+    Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    print("ready", flush=True)
+    while not ended.is_set():
+        sync.flush()
+"""
 
 
 def connect(folder):
@@ -130,6 +147,52 @@ def test_a_closed_log_is_synced_no_more(tmp_path):
     for _ in range(2):
         sync.close()
         sync.flush()
+
+
+def test_a_log_is_checkpointed_only_after_a_further_commit(tmp_path, monkeypatch):
+    """An emptied log that is checkpointed again may meet a commit that reuses it, which damages the file."""
+    statements = []
+
+    class Recorder(sqlite3.Connection):
+        def execute(self, sql, *parameters):
+            statements.append(sql)
+            return super().execute(sql, *parameters)
+
+    with closing(connect(tmp_path)) as database:
+        prepare_tables(database, tmp_path, write=True)
+        monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Recorder))
+        sync = LogSync(tmp_path)
+        checkpoints = []
+        for commits in (0, 1, 0, 2, 0):
+            for _ in range(commits):
+                database.execute("INSERT INTO kept_results (plan) VALUES (1)")
+            sync.flush()
+            checkpoints.append(sum("wal_checkpoint" in sql for sql in statements))
+        sync.close()
+    assert checkpoints == [0, 1, 1, 2, 2]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("time", range(5))
+def test_checkpoints_beside_commits_damage_nothing(tmp_path, time):
+    """Another process syncs without a pause. If it checkpointed each time, one file in four was damaged."""
+    pipe, count = subprocess.PIPE, 20_000
+    with closing(connect(tmp_path)) as database:
+        prepare_tables(database, tmp_path, write=True)
+        # An index takes commits of several pages.
+        database.executescript("CREATE TABLE numbers (number INTEGER, text TEXT); CREATE INDEX i ON numbers (number)")
+        command = [sys.executable, "-c", textwrap.dedent(FLUSHER), tmp_path]
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as flusher:
+            assert flusher.stdout
+            assert flusher.stdout.readline() == "ready\n"
+            for number in range(count):
+                with database:
+                    database.execute("BEGIN")
+                    database.execute("INSERT INTO numbers VALUES (?, ?)", (number, "x" * 300))
+            flusher.communicate("")
+    with closing(connect(tmp_path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert database.execute("SELECT count(*) FROM numbers").fetchone() == (count,)
 
 
 @pytest.mark.parametrize("word", NO_SPACE)

@@ -252,6 +252,17 @@ def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_p
         assert len([*store.results()]) == 500
 
 
+def test_a_writer_that_nobody_flushes_syncs_the_log_itself(tmp_path, monkeypatch):
+    """The file beside the log does not grow without an end."""
+    monkeypatch.setattr("greval.runs.store.writer.MAX_UNSYNCED_COMMITS", 3)
+    with StoreWriter.create(tmp_path) as writer:
+        sizes = []
+        for number in range(6):
+            writer.append(str(number), row(str(number)))
+            sizes.append((tmp_path / FILE).stat().st_size)
+    assert sizes[1] < sizes[2] == sizes[4] <= sizes[5]
+
+
 FILLER = """
     import resource, sys
     from pathlib import Path
