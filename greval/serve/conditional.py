@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request, Response
@@ -29,19 +28,13 @@ def is_not_modified(request: Request, etag: str) -> bool:
     return _has_tag(request.headers.get("if-none-match", ""), etag)
 
 
-@dataclass(frozen=True)
-class Precondition:
-    """The condition of a change: the content still is what the client knows, by the header `If-Match`.
+def is_unchanged(if_match: str, content: Hashable | None) -> bool:
+    """Return whether content still is what the client knows, by the header `If-Match`; None is no content.
 
     Tags are compared weakly, unlike RFC 9110 wants it (section 13.1.1), because the tags of responses that may be
     compressed are weak. The same tag stands for the same content here.
     """
-
-    tags: str
-
-    def holds(self, content: Hashable | None) -> bool:
-        """Return whether the content has one of the tags; None is no content, for which the condition never holds."""
-        return content is not None and _has_tag(self.tags, build_etag(content))
+    return content is not None and _has_tag(if_match, build_etag(content))
 
 
 def _has_tag(header: str, etag: str) -> bool:

@@ -113,7 +113,6 @@ class GrevalApi(FastAPI):
     """FastAPI with a document that lists every possible status, each with its schema."""
 
     def __init__(self, *, requires_keys: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
-        """Store whether keys are required."""
         tags = [{"name": name, "description": text} for name, text in TAGS.items()]
         super().__init__(servers=SERVERS, openapi_tags=tags, openapi_url=None, **settings)
         self._keyed = requires_keys

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -27,6 +29,7 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:greval:problem:"
 MAX_FAULTS = 100
 """The most faults that are listed; a broken text may have thousands."""
+DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PLACE_IN_TEXT = re.compile(r"((?:[^\s:]+(?::\d+)?: )*)(.*)", re.DOTALL)
 """The words before the message of a fault, each with a colon, such as `yaml:3: scale.range: `."""
 
@@ -76,12 +79,22 @@ class ServeError(GrevalError):
     def __init__(
         self, code: str, message: str, *, headers: Mapping[str, str] | None = None, faults: Iterable[Fault] = ()
     ) -> None:
-        """Look the status up, and keep everything with the message."""
         super().__init__(message)
         self.code = code
         self.status = PROBLEM_TYPES[code].status
         self.headers = dict(headers or {})
         self.faults = tuple(faults)
+
+
+@contextmanager
+def report_full_disk() -> Iterator[None]:
+    """Convert the errors of a full disk to `ServeError` (507)."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK_FULL_ERRORS:
+            raise
+        raise ServeError("disk_full", "body: the server's disk is full; its operator must make room") from error
 
 
 def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:

@@ -20,7 +20,6 @@ from greval.serve.problems import ServeError
 from greval.serve.quotas import (
     KEPT_NAMES,
     PERIODS,
-    SPENT_NAMES,
     KeptName,
     Period,
     Quota,
@@ -138,7 +137,7 @@ class TenantQuotas:
             used = self.measure(kind) if kind in {name, "disk"} else 0
             # What reaches its limit exactly may stay, but nothing of its kind may be added.
             if used > quota.limit or (used == quota.limit and kind == name):
-                raise build_reached_error(ReachedQuota(quota, used), datetime.now(UTC))
+                raise build_reached_error((quota, used), datetime.now(UTC))
 
     def measure_free_disk(self) -> float:
         """Return the bytes that may be added; infinite without a quota."""
@@ -147,7 +146,7 @@ class TenantQuotas:
 
     def build_disk_error(self) -> ServeError:
         """Build the error (409) for a file that does not fit in what the quota leaves."""
-        return build_reached_error(ReachedQuota(self._list_limits()["disk"], self.measure("disk")), datetime.now(UTC))
+        return build_reached_error((self._list_limits()["disk"], self.measure("disk")), datetime.now(UTC))
 
     def measure(self, name: KeptName) -> int:
         """Return the bytes on the disk, or the number of data sets or runs."""
@@ -170,23 +169,18 @@ class TenantQuotas:
         stored = [
             UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES
         ]
-        spent = {period: self.ledger.read(self.tenant.name, find_period_start(period, now)) for period in PERIODS}
-        return UsageReport(
-            amounts=(
-                *stored,
-                *(
-                    UsageAmount(
-                        name=name,
-                        period=period,
-                        used=getattr(spent[period], name),
-                        limit=limits.get((name, period)),
-                        renews=find_renewal(period, now),
-                    )
-                    for period in PERIODS
-                    for name in SPENT_NAMES
-                ),
+        renewed = [
+            UsageAmount(
+                name=name,
+                period=period,
+                used=amount,
+                limit=limits.get((name, period)),
+                renews=find_renewal(period, now),
             )
-        )
+            for period in PERIODS
+            for name, amount in self.ledger.read(self.tenant.name, find_period_start(period, now)).items()
+        ]
+        return UsageReport(amounts=(*stored, *renewed))
 
     def _list_limits(self) -> Mapping[KeptName, Quota]:
         """Return the quotas of what is kept, by their names."""
@@ -201,7 +195,7 @@ def get_tenant_quotas(service: Service, tenant: Tenant) -> TenantQuotas:
 def build_reached_error(reached: ReachedQuota, now: datetime) -> ServeError:
     """Build the error of a quota that is used up: 429 with the time if it renews, else 409."""
     message = describe_reached_quota(*reached, now)
-    period = reached.quota.period
+    period = reached[0].period
     if period is None:
         return ServeError("quota_full", message)
     wait = (find_renewal(period, now) - now.astimezone(UTC)).total_seconds()

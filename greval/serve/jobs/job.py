@@ -38,7 +38,6 @@ class RunningJob:
     """A run whose process this server started."""
 
     def __init__(self, entry: QueueEntry, process: Process, service: Service, tenant: Tenant) -> None:
-        """Store the arguments; use `start` to create one."""
         self.folder = entry.folder
         self.stopping = False
         self.started = asyncio.get_running_loop().time()

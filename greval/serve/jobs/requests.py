@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.records.formula_metric import FileMetric
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
 from greval.runs.store import Store
@@ -38,7 +37,8 @@ from greval.serve.jobs.queue import (
 )
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
-from greval.serve.state.uploads import Uploads
+from greval.serve.state.datasets import find_dataset
+from greval.serve.state.metric_library import dump_metrics
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 
 MAX_QUEUED = 100
@@ -64,9 +64,7 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
         created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
-        definitions=tuple(
-            metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics
-        ),
+        definitions=tuple(dump_metrics(metrics)),
         asked=request,
     )
 
@@ -87,7 +85,7 @@ def _check_source(tenant: Tenant, request: JobRequest) -> str:
         return find_judged_folder(tenant, request.run).name
     if request.dataset is None:
         return ""
-    dataset = Uploads(tenant.datasets).find(request.dataset)
+    dataset = find_dataset(tenant, request.dataset)
     if not dataset.cases:
         first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
         raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
@@ -110,9 +108,7 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
     return folder
 
 
-def resume_job(
-    service: Service, queue: JobQueue, tenant: Tenant, folder: Path, *, request: ResumeRequest | None = None
-) -> None:
+def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:
     """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
 
     Raise `ServeError` if the run has not ended or cannot be resumed here (409), what it reads or its judge is gone

@@ -89,7 +89,6 @@ class ApiKeyFile:
     """A file of keys that is read again when it changes, so that a removed key is refused at once."""
 
     def __init__(self, path: Path) -> None:
-        """Store the path; nothing is read yet."""
         self.path = path
         self._mark: tuple[int, ...] = ()
         self._keys = ApiKeys()
@@ -116,7 +115,6 @@ class LastUseFolder:
     """
 
     def __init__(self, keys: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Store the place; nothing is written yet."""
         self._folder = keys.with_name(f"{keys.name}.used")
         self._clock = clock
         self._written: dict[str, float] = {}

@@ -35,7 +35,6 @@ class KeyAuthentication:
     """
 
     def __init__(self, path: Path) -> None:
-        """Store the place of the keys; nothing is read yet."""
         self._file = ApiKeyFile(path)
         self._uses = LastUseFolder(path)
 
@@ -73,7 +72,6 @@ class TokenAuthentication:
     """Authentication by the one token of a server without keys, which permits everything."""
 
     def __init__(self, token: str) -> None:
-        """Store the hash of the token."""
         self._hash = hash_api_key(token)
 
     def check_token(self, authorization: str) -> None:

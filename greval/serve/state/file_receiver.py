@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from greval.serve.problems import ServeError
+from greval._util.files import sync_folder
+from greval.serve.problems import ServeError, report_full_disk
+from greval.serve.quotas import KeptName
 from greval.serve.settings import MEGABYTE
+from greval.serve.tenant_quotas import TenantQuotas
 
 MAX_LINE_BYTES = 16 * MEGABYTE
 """The most bytes of a line. A line is read at once, and takes many times its length in memory."""
@@ -20,7 +24,6 @@ MAX_WHOLE_FILE_BYTES = 32 * MEGABYTE
 """The most bytes of a JSON file, which is read at once too."""
 WHOLE_FILE_EXTENSION = ".json"
 LINE_EXTENSIONS = frozenset({".jsonl", ".csv", ".tsv"})
-DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 T = TypeVar("T")
 
 
@@ -105,6 +108,45 @@ class _FileWriter:
         return longest
 
 
+@asynccontextmanager
+async def receive_in_folder(
+    parts: AsyncIterator[bytes], path: Path, most: int, *, quotas: TenantQuotas, kind: KeptName
+) -> AsyncIterator[ReceivedFile]:
+    """Receive a file that becomes one more of a kind, in a folder that is removed at the end unless it was published.
+
+    `path` is the name of the file in the folder of all things of its kind. It has at most `most` bytes, and what the
+    quota of the disk leaves. Raise the errors of `receive_file`, and `ServeError` (409) if a quota is used up.
+    """
+    new = path.with_name(f".new-{secrets.token_hex(8)}")
+    try:
+        with report_full_disk():
+            await asyncio.to_thread(new.mkdir, parents=True)
+            await asyncio.to_thread(quotas.check_stored, kind)
+            free = await asyncio.to_thread(quotas.measure_free_disk)
+            try:
+                sent = await receive_file(parts, new / path.name, int(min(most, free)))
+            except ServeError as error:
+                # The quota of the disk was the tighter limit, and so the reason.
+                if error.code == "body_too_large" and free < most:
+                    raise await asyncio.to_thread(quotas.build_disk_error) from error
+                raise
+            yield sent
+    finally:
+        # Not in a thread: the request may be cancelled here too.
+        shutil.rmtree(new, ignore_errors=True)
+
+
+async def publish_folder(new: Path, final: Path, *, quotas: TenantQuotas, kind: KeptName) -> None:
+    """Move a folder to its final place, whole or not at all, or raise `ServeError` (409) beyond the quota."""
+
+    def publish() -> None:
+        with quotas.reserve(kind):
+            new.rename(final)
+            sync_folder(final.parent)
+
+    await run_to_completion(publish)
+
+
 async def run_to_completion(function: Callable[..., T], *args: object) -> T:
     """Call a function in a thread that must not be interrupted: if this is cancelled, wait until it returns first."""
     working = asyncio.ensure_future(asyncio.to_thread(function, *args))
@@ -118,14 +160,3 @@ async def run_to_completion(function: Callable[..., T], *args: object) -> T:
 def _sync_file(stream: BinaryIO) -> None:
     stream.flush()
     os.fsync(stream.fileno())
-
-
-@contextmanager
-def report_full_disk() -> Iterator[None]:
-    """Convert the errors of a full disk to `ServeError` (507)."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in DISK_FULL_ERRORS:
-            raise
-        raise ServeError("disk_full", "body: the server's disk is full; its operator must make room") from error
