@@ -13,7 +13,7 @@ from greval.report.case_grid import build_case_grid
 from greval.report.walk import draw_walk_svg
 from greval.runs.store import Store
 from greval.runs.store.writer import StoreWriter
-from greval.serve.state.run_figures import TEXT_INDEX
+from greval.serve.routes.grid import TEXT_INDEX
 
 WALK = {"start_nodes": ["a"], "traversed_edges": [["a", "owns <b>", "b"]], "final_nodes": ["b"]}
 

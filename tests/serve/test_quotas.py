@@ -259,7 +259,7 @@ def test_days_and_months_renew(tmp_path):
         assert ledger.begin_call("ana", "j", now, quotas("calls=1", "tokens=12/month")) is None
         reached = ledger.begin_call("ana", "j", now, quotas("calls=5", "tokens=11/month"))
         assert reached
-        assert (reached.quota.name, reached.used) == ("tokens", 11)
+        assert (reached[0].name, reached[1]) == ("tokens", 11)
         assert ledger.begin_call("ben", "j", now, quotas("tokens=11/month")) is None
 
 

@@ -36,7 +36,7 @@ from greval.records.formula_metric import FileMetric, build_file_metric
 from greval.records.metric import Metric
 from greval.serve.conditional import is_unchanged
 from greval.serve.logs import ERRORS
-from greval.serve.problems import ServeError, report_full_disk
+from greval.serve.problems import ServeError, parse_faults, report_full_disk
 from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_versions import (
     MetricVersion,
@@ -49,6 +49,8 @@ from greval.serve.state.metric_versions import (
 Origin = Literal["predefined", "library", "own"]
 MAX_OWN_METRICS = 200
 """The most metrics of its own that a client may store."""
+DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+"""File names that are devices on some systems, whatever the extension."""
 LOCK_FILE = ".lock"
 """Held while a metric is replaced or deleted, or its versions are read, also against other processes of the server."""
 
@@ -162,9 +164,13 @@ class MetricLibrary:
 
         What it replaces is kept as a version. `if_match` is a condition on the text of the one that is replaced.
         Raise `DefinitionError` if a metric that it builds on is missing or does not fit, and `ServeError` if the name
-        is taken (409), the condition does not hold (412), or the disk is full (507).
+        is taken (409) or cannot be the name of a file (422), the condition does not hold (412), or the disk is full
+        (507).
         """
         self.resolve_dependencies(tenant_folder, [metric])
+        if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
+            message = f"name: {metric.name!r} is a device on some systems; choose another name"
+            raise ServeError("invalid_metric", message, faults=parse_faults([message]))
         with self._writing, report_full_disk():
             is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or if_match is not None)
             tenant_folder.mkdir(parents=True, exist_ok=True)
