@@ -18,14 +18,6 @@ class FairCallLimit:
     """A limit of calls in flight; when calls wait, tenants take turns (round robin).
 
     `on_change` is called with the number of calls in flight and of waiting calls when either changes.
-
-    Example:
-        >>> async def call():
-        ...     limit = FairCallLimit(1)
-        ...     async with limit.get_slot("ana"):
-        ...         return limit.in_flight
-        >>> asyncio.run(call())
-        1
     """
 
     def __init__(self, width: int, on_change: Callable[[int, int], None] | None = None) -> None:

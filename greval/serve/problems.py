@@ -98,12 +98,7 @@ def report_full_disk() -> Iterator[None]:
 
 
 def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:
-    """Build a fault.
-
-    Example:
-        >>> build_fault("query.x", "is no parameter", "unknown").code
-        'unknown'
-    """
+    """Build a fault."""
     return Fault(place=location, message=message, code=code)
 
 
@@ -128,12 +123,7 @@ def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable
 
 
 def build_problem(error: GrevalError, request_id: str = "") -> Problem:
-    """Build the problem document of an error.
-
-    Example:
-        >>> build_problem(DefinitionError("yaml:1: is empty")).status
-        422
-    """
+    """Build the problem document of an error."""
     faults: tuple[Fault, ...] = ()
     if isinstance(error, ServeError):
         code, faults = error.code, error.faults
@@ -165,12 +155,7 @@ def _redact_fault(fault: Fault) -> Fault:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route for FastAPI's `responses`.
-
-    Example:
-        >>> describe_errors(404)[404]["description"]
-        'Not Found'
-    """
+    """Return the error responses of a route for FastAPI's `responses`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses

@@ -149,12 +149,9 @@ def _check_settings(settings: ServerSettings) -> None:
     Without this check only the clients would see the errors, never the operator.
     """
     if settings.keys is not None:
-        if not settings.keys.is_file():
-            message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
-            raise GrevalError(message)
-        from greval.serve.middleware.api_keys import ApiKeyFile
+        from greval.serve.middleware.api_keys import read_keys
 
-        ApiKeyFile(settings.keys).read()
+        read_keys(settings.keys)
     for folder in settings.library:
         if not folder.is_dir():
             raise GrevalError(f"{folder}: not a folder; name one that holds metric files with --library")

@@ -118,10 +118,7 @@ class TenantQuotas:
 
     @contextmanager
     def reserve(self, name: KeptName) -> Iterator[None]:
-        """Hold the tenant's lock while something new is stored, so that concurrent requests keep to the quota together.
-
-        Raise `ServeError` (409) if one more data set or run, or what is on the disk already, exceeds a quota.
-        """
+        """Hold the tenant's lock while something new is stored: concurrent requests keep to the quota together."""
         limits = self._list_limits()
         if not {name, "disk"} & limits.keys():
             yield

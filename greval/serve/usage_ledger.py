@@ -44,16 +44,6 @@ class UsageLedger(CloseOnExit):
 
     If a quota limits it, a call is written before it is made and its tokens when its reply has come, else both are
     written then. `kill -9` loses what is known of calls in flight, at most.
-
-    Example:
-        >>> import tempfile
-        >>> from datetime import UTC
-        >>> now = datetime.now(UTC)
-        >>> with UsageLedger(Path(tempfile.mkdtemp()) / "usage.sqlite") as ledger:
-        ...     ledger.begin_call("ana", "openai:x", now, ())
-        ...     ledger.add_usage("ana", "openai:x", now, Usage(calls=1, input_tokens=70, output_tokens=5), calls=0)
-        ...     ledger.read("ana", now)["tokens"]
-        75.0
     """
 
     def __init__(self, path: Path) -> None:

@@ -191,3 +191,17 @@ def test_a_run_keeps_the_definition_of_a_deleted_metric(runs):
         assert (info["status"], info["progress"]["usage"]["calls"]) == ("finished", 4)
         assert len({row["fingerprint"] for row in all_results(client, run)}) == 1
         assert create(client, tone()).status_code == 201
+
+
+def test_a_formula_is_saved_and_used(metric_client):
+    """A text with a formula is a metric of one's own: listed as computed, shown with its text, and judged with."""
+    formula = "name: usable\ndescription: Correct and quick.\nformula: correctness if latency <= 2 else 0.5 * correctness\n"
+    answer = create(metric_client, formula)
+    assert (answer.status_code, answer.json()["kind"], answer.json()["needs"]) == (201, "computed", [])
+    shown = metric_client.get("/v1/metrics/usable").json()
+    assert (shown["yaml"], shown["steps"], shown["scale"]["high"]) == (formula, [], 1.0)
+    body = {"cases": [{**CASE, "usage": {"latency": 3}}], "metrics": ["usable"]}
+    rows_of_metrics = metric_client.post("/v1/evaluate", json=body).json()["results"]
+    values = {row["metric"]: row["outcome"]["judgements"][0]["value"] for row in rows_of_metrics}
+    assert values == {"correctness": 1, "latency": 3.0, "usable": 0.5}
+    assert metric_client.delete("/v1/metrics/usable").status_code == 204

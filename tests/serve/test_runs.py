@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-import time
-
 import pytest
-from served_runs import YES, all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
 
 import greval
 from greval.judging.model.judge import Judge
@@ -40,14 +37,6 @@ def test_a_run_gives_what_the_command_line_gives(client, runs, tmp_path):
 
 
 @pytest.mark.nightly
-def test_metrics_that_are_built_on_are_added(client):
-    """A metric that builds on others is judged with them, in order."""
-    case = {**rows(1)[0], "chunks": ["Ada 0 wrote it."]}
-    run = started(client, uploaded(client, [case]), "answer_completeness")
-    assert ended(client, run)["metrics"] == ["chunk_evaluation", "triple_evaluation", "answer_completeness"]
-
-
-@pytest.mark.nightly
 def test_without_a_judge_computed_metrics_run(runs):
     """A server without a judge computes; what a judge is needed for is refused with 503."""
     with serving(runs, judges={}) as client:
@@ -75,21 +64,6 @@ def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
         judges["slow"].delay = 0
         assert ended(client, run)["status"] == "finished"
     assert len(judges["slow"].calls) == 60
-
-
-@pytest.mark.nightly
-def test_ends_and_starts_at_any_moment(tmp_path):
-    """Stopped and started again at random moments, every run comes to its end, and each case is asked about once."""
-    models, runs, rng = slow(0.01), [], random.Random(3)
-    with over_http(models) as judges:
-        for _ in range(4):
-            with serving(tmp_path / "runs", judges=judges) as client:
-                data = uploaded(client, rows(20))
-                runs += [started(client, data, concurrency=2) for _ in range(2)]
-                time.sleep(rng.random() * 4)  # a process takes a second or two to begin
-        with serving(tmp_path / "runs", judges=judges) as client:
-            assert {ended(client, run)["status"] for run in runs} == {"finished"}
-    assert len(models["slow"].calls) == 20 * len(runs)
 
 
 @pytest.mark.nightly

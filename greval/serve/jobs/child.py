@@ -93,11 +93,7 @@ class RunJob:
         self._results: list[Result] = []
 
     def run_to_end(self) -> None:
-        """Evaluate, and write how it ended.
-
-        Raises:
-            OSError: If that cannot be written, as on a full disk.
-        """
+        """Evaluate, and write how it ended."""
         write_job_state(self._folder, JobState(status="running", progress=self._progress))
         state = self._work_to_state()
         write_job_state(self._folder, state)

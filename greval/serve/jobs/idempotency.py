@@ -36,10 +36,7 @@ class KeyedRequest(Record):
 
 @contextmanager
 def hold_key(runs: Path, key: str, request: JobRequest, new_id: str) -> Iterator[str]:
-    """Hold an idempotency key, and yield the id of its run: `new_id` if the key is new.
-
-    Raise `ServeError` if the key was sent with another request (422), or another request with it is in progress (409).
-    """
+    """Hold an idempotency key, and yield the id of its run: `new_id` if the key is new."""
     folder = runs / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     try:

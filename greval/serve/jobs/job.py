@@ -54,9 +54,6 @@ class RunningJob:
         """Start the process of a run; it inherits the run's lock, which is released when the process ends.
 
         It uses the embedded models of this process, and loads none.
-
-        Raises:
-            OSError: If it cannot be started.
         """
         judges = {name: judge for name, judge in service.models.items() if isinstance(judge, Judge)}
         settings = service.settings.model_copy(update={"judges": judges})

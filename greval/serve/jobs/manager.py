@@ -224,11 +224,6 @@ def choose_next_run(
     The tenant with the fewest runs at work comes first, then the one whose last turn was longest ago, then the run that
     was requested first. `local` are the runs of this process, `elsewhere` those of others, and `turns` says when a run
     of a tenant was last started here, by the tenant's folder.
-
-    Example:
-        >>> ana, ben = Path("ana"), Path("ben")
-        >>> choose_next_run([ana / "2", ben / "1"], [ana / "1"], [], {}).as_posix()
-        'ben/1'
     """
     if len(local) >= MAX_JOBS:
         return None
@@ -245,11 +240,6 @@ def choose_run_to_stop(
 
     It is that of the tenant with the most runs at work, and of these the one that has run longest. A tenant's only run
     gives way after a turn of some time. `local` says for how many seconds the runs of this process have run.
-
-    Example:
-        >>> ana, ben = Path("ana"), Path("ben")
-        >>> choose_run_to_stop([ben / "1"], {ana / str(n): 9.0 - n for n in range(4)}, [], []).as_posix()
-        'ana/0'
     """
     counts = Counter(folder.parent for folder in (*local, *elsewhere) if folder not in stopping)
     without_run = {folder.parent for folder in waiting if not counts[folder.parent]}

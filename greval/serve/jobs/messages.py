@@ -57,12 +57,7 @@ class JobMessage(Record):
 
 
 def encode_message(message: JobOrder | ServerMessage | JobMessage) -> bytes:
-    r"""Encode a message as a line.
-
-    Example:
-        >>> encode_message(ServerMessage(granted=1))
-        b'{"granted":1}\n'
-    """
+    r"""Encode a message as a line."""
     return message.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 

@@ -48,12 +48,7 @@ LOCK_RETRY_SECONDS = 0.02
 
 
 def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metrics: Sequence[Metric]) -> JobSpec:
-    """Build the specification of a job; `metrics` include those that others build on, in order.
-
-    Raise `ServeError` if the data set, the annotated run (404) or the judge (404, 503) does not exist, the data set
-    holds no case, the run no result, the server does not offer a judge that a metric names or the price that a cost cap
-    needs is unknown (409), or a judge is a chat model of the server's own process (502).
-    """
+    """Build the specification of a job; `metrics` include those that others build on, in order."""
     source = _check_source(tenant, request)
     judge = _resolve_judge(service, request, metrics)
     name = request.name or (source if request.kind == "run" else request.kind)
@@ -70,10 +65,7 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
 
 
 def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, request: JobRequest) -> list[JudgeModel]:
-    """List the judges of a job: that of each judged metric, and the writer of an alignment.
-
-    Raise `ServeError` if the server does not have one of them.
-    """
+    """List the judges of a job: that of each judged metric, and the writer of an alignment."""
     writer = request.writer if isinstance(request, AlignRequest) else None
     judges = [*service.choose_judges(metrics, name).values()]
     return judges if writer is None else [*judges, service.find_judge(writer)]
@@ -93,10 +85,7 @@ def _check_source(tenant: Tenant, request: JobRequest) -> str:
 
 
 def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
-    """Create the folder of a run and queue the run.
-
-    Raise `ServeError` if the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
-    """
+    """Create the folder of a run and queue the run."""
     _check_queue_length(queue, quotas.tenant)
     if spec.judge is not None:
         quotas.check_calls()
@@ -109,11 +98,7 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
 
 
 def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:
-    """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
-
-    Raise `ServeError` if the run has not ended or cannot be resumed here (409), what it reads or its judge is gone
-    (404), the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
-    """
+    """Add an ended run to the queue again, with new caps; only missing and failed results are judged."""
     spec = read_job_spec(folder)
     if spec is None:
         message = f"run {folder.name!r}: was made on the command line; go on there with greval evaluate"

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from greval.judging.model.rate_limit import RateBucket
+from greval.serve.middleware.api_keys import hash_api_key
 from greval.serve.middleware.authentication import (
     PROMETHEUS_PATH,
     SAFE_METHODS,
     KeyAuthentication,
-    TokenAuthentication,
+    check_token,
     find_required_scope,
 )
 from greval.serve.problems import ServeError
@@ -67,12 +68,7 @@ class RequestKind(NamedTuple):
 
 
 def classify_request(method: str, path: str) -> RequestKind:
-    """Return the kind of a request.
-
-    Example:
-        >>> classify_request("POST", "/v1/datasets").upload, classify_request("POST", "/v1/runs").upload
-        (True, False)
-    """
+    """Return the kind of a request."""
     public = path in PUBLIC_PATHS or path.startswith(PAGE_PREFIX)
     return RequestKind(
         public=public,
@@ -97,7 +93,7 @@ class AccessMiddleware:
         self._origins = settings.cors_origins
         self._runs = settings.runs
         self._keys = KeyAuthentication(settings.keys) if settings.keys else None
-        self._token = TokenAuthentication(settings.token) if settings.token else None
+        self._token_hash = hash_api_key(settings.token) if settings.token else None
         # Each process counts by itself, and gets about its share of the requests.
         self._rate = limits.rate / settings.workers
         self._buckets: dict[str, RateBucket] = {}
@@ -134,8 +130,8 @@ class AccessMiddleware:
             return Tenant("", self._runs)
         authorization = headers.get("authorization", "")
         if self._keys is None:
-            if self._token is not None:
-                self._token.check_token(authorization)
+            if self._token_hash is not None:
+                check_token(authorization, self._token_hash)
             return Tenant("", self._runs)
         needed = find_required_scope(scope["method"], scope["path"])
         name = self._keys.identify_tenant(authorization, needed)

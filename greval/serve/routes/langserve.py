@@ -170,10 +170,7 @@ class TenantRunnables:
     tenant_metrics: TheTenantMetrics
 
     async def get_handler(self, name: str, *judges: str | None) -> APIHandler:
-        """Return the handler of a metric, after a check that it can be judged by these judges.
-
-        Raise `ServeError` (404) if there is no such metric or judge, and `JudgeError` if a judge cannot be used.
-        """
+        """Return the handler of a metric, after a check that it can be judged by these judges."""
         metrics, handler = await self.tenant_metrics.look_up(self._find_handler, name)
         for judge in dict.fromkeys(judges):
             await self.tenant_metrics.runner.check_ready(self.tenant_metrics.tenant, judge, *metrics)

@@ -134,11 +134,7 @@ def select_rows(
 
 
 def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limits: ServerLimits) -> DatasetInfo:
-    """Read a file once, counting its cases and collecting the faults of the other rows.
-
-    Raise `ServeError` (422) if no row is a case, and `DataError` if it cannot be read. It takes time and memory that
-    depend on what the file holds, so the server calls it in a child process.
-    """
+    """Read a file once, counting its cases and collecting the faults of the other rows."""
     reader = file.open(limits)
     unread: list[UnreadRow] = []
     cases = unread_count = 0
@@ -216,11 +212,6 @@ def find_dataset_file(tenant: Tenant, dataset_id: str) -> DatasetFile:
     """Return the file of a data set, as it was sent, or raise `ServeError` (404)."""
     info = find_dataset(tenant, dataset_id)
     return DatasetFile(tenant.datasets / info.id / f"{FILE_STEM}{info.kind}", info.name, info.columns)
-
-
-def has_dataset(tenant: Tenant, dataset_id: str) -> bool:
-    """Return whether a data set exists."""
-    return (resolve_folder(tenant.datasets, dataset_id, "data set") / INFO_FILE).is_file()
 
 
 def list_datasets(tenant: Tenant) -> list[DatasetInfo]:

@@ -36,12 +36,7 @@ class ReceivedFile(NamedTuple):
 
 
 def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
-    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted.
-
-    Example:
-        >>> find_extension("text/csv; charset=utf-8", {"text/csv": ".csv"})
-        '.csv'
-    """
+    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type not in kinds:
         message = f"Content-Type: {media_type or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
@@ -64,10 +59,7 @@ def describe_file_content(kinds: Mapping[str, str], **schemas: Any) -> dict[str,
 
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
-    """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is.
-
-    Raise `ServeError` if the file has more than `most` bytes, or a line is too long (413), or the disk is full (507).
-    """
+    """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is."""
     with report_full_disk(), path.open("xb") as stream:
         taking = _FileWriter(stream, path.suffix, most)
         async for part in parts:

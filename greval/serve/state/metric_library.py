@@ -70,14 +70,7 @@ class LibraryMetric:
 
 
 class MetricLibrary:
-    """Finds metrics by name: first the operator's, named ones and in folders, then the client's own, then predefined.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> MetricLibrary().find(folder, "correctness").origin
-        'predefined'
-    """
+    """Finds metrics by name: the operator's, named ones and in folders, then the client's own, then predefined."""
 
     def __init__(self, *folders: Path, metrics: Iterable[str] = ()) -> None:
         """Store the folders, whose files are read when they are needed, and load further metrics of the operator.
@@ -114,10 +107,7 @@ class MetricLibrary:
         raise ServeError("metric_not_found", message)
 
     def restore(self, definition: object) -> Metric:
-        """Return the metric of a stored run: from its definition, or, if it is computed, by its name.
-
-        Raise `DefinitionError` if the server has no computed metric of this name any more.
-        """
+        """Return the metric of a stored run: from its definition, or, if it is computed, by its name."""
         if isinstance(definition, dict):
             return build_file_metric(definition)
         name = str(definition)
@@ -136,10 +126,7 @@ class MetricLibrary:
     def resolve_dependencies(
         self, tenant_folder: Path, metrics: Iterable[Metric], unsaved: Mapping[str, LibraryMetric] | None = None
     ) -> tuple[Metric, ...]:
-        """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before all others.
-
-        Raise `DefinitionError` if a metric that another builds on is missing or does not fit its use.
-        """
+        """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before others."""
         metrics, unsaved = [*metrics], unsaved or {}
         while names := list_missing_dependencies(metrics):
             dependencies = {name: unsaved.get(name) or self._find_or_none(tenant_folder, name) for name in names}
@@ -182,10 +169,7 @@ class MetricLibrary:
         return LibraryMetric(metric, "own", text)
 
     def list_versions(self, tenant_folder: Path, name: str) -> tuple[MetricVersion, ...]:
-        """List the versions of a metric of the client, the newest, which is the current one, first.
-
-        Raise `ServeError` if there is no such metric (404), or it is not the client's own (403).
-        """
+        """List the versions of a metric of the client, the newest, which is the current one, first."""
         file = self._find_own_file(tenant_folder, name)
         with FileLock(tenant_folder / LOCK_FILE):
             return list_versions(file)
@@ -197,11 +181,7 @@ class MetricLibrary:
             return read_version(file, version)
 
     def remove(self, tenant_folder: Path, name: str, *, if_match: str | None = None) -> None:
-        """Remove a metric of the client with its versions; runs keep the definition that they began with.
-
-        Raise `ServeError` if there is no such metric (404), it is not the client's own (403), another metric of the
-        client builds on it (409), or the condition on its text does not hold (412).
-        """
+        """Remove a metric of the client with its versions; runs keep the definition that they began with."""
         name = unicodedata.normalize("NFC", name)
         file = self._find_own_file(tenant_folder, name)
         with self._writing, FileLock(tenant_folder / LOCK_FILE):
@@ -226,10 +206,7 @@ class MetricLibrary:
         raise ServeError("metric_not_own", message)
 
     def _check_name(self, tenant_folder: Path, name: str, *, replace: bool) -> bool:
-        """Return whether there is an own metric of this name that may be replaced.
-
-        Raise `ServeError` (409) if another metric has the name, or the client has as many metrics as it may.
-        """
+        """Return whether there is an own metric of this name that may be replaced."""
         mine = [*_index_folder(tenant_folder)]
         if name in mine:
             if not replace:

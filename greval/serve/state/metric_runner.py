@@ -57,10 +57,7 @@ class MetricRunner:
     def get_clients(
         self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
     ) -> dict[str, JudgeClient]:
-        """Return the client of each judged metric: of the judge that it names, else of the one that the request names.
-
-        Raise `ServeError` if the server has no such judge.
-        """
+        """Return the client of each judged metric: of the judge that it names, else of that of the request."""
         chosen = self._service.choose_judges((library_metric.metric for library_metric in metrics), judge)
         return {name: self._get_model_client(tenant, model) for name, model in chosen.items()}
 
@@ -74,11 +71,7 @@ class MetricRunner:
         return client
 
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
-        """Check that the judges of the metrics can be used.
-
-        Raise `ServeError` if the server has no such judge (404, 409) or a quota of the tenant's calls is used up (429),
-        and `JudgeError` if a judge cannot be used as it is set up.
-        """
+        """Check that the judges of the metrics can be used."""
         if judge is not None:
             self._service.find_judge(judge)
         clients = dict.fromkeys(self.get_clients(tenant, judge, metrics).values())
@@ -168,8 +161,6 @@ class TenantMetrics:
         """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
 
         Each metric of `unsaved` stands for the one of its name.
-
-        Raise `ServeError` (404) for an unknown name, and `DefinitionError` if the metrics do not fit together.
         """
         unsaved_by_name = {library_metric.metric.name: library_metric for library_metric in unsaved}
         metrics = [(unsaved_by_name.get(name) or self.find(name)).metric for name in dict.fromkeys(names)]
