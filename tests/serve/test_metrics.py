@@ -195,7 +195,8 @@ def test_a_run_keeps_the_definition_of_a_deleted_metric(runs):
 
 def test_a_formula_is_saved_and_used(metric_client):
     """A text with a formula is a metric of one's own: listed as computed, shown with its text, and judged with."""
-    formula = "name: usable\ndescription: Correct and quick.\nformula: correctness if latency <= 2 else 0.5 * correctness\n"
+    expression = "correctness if latency <= 2 else 0.5 * correctness"
+    formula = f"name: usable\ndescription: Correct and quick.\nformula: {expression}\n"
     answer = create(metric_client, formula)
     assert (answer.status_code, answer.json()["kind"], answer.json()["needs"]) == (201, "computed", [])
     shown = metric_client.get("/v1/metrics/usable").json()
