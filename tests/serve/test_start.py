@@ -47,15 +47,14 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
         app()
 
 
-@pytest.mark.parametrize("name", ["nope:x", "openai:x", "local:nope", "local:/nowhere/x.gguf"])
-def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, name):
+def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch):
     """As by `greval evaluate`: no client has to be told first; nothing is made before."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)}
+    judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge("openai:x")}
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     nowhere = ServerSettings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
-    with pytest.raises(JudgeError, match=re.escape(name.removeprefix("local:"))):
+    with pytest.raises(JudgeError, match="openai:x"):
         run_server(nowhere)
     assert not (tmp_path / "runs").exists()
 

@@ -16,6 +16,7 @@ from greval.serve.jobs.manager import (
     MAX_JOBS,
     MAX_TENANT_JOBS,
     TURN_SECONDS,
+    JobManager,
     choose_next_run,
     choose_run_to_stop,
 )
@@ -71,6 +72,16 @@ def test_an_only_run_has_its_turn_first():
     assert choose_run_to_stop(list_runs(KAI, 1), early, [], []) is None
     late = {run: seconds + 2 for run, seconds in early.items()}
     assert choose_run_to_stop(list_runs(KAI, 1), late, [], []) == ANA / "1"
+
+
+@pytest.mark.nightly
+def test_a_cancel_in_another_process_is_seen(runs):
+    """Cancelled by a process that does not work on it, a run stops within a second."""
+    with serving(runs, judges=slow()) as client:
+        run = started(client, uploaded(client, rows(2_000)), concurrency=1)
+        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
+        JobManager(client.app.state.service).cancel(runs / run)
+        assert ended(client, run)["why"] == "it was cancelled"
 
 
 @pytest.mark.nightly

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from contextlib import closing
 
 import pytest
@@ -139,13 +138,3 @@ def test_a_log_of_another_version_is_unusable(client, runs):
     answers.append(client.put("/v1/runs/judged/annotations", content=labels, headers=JSONL))
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(409, "run_unusable")}
     assert not [answer for answer in answers if str(runs) in answer.text]
-
-
-def test_a_figure_is_computed_again_once_the_run_holds_more(client, runs):
-    """A report that was requested before is made anew."""
-    write(runs / "judged", "right", VERDICTS)
-    before = get_json(client, "/v1/runs/judged/report")
-    time.sleep(0.01)
-    write(runs / "judged", "right", [*VERDICTS, "Yes"])
-    after = get_json(client, "/v1/runs/judged/report")
-    assert (before["summaries"][0]["planned"], after["summaries"][0]["planned"]) == (8, 9)
