@@ -119,7 +119,9 @@ def compute_forecast(
     """Read the cases and forecast a run over them, without any call; use it in a child process."""
 
     def open_cases() -> CaseReader:
-        return file.open(settings.limits) if file else read_records(request.cases or [], columns=request.columns)
+        if file:
+            return file.open(settings.limits)
+        return read_records(request.cases or [], columns=request.columns or None)
 
     summary = summarise_data(open_cases(), restore_metrics(settings, metrics.available))
     fit_only = RunForecast(

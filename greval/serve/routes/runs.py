@@ -140,12 +140,11 @@ async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, sp
         definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
     ]
     lacking: dict[str, str] = {}
-    explain = partial(
-        explain_unserved, service.settings, file, requested or spec.definitions, request.sample_ids, request.limit
-    )
     # A run may take longer to find out.
     with suppress(TaskLimitError):
-        lacking = await service.workers.run(tenant.name, explain)
+        lacking = await service.workers.run(
+            tenant.name, explain_unserved, service.settings, file, requested or spec.definitions, request
+        )
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
         lines = "; ".join(fault.message for fault in faults)
@@ -154,11 +153,7 @@ async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, sp
 
 
 def explain_unserved(
-    settings: ServerSettings,
-    file: DatasetFile,
-    definitions: Sequence[object],
-    sample_ids: Sequence[str] | None,
-    limit: int | None,
+    settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], request: RunRequest
 ) -> dict[str, str]:
     """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
 
@@ -168,7 +163,7 @@ def explain_unserved(
     metrics = restore_metrics(settings, definitions)
     reasons: dict[str, str] = {}
     case: Case | RowFault | None = None
-    for case in select_rows(file.open(settings.limits), sample_ids, limit):
+    for case in select_rows(file.open(settings.limits), request.sample_ids, request.limit):
         if not isinstance(case, Case):
             continue
         for metric in metrics:
@@ -176,8 +171,8 @@ def explain_unserved(
             if reason is None:
                 return {}
             reasons.setdefault(metric.name, reason)
-    if sample_ids is not None and case is None:
-        first = sample_ids[0][:64]
+    if request.sample_ids is not None and case is None:
+        first = request.sample_ids[0][:64]
         raise DataError(
             f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
         )

@@ -25,6 +25,7 @@ from greval.trust.alignment.api import forecast_align
 from greval.trust.alignment.records import Alignment
 from greval.trust.probing.api import forecast_probe
 from greval.trust.probing.records import Probe
+from greval.trust.probing.stages import ProbeOptions
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -120,7 +121,8 @@ def check_probe(
     """Raise `DataError` if a probe of the last metric, which builds on those before it, could not begin."""
     *built_on, metric = restore_metrics(settings, definitions)
     cases = None if file is None else file.open(settings.limits)
-    forecast_probe(metric, None, cases, **request.list_options(), judges=judges, built_on=built_on, out=NO_FOLDER)
+    options: ProbeOptions = {**request.list_options(), "judges": judges, "built_on": built_on, "out": NO_FOLDER}
+    forecast_probe(metric, None, cases, **options)
 
 
 def check_alignment(
