@@ -34,13 +34,7 @@ from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.runs.store.pages import list_methods
 from greval.serve.call_limit import FairCallLimit, RequestedSlot
-from greval.serve.jobs.messages import (
-    EXIT_UNWRITTEN,
-    JobMessage,
-    JobOrder,
-    ServerLink,
-    ServerMessage,
-)
+from greval.serve.jobs.messages import EXIT_UNWRITTEN, JobMessage, JobOrder, ServerLink, ServerMessage
 from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,

@@ -18,11 +18,10 @@ from greval.runs.replay import RefusedMetric, ReplayableMetric, ReplayedMetric, 
 from greval.serve.jobs.info import JudgedFolder, read_run_info
 from greval.serve.jobs.queue import ACTIVE, read_job_spec
 from greval.serve.jobs.requests import lock_ended_run, update_replayed_job
-from greval.serve.problems import ServeError, describe_errors
+from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.schemas.requests import MetricName, StrictRequest
 from greval.serve.service import TheService, TheTenant
 from greval.serve.settings import ServerSettings
-from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.metric_library import dump_metrics, restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.run_paths import hide_paths_in_errors
