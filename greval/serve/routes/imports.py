@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -55,10 +55,11 @@ DatasetId = Annotated[
 ]
 
 
-class ImportCounts(Record):
-    """What was imported: the results by status, the rows that were not imported, and how the file was read.
+class ImportedRun(Record):
+    """A run of imported verdicts, and what was imported.
 
-    `unread` lists the first of the rows.
+    `scored`, `skipped` and `failed` count its results. `unread` lists the first rows that were not imported, of
+    `unread_count`; `notes` say how the columns of the file were read.
     """
 
     scored: int
@@ -67,15 +68,6 @@ class ImportCounts(Record):
     unread: tuple[str, ...]
     unread_count: int
     notes: tuple[str, ...]
-
-
-class ImportedRun(ImportCounts):
-    """A run of imported verdicts, and what was imported.
-
-    `scored`, `skipped` and `failed` count its results. `unread` lists the first rows that were not imported, of
-    `unread_count`; `notes` say how the columns of the file were read.
-    """
-
     run: RunInfo
 
 
@@ -128,7 +120,7 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
             counts = await service.workers.run(tenant.name, import_file, sent.path, new, settings, limits)
         await publish_folder(new, final, quotas=quotas, kind="runs")
     response.headers["Location"] = f"/v1/runs/{final.name}"
-    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **dict(counts))
+    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **counts)
 
 
 def _choose_metrics(
@@ -147,8 +139,11 @@ def _choose_metrics(
     return metrics
 
 
-def import_file(path: Path, folder: Path, settings: ImportSettings, limits: ServerLimits) -> ImportCounts:
-    """Import the verdicts of a file into a run folder, in a child process; messages name the file, not its folder."""
+def import_file(path: Path, folder: Path, settings: ImportSettings, limits: ServerLimits) -> dict[str, Any]:
+    """Import the verdicts of a file into a run folder in a child process, and return the counts of an `ImportedRun`.
+
+    Messages name the file, not its folder.
+    """
     unread: list[str] = []
     notes: list[str] = []
     with hide_paths_in_errors(path, folder), report_full_disk():
@@ -166,11 +161,11 @@ def import_file(path: Path, folder: Path, settings: ImportSettings, limits: Serv
             on_unread=unread.append,
         )
     done = run.progress
-    return ImportCounts(
-        scored=done.done - done.failed - done.skipped,
-        skipped=done.skipped,
-        failed=done.failed,
-        unread=tuple(line.replace(str(path), path.name) for line in unread),
-        unread_count=done.unread,
-        notes=tuple(note.replace(str(path), path.name) for note in notes),
-    )
+    return {
+        "scored": done.done - done.failed - done.skipped,
+        "skipped": done.skipped,
+        "failed": done.failed,
+        "unread": tuple(line.replace(str(path), path.name) for line in unread),
+        "unread_count": done.unread,
+        "notes": tuple(note.replace(str(path), path.name) for note in notes),
+    }

@@ -60,44 +60,39 @@ def describe_file_content(kinds: Mapping[str, str], **schemas: Any) -> dict[str,
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
     """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is."""
+    is_whole = path.suffix == WHOLE_FILE_EXTENSION
+    max_bytes = min(most, MAX_WHOLE_FILE_BYTES) if is_whole else most
+    size = line = 0
+    digest = sha256()
     with report_full_disk(), path.open("xb") as stream:
-        taking = _FileWriter(stream, path.suffix, most)
         async for part in parts:
-            await asyncio.to_thread(taking.write, part)
+            size += len(part)
+            if size > max_bytes:
+                hint = "write a case a line (application/jsonl)" if is_whole else "send it in parts, a data set each"
+                message = f"body: holds more than {max_bytes:,} bytes, the most for such a file; {hint}"
+                raise ServeError("body_too_large", message)
+            if path.suffix in LINE_EXTENSIONS:
+                line = _measure_open_line(part, line)
+            await asyncio.to_thread(_write_part, stream, part, digest.update)
         await asyncio.to_thread(_sync_file, stream)
-    return ReceivedFile(path, taking.size, taking.mark.hexdigest())
+    return ReceivedFile(path, size, digest.hexdigest())
 
 
-class _FileWriter:
-    """A file that is being written: its size so far, and the length of its last line."""
+def _measure_open_line(part: bytes, length: int) -> int:
+    """Return the length of the line that is open after a part, or raise `ServeError` (413) if a line is too long.
 
-    def __init__(self, stream: BinaryIO, kind: str, most: int) -> None:
-        self.size = 0
-        self.mark = sha256()
-        self._stream = stream
-        self._lines = kind in LINE_EXTENSIONS
-        self._most = min(most, MAX_WHOLE_FILE_BYTES) if kind == WHOLE_FILE_EXTENSION else most
-        self._whole = kind == WHOLE_FILE_EXTENSION
-        self._line = 0
+    `length` is that of the line that was open before it.
+    """
+    first, *later = map(len, part.split(b"\n"))
+    if max(length + first, *later, 0) > MAX_LINE_BYTES:
+        message = f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line"
+        raise ServeError("line_too_long", message)
+    return later[-1] if later else length + first
 
-    def write(self, part: bytes) -> None:
-        self.size += len(part)
-        if self.size > self._most:
-            hint = "write a case a line (application/jsonl)" if self._whole else "send it in parts, a data set each"
-            message = f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}"
-            raise ServeError("body_too_large", message)
-        if self._lines and self._measure_longest_line(part) > MAX_LINE_BYTES:
-            message = f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line"
-            raise ServeError("line_too_long", message)
-        self.mark.update(part)
-        self._stream.write(part)
 
-    def _measure_longest_line(self, part: bytes) -> int:
-        """Return the length of the longest line that a part extends."""
-        first, *later = map(len, part.split(b"\n"))
-        longest = max(self._line + first, *later, 0)
-        self._line = later[-1] if later else self._line + first
-        return longest
+def _write_part(stream: BinaryIO, part: bytes, update: Callable[[bytes], None]) -> None:
+    update(part)
+    stream.write(part)
 
 
 @asynccontextmanager
