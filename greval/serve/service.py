@@ -121,24 +121,16 @@ class Service:
         return {metric.name: self.choose_judge(metric, name) for metric in metrics if metric.kind == "judged"}
 
 
-def get_service(request: Request) -> Service:
+async def get_service(request: Request) -> Service:
     """Return the service of the app that received a request."""
     return cast("Service", request.app.state.service)
 
 
-def get_tenant(request: Request) -> Tenant:
+async def get_tenant(request: Request) -> Tenant:
     """Return the tenant of a request; requests without a valid key were refused before."""
     return cast("Tenant", request.state.tenant)
 
 
-async def _provide_service(request: Request) -> Service:
-    return get_service(request)
-
-
-async def _provide_tenant(request: Request) -> Tenant:
-    return get_tenant(request)
-
-
-TheService = Annotated[Service, Depends(_provide_service)]
-TheTenant = Annotated[Tenant, Depends(_provide_tenant)]
+TheService = Annotated[Service, Depends(get_service)]
+TheTenant = Annotated[Tenant, Depends(get_tenant)]
 """Dependencies of routes. They are coroutines because FastAPI runs a plain function in a thread each time."""

@@ -94,7 +94,7 @@ class TenantQuotas:
         """Take back a call that was admitted and is not made."""
         if self._limits_calls:
             with _log_errors():
-                self.ledger.withdraw_call(self.tenant.name, judge, datetime.now(UTC))
+                self.ledger.add_usage(self.tenant.name, judge, datetime.now(UTC), Usage(), calls=-1)
 
     def record_usage(self, judge: str, usage: Usage) -> None:
         """Record the tokens and the cost of a call that was admitted, also if no reply was waited for."""

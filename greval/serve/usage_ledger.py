@@ -59,13 +59,8 @@ class UsageLedger(CloseOnExit):
             db.execute(ADD, (tenant, _format_day(now), judge, 1, 0, 0, 0.0))
         return None
 
-    def withdraw_call(self, tenant: str, judge: str, now: datetime) -> None:
-        """Take a call back that was counted and not made."""
-        with self._write() as db:
-            db.execute(ADD, (tenant, _format_day(now), judge, -1, 0, 0, 0.0))
-
     def add_usage(self, tenant: str, judge: str, now: datetime, usage: Usage, *, calls: int) -> None:
-        """Add the tokens and the cost of a call, and the number of calls that were not counted before."""
+        """Add the tokens and the cost of a call, and the calls that were not counted before; -1 takes one back."""
         cost = Prices.load().cost(judge, usage) or 0.0
         tokens = usage.input_tokens or 0, usage.output_tokens or 0
         with self._write() as db:

@@ -20,7 +20,7 @@ from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
-from greval.serve.service import Service, Tenant, get_service, get_tenant
+from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
 from greval.serve.tenant_quotas import get_tenant_quotas
 
@@ -192,10 +192,9 @@ def _apply_reason_depth(library_metric: LibraryMetric, depth: ReasonDepth | None
     return library_metric if metric is library_metric.metric else replace(library_metric, metric=metric)
 
 
-async def get_tenant_metrics(request: Request) -> TenantMetrics:
+async def get_tenant_metrics(request: Request, service: TheService, tenant: TheTenant) -> TenantMetrics:
     """Return the metrics of the tenant."""
-    runner: MetricRunner = request.app.state.runner
-    return TenantMetrics(get_service(request).library, runner, get_tenant(request))
+    return TenantMetrics(service.library, request.app.state.runner, tenant)
 
 
 TheTenantMetrics = Annotated[TenantMetrics, Depends(get_tenant_metrics)]
