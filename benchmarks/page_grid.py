@@ -33,7 +33,7 @@ from greval.records.result import Failed, Failure, Judgement, Outcome, Result, S
 from greval.records.scale import CategoricalScale, Scale, ValueScale
 from greval.runs.manifest import store_metrics
 from greval.runs.store import FILE
-from greval.serve.state.run_figures import TEXT_INDEX
+from greval.serve.routes.grid import TEXT_INDEX
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from browsers import FLAGS, WHY_NOT, browser_path

@@ -16,11 +16,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load a public name.
-
-    Raises:
-        MissingExtraError: If a package that it needs is not installed.
-    """
+    """Load a public name."""
     try:
         return _load(name)
     except ModuleNotFoundError as error:

@@ -23,11 +23,9 @@ from greval.serve.middleware.request_log import RequestLogMiddleware
 from greval.serve.openapi import GrevalApi, refuse_unknown_parameters
 from greval.serve.problems import add_error_handlers
 from greval.serve.prometheus import ServerCounters, has_process_ended, remove_ended_processes
-from greval.serve.routes import annotations as people
 from greval.serve.routes import (
     argilla,
     datasets,
-    diagnosis,
     downloads,
     evaluate,
     figures,
@@ -35,10 +33,10 @@ from greval.serve.routes import (
     grid,
     health,
     imports,
-    labelling,
     langserve,
     metrics,
     page,
+    people,
     replay,
     results,
     runs,
@@ -48,6 +46,7 @@ from greval.serve.routes import (
 )
 from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
+from greval.serve.state.metric_runner import MetricRunner
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -59,7 +58,7 @@ INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddlew
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
     *(health, metrics, evaluate, langserve, datasets),
-    *(runs, replay, imports, trust, results, grid, walks, figures, diagnosis, downloads, people, labelling, argilla),
+    *(runs, replay, imports, trust, results, grid, walks, figures, downloads, people, argilla),
     *(forecast, usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""
@@ -104,6 +103,8 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         lifespan=_lifespan,
     )
     app.state.service = service
+    app.state.runner = runner = MetricRunner(service)
+    app.state.handlers = langserve.cache_handlers(service, runner)
     app.state.readiness = health.ReadinessCheck(settings, service.models)
     # What is added last is outermost.
     for inner in reversed(INNER_MIDDLEWARE):
@@ -133,15 +134,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # A killed process leaves its counts of what was in flight.
     remove_ended_processes(has_process_ended)
     service.workers.start()
-    for begin in service.starting:
-        await begin()
     try:
         async with run_in_background(service.workers.stop_at(service.stopping)):
             with reduce_collections():
                 yield
     finally:
         service.stopping.set()
-        for end in reversed(service.closing):
-            await end()
         service.ledger.close()
         remove_ended_processes(os.getpid().__eq__)

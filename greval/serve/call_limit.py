@@ -1,28 +1,26 @@
-"""A limit of concurrent judge calls for the whole server, shared fairly between tenants, also by runs in processes."""
+"""Limits that tenants share fairly: of concurrent judge calls, also by runs in processes, and of large bodies."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar, TypeVarTuple
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+THREAD_BYTES = 64 * 1024
+"""The size in bytes from which a body is read in the thread; on a smaller one a thread costs more than the work."""
 
 
 class FairCallLimit:
     """A limit of calls in flight; when calls wait, tenants take turns (round robin).
 
     `on_change` is called with the number of calls in flight and of waiting calls when either changes.
-
-    Example:
-        >>> async def call():
-        ...     limit = FairCallLimit(1)
-        ...     async with limit.get_slot("ana"):
-        ...         return limit.in_flight
-        >>> asyncio.run(call())
-        1
     """
 
     def __init__(self, width: int, on_change: Callable[[int, int], None] | None = None) -> None:
-        """Start with no calls in flight."""
         self.width = width
         self._on_change = on_change or (lambda *_: None)
         self.in_flight = 0
@@ -86,7 +84,6 @@ class TenantSlot:
     """A context manager that holds a slot of the limit for one tenant."""
 
     def __init__(self, limit: FairCallLimit, tenant: str) -> None:
-        """Store the limit and the tenant."""
         self._gate = limit
         self._tenant = tenant
 
@@ -107,7 +104,6 @@ class RequestedSlot:
     """
 
     def __init__(self, max_calls: int, send: Callable[[int, int], None]) -> None:
-        """Start with no slot held."""
         self._width = asyncio.Semaphore(max_calls)
         self._send = send
         self._waiters: deque[asyncio.Future[None]] = deque()
@@ -140,3 +136,18 @@ class RequestedSlot:
                 turn.set_result(None)
                 return
         self._send(0, 1)
+
+
+class BodyThread:
+    """Calls functions on what bodies hold: of small ones at once, of large ones in turn, each tenant after another."""
+
+    def __init__(self) -> None:
+        self._turns = FairCallLimit(1)
+
+    async def run(self, tenant: str, size: int, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """Call a function on what a body of this size holds."""
+        if size < THREAD_BYTES:
+            return function(*arguments)
+        # If several threads read bodies, the event loop would get only a small share of the interpreter.
+        async with self._turns.get_slot(tenant):
+            return await asyncio.to_thread(function, *arguments)

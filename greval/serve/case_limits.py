@@ -20,14 +20,7 @@ _Place = tuple["_Place", object] | None
 
 
 def explain_refusal(case: Case, limits: ServerLimits) -> str | None:
-    """Return why a row of a data set is not judged: it exceeds the limits or holds nothing; None if it is judged.
-
-    Example:
-        >>> explain_refusal(Case(question="Who wrote it?"), ServerLimits(text=5))
-        'question: holds 13 characters, at most 5 are allowed (text)'
-        >>> explain_refusal(Case(id="q1", question=""), ServerLimits())
-        'question: is empty, and there is nothing else to judge; write a question'
-    """
+    """Return why a row of a data set is not judged: it exceeds the limits or holds nothing; None if it is judged."""
     if not _holds_content(case):
         return "question: is empty, and there is nothing else to judge; write a question"
     faults = [f"{path}: {message}" for path, message in find_excess(case, limits)]

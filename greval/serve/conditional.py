@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request, Response
@@ -14,12 +13,7 @@ CACHE_CONTROL = "private, no-cache"
 
 
 def build_etag(content: Hashable) -> str:
-    """Return a weak entity tag, which is the same for a compressed response, of content or of what it depends on.
-
-    Example:
-        >>> build_etag(("run", 1)) == build_etag(("run", 1)), build_etag("a")[:3]
-        (True, 'W/"')
-    """
+    """Return a weak entity tag, which is the same for a compressed response, of content or of what it depends on."""
     data = content if isinstance(content, bytes) else repr(content).encode()
     return f'W/"{sha256(data).hexdigest()[:32]}"'
 
@@ -29,19 +23,13 @@ def is_not_modified(request: Request, etag: str) -> bool:
     return _has_tag(request.headers.get("if-none-match", ""), etag)
 
 
-@dataclass(frozen=True)
-class Precondition:
-    """The condition of a change: the content still is what the client knows, by the header `If-Match`.
+def is_unchanged(if_match: str, content: Hashable | None) -> bool:
+    """Return whether content still is what the client knows, by the header `If-Match`; None is no content.
 
     Tags are compared weakly, unlike RFC 9110 wants it (section 13.1.1), because the tags of responses that may be
     compressed are weak. The same tag stands for the same content here.
     """
-
-    tags: str
-
-    def holds(self, content: Hashable | None) -> bool:
-        """Return whether the content has one of the tags; None is no content, for which the condition never holds."""
-        return content is not None and _has_tag(self.tags, build_etag(content))
+    return content is not None and _has_tag(if_match, build_etag(content))
 
 
 def _has_tag(header: str, etag: str) -> bool:

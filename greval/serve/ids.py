@@ -21,12 +21,7 @@ Id = Annotated[str, Path(pattern=ID_PATTERN, description="the id that the server
 
 
 def create_id(name: str) -> str:
-    """Create an id from a name and the time.
-
-    Example:
-        >>> bool(PLAIN_NAME.fullmatch(create_id("first run"))), create_id("first run")[:9]
-        (True, 'first-run')
-    """
+    """Create an id from a name and the time."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:MAX_NAME_LENGTH]).strip("-_") or "x"
     return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the routes' own descriptions, completed by errors, examples, links and words on tags."""
+"""The OpenAPI document: the routes' own descriptions, completed by errors, examples and words on tags."""
 
 from __future__ import annotations
 
@@ -63,20 +63,6 @@ TAGS = {
     "operating": "Health, readiness and counters, for operators.",
 }
 """What the tags mean, in the order in which tools show them."""
-RUN_OPERATIONS = (
-    *("show_run", "follow_run", "list_results", "list_cases", "show_grid", "report_run", "compare_run"),
-    *("measure_agreement", "estimate_verdicts", "put_annotations", "list_annotations", "plan_run_labels"),
-    *("cancel_run", "resume_run", "delete_run"),
-)
-LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "start_run": ("id", RUN_OPERATIONS),
-    "start_probe": ("id", ("show_probe", *RUN_OPERATIONS)),
-    "start_alignment": ("id", ("show_alignment", "show_run", "follow_run", "cancel_run", "resume_run", "delete_run")),
-    "resume_run": ("id", ("show_run", "cancel_run")),
-    "upload_dataset": ("id", ("show_dataset", "delete_dataset")),
-    "create_metric": ("name", ("show_metric", "invoke_metric", "list_metric_versions", "delete_metric")),
-}
-"""Which operations take an id or a name of a response, by the operation that it comes from."""
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
@@ -100,12 +86,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
 
 @cache
 def load_examples() -> dict[str, Any]:
-    """Load the examples of requests and responses.
-
-    Example:
-        >>> load_examples()["evaluate_cases"]["request"]["application/json"]["metrics"]
-        ['correctness']
-    """
+    """Load the examples of requests and responses."""
     return cast("dict[str, Any]", json.loads((files("greval.serve") / EXAMPLES_FILE).read_text(encoding="utf-8")))
 
 
@@ -113,7 +94,6 @@ class GrevalApi(FastAPI):
     """FastAPI with a document that lists every possible status, each with its schema."""
 
     def __init__(self, *, requires_keys: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
-        """Store whether keys are required."""
         tags = [{"name": name, "description": text} for name, text in TAGS.items()]
         super().__init__(servers=SERVERS, openapi_tags=tags, openapi_url=None, **settings)
         self._keyed = requires_keys
@@ -147,7 +127,7 @@ class GrevalApi(FastAPI):
         return document
 
     def _complete_operation(self, method: str, path: str, operation: dict[str, Any]) -> None:
-        """Add the responses that the routes do not declare, links, examples, and the media type of problems."""
+        """Add the responses that the routes do not declare, examples, and the media type of problems."""
         responses = operation.setdefault("responses", {})
         common = {**COMMON_ERRORS, **(BODY_ERRORS if method.upper() in BODY_METHODS else {})}
         for status, text in common.items():
@@ -164,7 +144,6 @@ class GrevalApi(FastAPI):
         if self._keyed and not classify_request("GET", path).public:
             operation["security"] = [{"key": [find_required_scope(method.upper(), path)]}]
         _add_examples(operation)
-        _add_links(operation)
 
 
 def _add_examples(operation: dict[str, Any]) -> None:
@@ -174,14 +153,3 @@ def _add_examples(operation: dict[str, Any]) -> None:
         operation["requestBody"]["content"][media_type]["example"] = content
     for media_type, content in example.get("response", {}).items():
         operation["responses"][example["status"]]["content"][media_type]["example"] = content
-
-
-def _add_links(operation: dict[str, Any]) -> None:
-    """Add the operations that take what a response names."""
-    field, targets = LINKS.get(operation.get("operationId", ""), ("", ()))
-    for status, response in operation["responses"].items():
-        if targets and int(status) < FIRST_ERROR_STATUS:
-            response["links"] = {
-                target: {"operationId": target, "parameters": {f"path.{field}": f"$response.body#/{field}"}}
-                for target in targets
-            }

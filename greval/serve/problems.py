@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -27,6 +29,7 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:greval:problem:"
 MAX_FAULTS = 100
 """The most faults that are listed; a broken text may have thousands."""
+DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PLACE_IN_TEXT = re.compile(r"((?:[^\s:]+(?::\d+)?: )*)(.*)", re.DOTALL)
 """The words before the message of a fault, each with a colon, such as `yaml:3: scale.range: `."""
 
@@ -76,7 +79,6 @@ class ServeError(GrevalError):
     def __init__(
         self, code: str, message: str, *, headers: Mapping[str, str] | None = None, faults: Iterable[Fault] = ()
     ) -> None:
-        """Look the status up, and keep everything with the message."""
         super().__init__(message)
         self.code = code
         self.status = PROBLEM_TYPES[code].status
@@ -84,13 +86,19 @@ class ServeError(GrevalError):
         self.faults = tuple(faults)
 
 
-def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:
-    """Build a fault.
+@contextmanager
+def report_full_disk() -> Iterator[None]:
+    """Convert the errors of a full disk to `ServeError` (507)."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK_FULL_ERRORS:
+            raise
+        raise ServeError("disk_full", "body: the server's disk is full; its operator must make room") from error
 
-    Example:
-        >>> build_fault("query.x", "is no parameter", "unknown").code
-        'unknown'
-    """
+
+def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:
+    """Build a fault."""
     return Fault(place=location, message=message, code=code)
 
 
@@ -115,12 +123,7 @@ def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable
 
 
 def build_problem(error: GrevalError, request_id: str = "") -> Problem:
-    """Build the problem document of an error.
-
-    Example:
-        >>> build_problem(DefinitionError("yaml:1: is empty")).status
-        422
-    """
+    """Build the problem document of an error."""
     faults: tuple[Fault, ...] = ()
     if isinstance(error, ServeError):
         code, faults = error.code, error.faults
@@ -152,12 +155,7 @@ def _redact_fault(fault: Fault) -> Fault:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route for FastAPI's `responses`.
-
-    Example:
-        >>> describe_errors(404)[404]["description"]
-        'Not Found'
-    """
+    """Return the error responses of a route for FastAPI's `responses`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses

@@ -78,13 +78,7 @@ def parse_quota(text: str) -> Quota:
 
 
 def select_quotas(quotas: Iterable[Quota], tenant: str) -> tuple[Quota, ...]:
-    """Return the quotas of a tenant: its own, and those of all tenants that it has no own one in place of.
-
-    Example:
-        >>> quotas = [parse_quota(text) for text in ("calls=5", "runs=2", "ana:calls=9", "ben:runs=1")]
-        >>> [(quota.name, quota.limit) for quota in select_quotas(quotas, "ana")]
-        [('calls', 9.0), ('runs', 2.0)]
-    """
+    """Return the quotas of a tenant: its own, and those of all tenants that it has no own one in place of."""
     general = {(quota.name, quota.period): quota for quota in quotas if quota.tenant is None}
     tenant_quotas = {(quota.name, quota.period): quota for quota in quotas if quota.tenant == tenant}
     return tuple((general | tenant_quotas).values())
@@ -97,12 +91,7 @@ def find_period_start(period: Period, now: datetime) -> datetime:
 
 
 def find_renewal(period: Period, now: datetime) -> datetime:
-    """Return when the next calendar day or month of UTC begins.
-
-    Example:
-        >>> find_renewal("month", datetime(2026, 12, 31, 23, tzinfo=UTC)).isoformat()
-        '2027-01-01T00:00:00+00:00'
-    """
+    """Return when the next calendar day or month of UTC begins."""
     start = find_period_start(period, now)
     # 32 days after the first of a month are always within the next one.
     return start + timedelta(days=1) if period == "day" else (start + timedelta(days=32)).replace(day=1)

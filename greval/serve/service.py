@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, build_chosen_judge
 from greval.judging.model.judge_names import complete_judge_name
 from greval.records.metric import JudgedMetric, Metric
-from greval.serve.body_thread import BodyThread
-from greval.serve.call_limit import FairCallLimit
+from greval.serve.call_limit import BodyThread, FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
 from greval.serve.settings import ServerSettings
@@ -54,17 +53,14 @@ class Tenant:
 class Service:
     """State shared by the routes; one object per process.
 
-    `models` are the judges by the name that clients use: settings, or chat models in tests. Functions in `starting` are
-    awaited in order before the first request, those in `closing` after the last one, in reverse order. `stopping` is
-    set when the server begins to shut down, which ends the event streams.
+    `models` are the judges by the name that clients use: settings, or chat models in tests. `stopping` is set when the
+    server begins to shut down, which ends the event streams.
     """
 
     settings: ServerSettings
     models: Mapping[str, Judge | BaseChatModel]
     call_limit: FairCallLimit
     counters: ServerCounters = field(default_factory=ServerCounters)
-    starting: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
-    closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     body_thread: BodyThread = field(default_factory=BodyThread)
     library: MetricLibrary = field(init=False)
@@ -125,24 +121,16 @@ class Service:
         return {metric.name: self.choose_judge(metric, name) for metric in metrics if metric.kind == "judged"}
 
 
-def get_service(request: Request) -> Service:
+async def get_service(request: Request) -> Service:
     """Return the service of the app that received a request."""
     return cast("Service", request.app.state.service)
 
 
-def get_tenant(request: Request) -> Tenant:
+async def get_tenant(request: Request) -> Tenant:
     """Return the tenant of a request; requests without a valid key were refused before."""
     return cast("Tenant", request.state.tenant)
 
 
-async def _provide_service(request: Request) -> Service:
-    return get_service(request)
-
-
-async def _provide_tenant(request: Request) -> Tenant:
-    return get_tenant(request)
-
-
-TheService = Annotated[Service, Depends(_provide_service)]
-TheTenant = Annotated[Tenant, Depends(_provide_tenant)]
+TheService = Annotated[Service, Depends(get_service)]
+TheTenant = Annotated[Tenant, Depends(get_tenant)]
 """Dependencies of routes. They are coroutines because FastAPI runs a plain function in a thread each time."""

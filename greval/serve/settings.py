@@ -23,15 +23,9 @@ CorsOrigin = Annotated[str, Field(pattern=r"^https?://[^/*\s]+$")]
 
 
 class ServerLimits(Record):
-    """Limits of one request and of all requests together.
+    """Limits of one request and of all requests together; sizes are in bytes, times in seconds.
 
-    `body` and `upload` are the bytes of a request and of a data set, `batch` the cases of a request,
-    `items` the chunks or triples of a case, `text` the characters of one text, `depth` the nesting depth of JSON;
-    `calls` are the judge's calls in flight for all clients, `waiting` the requests that may wait for them,
-    `seconds` the timeout of a request, `rate` the requests of one key per minute, `patience` the seconds that a
-    client may take to send the head of a request or a further part of it, `held` the bytes of all bodies in memory;
-    `worker_memory` are the bytes of memory and `worker_seconds` the seconds of CPU time of one task in a child process;
-    `run_memory` are the bytes of memory of a run.
+    `greval serve --help` says what each is. `patience` is also the time that the head of a request may take.
     """
 
     body: Positive = 8 * MEGABYTE

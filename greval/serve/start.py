@@ -1,10 +1,11 @@
-"""Starts the server: one process or several, all with the same settings."""
+"""Starts the server: one process or several, all with the same settings, and the token of one without keys."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import re
+import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from greval.errors import GrevalError, MissingExtraError
@@ -35,6 +36,9 @@ KEEP_ALIVE_SECONDS = 75
 none of them sends a request into a connection that is being closed."""
 PRIVATE_UMASK = 0o077
 """The server's files are for its own account only, because they hold what its clients sent."""
+TOKEN_VARIABLE = "GREVAL_TOKEN"  # noqa: S105 - its name
+TOKEN_BYTES = 24
+FIXED_TOKEN = re.compile(r"[A-Za-z0-9_~.-]{16,200}")
 SHUTDOWN_SECONDS = 30
 """The seconds that requests in flight have to end when the server stops."""
 
@@ -64,12 +68,8 @@ def _stop_with_parent() -> None:
 def run_server(settings: ServerSettings, announce: Callable[[str], None] = print) -> None:
     """Serve until a signal ends the server; calls in flight are finished or stored.
 
-    `announce` is called with the address once connections are accepted.
-
-    Raises:
-        GrevalError: If the server must not or cannot listen on the address, or a judge, a file or a folder of the
-            settings cannot be used.
-        MissingExtraError: If the server's packages are not installed.
+    `announce` is called with the address once connections are accepted. Raise `GrevalError` if the server must not or
+    cannot listen on the address, or a judge, a file or a folder of the settings cannot be used.
     """
     check_packages()
     import uvicorn
@@ -149,12 +149,9 @@ def _check_settings(settings: ServerSettings) -> None:
     Without this check only the clients would see the errors, never the operator.
     """
     if settings.keys is not None:
-        if not settings.keys.is_file():
-            message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
-            raise GrevalError(message)
-        from greval.serve.middleware.api_keys import ApiKeyFile
+        from greval.serve.middleware.api_keys import read_keys
 
-        ApiKeyFile(settings.keys).read()
+        read_keys(settings.keys)
     for folder in settings.library:
         if not folder.is_dir():
             raise GrevalError(f"{folder}: not a folder; name one that holds metric files with --library")
@@ -238,3 +235,36 @@ def _raise_file_limit() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class AccessToken(NamedTuple):
+    """A token, and whether the operator chose it: such a token is known already and is never printed."""
+
+    value: str
+    is_fixed: bool = False
+
+    def format_link(self, address: str, view: str = "") -> str:
+        """Return the address of a view of the page with the token as a fragment.
+
+        Example:
+            >>> AccessToken("abc").format_link("http://127.0.0.1:8000"), AccessToken("abc").format_link("", "/runs/a")
+            ('http://127.0.0.1:8000/#token=abc', '/#token=abc/runs/a')
+        """
+        if self.is_fixed:
+            # The operator knows this token; it is never printed.
+            return f"{address}/#{view}" if view else address
+        # Browsers send no fragment to a server, so the token reaches no access log.
+        return f"{address}/#token={self.value}{view}"
+
+
+def choose_token() -> AccessToken:
+    """Return the token of the environment, or a new one; raise `GrevalError` if the one of the environment is weak."""
+    fixed = os.environ.get(TOKEN_VARIABLE, "")
+    if not fixed:
+        return AccessToken(secrets.token_urlsafe(TOKEN_BYTES))
+    if not FIXED_TOKEN.fullmatch(fixed):
+        message = (
+            f"expected 16 to 200 of a-z, A-Z, 0-9 and -_.~, got a text of {len(fixed)}; make one: openssl rand -hex 24"
+        )
+        raise GrevalError(f"{TOKEN_VARIABLE}: {message}")
+    return AccessToken(fixed, is_fixed=True)

@@ -20,7 +20,6 @@ from greval.serve.problems import ServeError
 from greval.serve.quotas import (
     KEPT_NAMES,
     PERIODS,
-    SPENT_NAMES,
     KeptName,
     Period,
     Quota,
@@ -95,7 +94,7 @@ class TenantQuotas:
         """Take back a call that was admitted and is not made."""
         if self._limits_calls:
             with _log_errors():
-                self.ledger.withdraw_call(self.tenant.name, judge, datetime.now(UTC))
+                self.ledger.add_usage(self.tenant.name, judge, datetime.now(UTC), Usage(), calls=-1)
 
     def record_usage(self, judge: str, usage: Usage) -> None:
         """Record the tokens and the cost of a call that was admitted, also if no reply was waited for."""
@@ -119,10 +118,7 @@ class TenantQuotas:
 
     @contextmanager
     def reserve(self, name: KeptName) -> Iterator[None]:
-        """Hold the tenant's lock while something new is stored, so that concurrent requests keep to the quota together.
-
-        Raise `ServeError` (409) if one more data set or run, or what is on the disk already, exceeds a quota.
-        """
+        """Hold the tenant's lock while something new is stored: concurrent requests keep to the quota together."""
         limits = self._list_limits()
         if not {name, "disk"} & limits.keys():
             yield
@@ -138,7 +134,7 @@ class TenantQuotas:
             used = self.measure(kind) if kind in {name, "disk"} else 0
             # What reaches its limit exactly may stay, but nothing of its kind may be added.
             if used > quota.limit or (used == quota.limit and kind == name):
-                raise build_reached_error(ReachedQuota(quota, used), datetime.now(UTC))
+                raise build_reached_error((quota, used), datetime.now(UTC))
 
     def measure_free_disk(self) -> float:
         """Return the bytes that may be added; infinite without a quota."""
@@ -147,7 +143,7 @@ class TenantQuotas:
 
     def build_disk_error(self) -> ServeError:
         """Build the error (409) for a file that does not fit in what the quota leaves."""
-        return build_reached_error(ReachedQuota(self._list_limits()["disk"], self.measure("disk")), datetime.now(UTC))
+        return build_reached_error((self._list_limits()["disk"], self.measure("disk")), datetime.now(UTC))
 
     def measure(self, name: KeptName) -> int:
         """Return the bytes on the disk, or the number of data sets or runs."""
@@ -170,23 +166,18 @@ class TenantQuotas:
         stored = [
             UsageAmount(name=name, used=self.measure(name), limit=limits.get((name, None))) for name in KEPT_NAMES
         ]
-        spent = {period: self.ledger.read(self.tenant.name, find_period_start(period, now)) for period in PERIODS}
-        return UsageReport(
-            amounts=(
-                *stored,
-                *(
-                    UsageAmount(
-                        name=name,
-                        period=period,
-                        used=getattr(spent[period], name),
-                        limit=limits.get((name, period)),
-                        renews=find_renewal(period, now),
-                    )
-                    for period in PERIODS
-                    for name in SPENT_NAMES
-                ),
+        renewed = [
+            UsageAmount(
+                name=name,
+                period=period,
+                used=amount,
+                limit=limits.get((name, period)),
+                renews=find_renewal(period, now),
             )
-        )
+            for period in PERIODS
+            for name, amount in self.ledger.read(self.tenant.name, find_period_start(period, now)).items()
+        ]
+        return UsageReport(amounts=(*stored, *renewed))
 
     def _list_limits(self) -> Mapping[KeptName, Quota]:
         """Return the quotas of what is kept, by their names."""
@@ -201,7 +192,7 @@ def get_tenant_quotas(service: Service, tenant: Tenant) -> TenantQuotas:
 def build_reached_error(reached: ReachedQuota, now: datetime) -> ServeError:
     """Build the error of a quota that is used up: 429 with the time if it renews, else 409."""
     message = describe_reached_quota(*reached, now)
-    period = reached.quota.period
+    period = reached[0].period
     if period is None:
         return ServeError("quota_full", message)
     wait = (find_renewal(period, now) - now.astimezone(UTC)).total_seconds()

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from greval._util.files import CloseOnExit
 from greval._util.shared_database import open_shared_database
 from greval.judging.model.prices import Prices
 from greval.records.result import Usage
-from greval.serve.quotas import Quota, find_period_start
+from greval.serve.quotas import SPENT_NAMES, Quota, SpentName, find_period_start
 
 LEDGER_FILE = ".usage.sqlite"
 LOCK_TIMEOUT_SECONDS = 5.0
@@ -30,28 +29,14 @@ INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls =
     input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
     cost = cost + excluded.cost
 """
-READ = "SELECT sum(calls), sum(input_tokens), sum(output_tokens), sum(cost) FROM spent WHERE tenant = ? AND day >= ?"
+READ = """
+SELECT total(calls), total(input_tokens + output_tokens), total(cost)
+FROM spent WHERE tenant = ? AND day >= ?
+"""
 
 
-class SpentAmounts(NamedTuple):
-    """What a tenant spent: calls, tokens, and US dollars of calls whose price is known."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of questions and answers."""
-        return self.input_tokens + self.output_tokens
-
-
-class ReachedQuota(NamedTuple):
-    """A quota that is used up, and what was used."""
-
-    quota: Quota
-    used: float
+ReachedQuota = tuple[Quota, float]
+"""A quota that is used up, and what was used."""
 
 
 class UsageLedger(CloseOnExit):
@@ -59,43 +44,23 @@ class UsageLedger(CloseOnExit):
 
     If a quota limits it, a call is written before it is made and its tokens when its reply has come, else both are
     written then. `kill -9` loses what is known of calls in flight, at most.
-
-    Example:
-        >>> import tempfile
-        >>> from datetime import UTC
-        >>> now = datetime.now(UTC)
-        >>> with UsageLedger(Path(tempfile.mkdtemp()) / "usage.sqlite") as ledger:
-        ...     ledger.begin_call("ana", "openai:x", now, ())
-        ...     ledger.add_usage("ana", "openai:x", now, Usage(calls=1, input_tokens=70, output_tokens=5), calls=0)
-        ...     ledger.read("ana", now).tokens
-        75
     """
 
     def __init__(self, path: Path) -> None:
-        """Store the path; nothing is created yet."""
         self.path = path
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
     def begin_call(self, tenant: str, judge: str, now: datetime, quotas: Iterable[Quota]) -> ReachedQuota | None:
-        """Count a call that is about to be made; if a quota is used up, return that and count nothing.
-
-        Raises:
-            sqlite3.Error: If the file cannot be used.
-        """
+        """Count a call that is about to be made; if a quota is used up, return that and count nothing."""
         with self._write() as db:
             if reached := _find_reached(db, tenant, quotas, now):
                 return reached
             db.execute(ADD, (tenant, _format_day(now), judge, 1, 0, 0, 0.0))
         return None
 
-    def withdraw_call(self, tenant: str, judge: str, now: datetime) -> None:
-        """Take a call back that was counted and not made."""
-        with self._write() as db:
-            db.execute(ADD, (tenant, _format_day(now), judge, -1, 0, 0, 0.0))
-
     def add_usage(self, tenant: str, judge: str, now: datetime, usage: Usage, *, calls: int) -> None:
-        """Add the tokens and the cost of a call, and the number of calls that were not counted before."""
+        """Add the tokens and the cost of a call, and the calls that were not counted before; -1 takes one back."""
         cost = Prices.load().cost(judge, usage) or 0.0
         tokens = usage.input_tokens or 0, usage.output_tokens or 0
         with self._write() as db:
@@ -108,10 +73,10 @@ class UsageLedger(CloseOnExit):
         with self._lock:
             return _find_reached(self._open(), tenant, quotas, now)
 
-    def read(self, tenant: str, since: datetime) -> SpentAmounts:
-        """Return what a tenant spent since the beginning of a day."""
+    def read(self, tenant: str, since: datetime) -> dict[SpentName, float]:
+        """Return what a tenant spent since the beginning of a day: calls, tokens, US dollars of known prices."""
         if self._db is None and not self.path.exists():
-            return SpentAmounts()
+            return dict.fromkeys(SPENT_NAMES, 0.0)
         with self._lock:
             return _read(self._open(), tenant, since)
 
@@ -144,15 +109,16 @@ class UsageLedger(CloseOnExit):
 def _find_reached(db: sqlite3.Connection, tenant: str, quotas: Iterable[Quota], now: datetime) -> ReachedQuota | None:
     for quota in quotas:
         if quota.period is not None:
-            used = float(getattr(_read(db, tenant, find_period_start(quota.period, now)), quota.name))
-            if used >= quota.limit:
-                return ReachedQuota(quota, used)
+            used = _read(db, tenant, find_period_start(quota.period, now))
+            for name, amount in used.items():
+                if name == quota.name and amount >= quota.limit:
+                    return quota, amount
     return None
 
 
-def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> SpentAmounts:
+def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> dict[SpentName, float]:
     row = db.execute(READ, (tenant, _format_day(since))).fetchone()
-    return SpentAmounts(*row) if row[0] is not None else SpentAmounts()
+    return dict(zip(SPENT_NAMES, row, strict=True))
 
 
 def _format_day(now: datetime) -> str:

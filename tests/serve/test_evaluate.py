@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from fault_server import error
 from served_metrics import CASE, app_of, client_of, says
 from serving import served
 from waiting import SECONDS
@@ -111,3 +112,18 @@ def test_columns_of_other_names(metric_client):
     answer = ask(metric_client, cases, ["token_f1"], columns=columns).json()
     assert answer["results"][0]["outcome"]["judgements"][0]["number"] == 1.0
     assert "read q as question, out.text as answer, truth as expected_answer" in answer["notice"]
+
+
+def test_a_request_ends_when_the_judge_refuses_the_key(tmp_path, fault_server, judge):
+    """A refused key ends the calls: what was not asked has failed and says so, the rest is computed."""
+    fault_server.plan = error(401)
+    cases = [{**CASE, "id": f"q{n}", "answer": f"Ada {n}."} for n in range(60)]
+    client = client_of(app_of(tmp_path, {"x": judge}, limits={"calls": 2}))
+    rows = ask(client, cases, ["correctness", "token_f1"]).json()["results"]
+    failures = [row["outcome"]["error"] for row in rows if row["metric"] == "correctness"]
+    assert {failure["kind"] for failure in failures} == {"authentication"}
+    unasked = [failure["message"] for failure in failures if "was not asked" in failure["message"]]
+    assert (len(unasked), "operator" in unasked[0]) == (60 - fault_server.calls, True)
+    assert fault_server.calls <= 2
+    assert {row["outcome"]["status"] for row in rows if row["metric"] == "token_f1"} == {"scored"}
+    assert [row["sample_id"] for row in rows[::2]] == [case["id"] for case in cases]

@@ -8,7 +8,6 @@ from served_runs import rows, serving, uploaded
 import greval
 from greval.judging.model.judge import Judge
 from greval.runs.forecast import forecast
-from greval.serve.settings import ServerLimits
 
 JUDGE = Judge("openai:gpt-5.4-mini", base_url="http://127.0.0.1:9/v1")
 TONE = (
@@ -51,12 +50,3 @@ def test_fitting_metrics_are_listed_with_the_number_of_cases(client):
     assert "edge_recall" not in fitting
     assert any("chunks" in entry["missing"] for entry in shown["nearly"] if entry["metric"] == "faithfulness")
     assert (shown["metrics"], shown["calls"], shown["cost"]) == ([], 0, None)
-
-
-def test_cases_beyond_the_limits_are_not_forecast(tmp_path):
-    """A row that no run would judge is not counted."""
-    with serving(tmp_path / "runs") as client:
-        data = uploaded(client, [*rows(2), {"id": "long", "question": "a" * 50, "answer": "b", "expected_answer": "c"}])
-    with serving(tmp_path / "runs", limits=ServerLimits(text=20)) as client:
-        shown = client.post("/v1/forecast", json={"dataset": data, "metrics": ["correctness"]}).json()
-        assert (shown["cases"], shown["unread_count"], shown["calls"]) == (2, 1, 2)

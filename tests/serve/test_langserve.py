@@ -170,15 +170,6 @@ def test_prompts_stay_on_the_server(tmp_path, judge, fault_server):
             assert client.request(method, f"/metrics/correctness/{path}", json={"input": CASE}).status_code == 404
 
 
-def test_tags_survive_the_client(tmp_path):
-    """Tags named `type` and `root` come back as they were sent, unless they look like a message altogether."""
-    with served(app_of(tmp_path)) as server:
-        remote = RemoteRunnable(f"{server.url}/metrics/token_f1")
-        for tags in ({"type": "person", "root": "x"}, {"root": "x"}, {"type": "human"}, {"type": "ai", "name": "Ada"}):
-            assert remote.invoke({**CASE, "tags": tags})["tags"] == tags
-        assert remote.batch([{**CASE, "tags": {"root": "x"}}])[0]["tags"] == {"root": "x"}
-
-
 @settings(max_examples=25)
 @given(
     text=st.text(st.characters(codec="utf-8"), max_size=40),

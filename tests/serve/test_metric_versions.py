@@ -105,12 +105,6 @@ def test_what_somebody_else_saved_is_not_overwritten(metric_client):
     assert "deleted" in gone.json()["detail"]
 
 
-def test_a_condition_replaces_nothing_but_own_metrics(metric_client):
-    """`If-Match` gives no way around names that are taken."""
-    etag = metric_client.get("/v1/metrics/correctness").headers["etag"]
-    assert saved(metric_client, tone("correctness"), etag).status_code == 409
-
-
 def test_deleting_a_metric_deletes_its_versions(metric_client, tmp_path):
     """A metric of the same name starts with version 1."""
     for text in texts():

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 from drafting_judge import DRAFT
-from served_metrics import CASE, app_of, client_of, says, tone
+from served_metrics import CASE, app_of, client_of, create, list_files, says, tone
 from served_runs import all_results, ended, rows, serving, started, uploaded
 
 from greval import load_metric, parse_metric
@@ -14,16 +14,6 @@ from greval.metrics.library import predefined
 from greval.records.metric import JudgedMetric
 from greval.serve.problems import MAX_FAULTS
 from greval.testing import ScriptedJudge
-
-
-def create(client, text, **params):
-    """Send the text of a metric."""
-    return client.post("/v1/metrics", json={"yaml": text}, params=params)
-
-
-def files(folder):
-    """Give every file under a folder, by its path in it."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def test_judges_are_listed_by_name(tmp_path):
@@ -75,7 +65,7 @@ def test_a_new_metric_is_usable_at_once(metric_client, tmp_path):
     assert metric_client.get("/metrics/tone/input_schema").status_code == 200
     judged = metric_client.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]})
     assert judged.json()["results"][0]["metric"] == "tone"
-    assert [name for name in files(tmp_path / "runs") if ".usage" not in name] == [".metrics/tone.yaml"]
+    assert [name for name in list_files(tmp_path / "runs") if ".usage" not in name] == [".metrics/tone.yaml"]
 
 
 def test_a_name_is_taken_once(metric_client):
@@ -125,7 +115,7 @@ def test_hostile_yaml_is_refused_soon(metric_client, tmp_path, text):
         assert answer.status_code == (422 if path == "/v1/metrics" else 200)
         assert 1 <= len(answer.json()["faults"]) <= MAX_FAULTS
         assert len(answer.content) < 30_000 + len(text)  # a check has the content, which is no longer than the text
-    assert files(tmp_path) == []
+    assert list_files(tmp_path) == []
 
 
 def test_own_metrics_build_on_own_metrics(metric_client):
@@ -184,10 +174,25 @@ def test_a_run_keeps_the_definition_of_a_deleted_metric(runs):
         ended(client, run)
         assert create(client, tone().replace("Courteous.", "Kind."), replace=True).status_code == 201
         assert client.delete("/v1/metrics/tone").status_code == 204
-        assert not [path for path in files(runs) if path.endswith("tone.yaml")]
+        assert not [path for path in list_files(runs) if path.endswith("tone.yaml")]
         assert client.get("/v1/metrics/tone").status_code == 404
         assert client.post(f"/v1/runs/{run}/resume", json={"max_calls": 4}).status_code == 202
         info = ended(client, run)
         assert (info["status"], info["progress"]["usage"]["calls"]) == ("finished", 4)
         assert len({row["fingerprint"] for row in all_results(client, run)}) == 1
         assert create(client, tone()).status_code == 201
+
+
+def test_a_formula_is_saved_and_used(metric_client):
+    """A text with a formula is a metric of one's own: listed as computed, shown with its text, and judged with."""
+    expression = "correctness if latency <= 2 else 0.5 * correctness"
+    formula = f"name: usable\ndescription: Correct and quick.\nformula: {expression}\n"
+    answer = create(metric_client, formula)
+    assert (answer.status_code, answer.json()["kind"], answer.json()["needs"]) == (201, "computed", [])
+    shown = metric_client.get("/v1/metrics/usable").json()
+    assert (shown["yaml"], shown["steps"], shown["scale"]["high"]) == (formula, [], 1.0)
+    body = {"cases": [{**CASE, "usage": {"latency": 3}}], "metrics": ["usable"]}
+    rows_of_metrics = metric_client.post("/v1/evaluate", json=body).json()["results"]
+    values = {row["metric"]: row["outcome"]["judgements"][0]["value"] for row in rows_of_metrics}
+    assert values == {"correctness": 1, "latency": 3.0, "usable": 0.5}
+    assert metric_client.delete("/v1/metrics/usable").status_code == 204

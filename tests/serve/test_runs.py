@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import random
-import time
-
 import pytest
-from served_runs import YES, all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
 
 import greval
-from greval.judging.model.judge import Judge
-from greval.serve.settings import ServerLimits
 from greval.testing import ScriptedJudge
 
 MALFORMED = "no verdict"
@@ -39,23 +34,6 @@ def test_a_run_gives_what_the_command_line_gives(client, runs, tmp_path):
     assert order(greval.Run(runs / run, of_library.progress).results()) == expected
 
 
-@pytest.mark.nightly
-def test_metrics_that_are_built_on_are_added(client):
-    """A metric that builds on others is judged with them, in order."""
-    case = {**rows(1)[0], "chunks": ["Ada 0 wrote it."]}
-    run = started(client, uploaded(client, [case]), "answer_completeness")
-    assert ended(client, run)["metrics"] == ["chunk_evaluation", "triple_evaluation", "answer_completeness"]
-
-
-@pytest.mark.nightly
-def test_without_a_judge_computed_metrics_run(runs):
-    """A server without a judge computes; what a judge is needed for is refused with 503."""
-    with serving(runs, judges={}) as client:
-        data = uploaded(client, rows(2))
-        assert ended(client, started(client, data, "exact_match"))["judge"] is None
-        assert client.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]}).status_code == 503
-
-
 def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
     """What is in flight is finished and kept, nothing more is asked, and resuming asks only for the rest."""
     judges = slow(0.4)
@@ -75,21 +53,6 @@ def test_a_cancelled_run_goes_on_where_it_was(tmp_path):
         judges["slow"].delay = 0
         assert ended(client, run)["status"] == "finished"
     assert len(judges["slow"].calls) == 60
-
-
-@pytest.mark.nightly
-def test_ends_and_starts_at_any_moment(tmp_path):
-    """Stopped and started again at random moments, every run comes to its end, and each case is asked about once."""
-    models, runs, rng = slow(0.01), [], random.Random(3)
-    with over_http(models) as judges:
-        for _ in range(4):
-            with serving(tmp_path / "runs", judges=judges) as client:
-                data = uploaded(client, rows(20))
-                runs += [started(client, data, concurrency=2) for _ in range(2)]
-                time.sleep(rng.random() * 4)  # a process takes a second or two to begin
-        with serving(tmp_path / "runs", judges=judges) as client:
-            assert {ended(client, run)["status"] for run in runs} == {"finished"}
-    assert len(models["slow"].calls) == 20 * len(runs)
 
 
 @pytest.mark.nightly
@@ -119,23 +82,6 @@ def test_a_run_without_its_judge_fails_and_names_it(tmp_path):
     with serving(tmp_path / "runs", judges=slow(0)) as client:
         assert client.post(f"/v1/runs/{run}/resume").status_code == 202
         assert ended(client, run)["status"] == "finished"
-
-
-@pytest.mark.nightly
-def test_all_runs_keep_to_the_server_s_limit(tmp_path, fault_server, monkeypatch):
-    """Two runs together never have more calls in flight than the operator allows, nor one more than it asked for."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    fault_server.latency = 0.03
-    judges = {"slow": Judge("openai:x", base_url=fault_server.url)}
-    with serving(tmp_path / "runs", judges=judges, limits=ServerLimits(calls=3)) as client:
-        data = uploaded(client, rows(30))
-        alone = started(client, data, concurrency=2)
-        assert ended(client, alone)["progress"]["scored"] == 30
-        assert fault_server.most == 2
-        for run in [started(client, data, concurrency=8) for _ in range(2)]:
-            assert ended(client, run)["progress"]["scored"] == 30
-    assert fault_server.most == 3
-    assert fault_server.calls == 90
 
 
 @pytest.mark.nightly

@@ -13,14 +13,22 @@ import httpx
 import pytest
 from served_runs import ended, rows, started, uploaded
 from serving import server_process
-from shell_app import KEY
+from shell_app import KEY, bearer
 from waiting import SECONDS, until
 
 from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
 from greval.serve.settings import ServerLimits, ServerSettings
-from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, open_socket, run_server
+from greval.serve.start import (
+    SETTINGS_VARIABLE,
+    TOKEN_VARIABLE,
+    app,
+    check_exposure,
+    choose_token,
+    open_socket,
+    run_server,
+)
 
 
 def test_other_addresses_need_keys(tmp_path, monkeypatch):
@@ -28,7 +36,7 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GrevalError, match=r"0\.0\.0\.0.*without a key.*greval keys add"):
         check_exposure(ServerSettings(host="0.0.0.0"))  # noqa: S104 - what must be refused
-    with pytest.raises(GrevalError, match=r"keys\.json: no file of keys is there.*greval keys add"):
+    with pytest.raises(GrevalError, match=r"keys\.json: cannot be read.*greval keys add"):
         run_server(ServerSettings(keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=r"nowhere: not a folder.*--library"):
         run_server(ServerSettings(library=[tmp_path / "nowhere"]))
@@ -39,15 +47,14 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
         app()
 
 
-@pytest.mark.parametrize("name", ["nope:x", "openai:x", "local:nope", "local:/nowhere/x.gguf"])
-def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, name):
+def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch):
     """As by `greval evaluate`: no client has to be told first; nothing is made before."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)}
+    judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge("openai:x")}
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     nowhere = ServerSettings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
-    with pytest.raises(JudgeError, match=re.escape(name.removeprefix("local:"))):
+    with pytest.raises(JudgeError, match="openai:x"):
         run_server(nowhere)
     assert not (tmp_path / "runs").exists()
 
@@ -115,3 +122,45 @@ def test_small_responses_are_sent_at_once():
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == client.proto == socket.IPPROTO_TCP
+
+
+def test_each_start_has_another_token(monkeypatch):
+    """A new token has 192 random bits and stands in the fragment of the address."""
+    monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
+    first, second = choose_token(), choose_token()
+    assert first != second
+    assert re.fullmatch(r"http://h:1/#token=[\w-]{32}/runs/a", first.format_link("http://h:1", "/runs/a"))
+    assert first.value not in repr(ServerSettings(token=first.value))
+
+
+@pytest.mark.parametrize("text", ["short", "a" * 201, "sixteen letters and spaces", "slashes/0123456789"])
+def test_a_weak_token_is_refused_without_showing_it(monkeypatch, text):
+    """The message says what a token looks like, and how to make one."""
+    monkeypatch.setenv(TOKEN_VARIABLE, text)
+    with pytest.raises(GrevalError, match=r"GREVAL_TOKEN: expected 16 to 200 .*openssl rand") as caught:
+        choose_token()
+    assert text not in str(caught.value)
+
+
+@pytest.mark.nightly
+def test_a_printed_token_is_that_of_all_workers(tmp_path):
+    """Requests with the token are served by each process, those without it by none; no log has the token."""
+    with server_process("--workers", 2, folder=tmp_path, token=True) as server:
+        token = server.link.partition("/#token=")[2]
+        for _ in range(20):  # each on a connection of its own, which either process may accept
+            assert httpx.get(f"{server.url}/v1/runs", headers=bearer(token), timeout=SECONDS).status_code == 200
+            assert httpx.get(f"{server.url}/v1/runs", timeout=SECONDS).status_code == 401
+        assert server.stop() == 0
+    assert token not in server.log
+
+
+@pytest.mark.nightly
+def test_a_fixed_token_is_not_printed(tmp_path):
+    """GREVAL_TOKEN is the token, and the address is printed as it is; with --no-token there is none."""
+    fixed = "a-token_of.mine~0123"
+    with server_process(folder=tmp_path, environment={TOKEN_VARIABLE: fixed}, token=True) as server:
+        assert server.link == server.url
+        for headers, status in ((bearer(fixed), 200), ({}, 401)):
+            assert httpx.get(f"{server.url}/v1/runs", headers=headers, timeout=SECONDS).status_code == status
+    with server_process("--no-token", folder=tmp_path, token=True) as server:
+        assert httpx.get(f"{server.url}/v1/runs", timeout=SECONDS).status_code == 200

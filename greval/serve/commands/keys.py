@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from greval.cli.options import print_table
-from greval.errors import GrevalError
 from greval.serve.settings import DEFAULT_SCOPES
 from greval.serve.start import check_packages
 
@@ -56,12 +55,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
     """List the keys with their ids, scopes and times (UTC). The last use is recorded once a minute at most."""
     from greval.serve.middleware.api_keys import LastUseFolder, read_keys
 
-    try:
-        api_keys = read_keys(file)
-    except OSError as error:
-        message = f"{file}: cannot be read: {error.strerror}; make a key with: greval keys add NAME --file {file}"
-        raise GrevalError(message) from error
-    uses, now = LastUseFolder(file), datetime.now(UTC)
+    api_keys, uses, now = read_keys(file), LastUseFolder(file), datetime.now(UTC)
     rows = (
         (
             key.name,

@@ -24,9 +24,8 @@ def open_run(
     ] = 0,
 ) -> None:
     """Show a run in the web page. It starts a server for this machine and prints the address, which has a token."""
-    from greval.serve.access_token import choose_token
     from greval.serve.settings import ServerSettings
-    from greval.serve.start import check_packages, run_server
+    from greval.serve.start import check_packages, choose_token, run_server
 
     # Report what is no run before anything else.
     Store.open(run).close()

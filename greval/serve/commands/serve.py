@@ -135,8 +135,7 @@ def serve(  # noqa: PLR0913 - the options of a command
     limits: LimitOptions,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
-    from greval.serve.access_token import choose_token
-    from greval.serve.start import parse_origins, run_server
+    from greval.serve.start import choose_token, parse_origins, run_server
 
     token = None if keys or no_token else choose_token()
     run_server(

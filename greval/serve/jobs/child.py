@@ -11,42 +11,35 @@ import asyncio
 import logging.config
 import os
 import resource
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import BinaryIO
 
 from greval._util.concurrency import run_in_background
+from greval._util.files import write_atomically
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import RowFault
-from greval.errors import GrevalError, StoreError
+from greval.errors import GrevalError, StoppedError, StoreError
 from greval.judging.model.failures import redact_secrets
 from greval.records.case import Case
+from greval.records.metric import Metric
 from greval.records.metric_input import hash_json
 from greval.records.result import Result
 from greval.runs.evaluation import evaluate_async
-from greval.runs.judges import choose_judges
+from greval.runs.judges import JudgeModel, choose_judges
 from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.runs.store.pages import list_methods
 from greval.serve.call_limit import FairCallLimit, RequestedSlot
-from greval.serve.jobs.messages import (
-    EXIT_UNWRITTEN,
-    SHUTDOWN_SECONDS,
-    JobMessage,
-    JobOrder,
-    ServerMessage,
-    encode_message,
-)
+from greval.serve.jobs.messages import EXIT_UNWRITTEN, JobMessage, JobOrder, ServerLink, ServerMessage
 from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
     CANCELLED,
+    RESULT_FILES,
     AlignRequest,
     JobSpec,
     JobState,
@@ -58,76 +51,35 @@ from greval.serve.jobs.queue import (
     write_job_state,
 )
 from greval.serve.jobs.run_progress import add_leg, read_earlier_progress, read_staged_progress
-from greval.serve.jobs.trust_jobs import JobWork, run_alignment, run_probe
 from greval.serve.logs import LOGGING
-from greval.serve.result_counts import count_results
+from greval.serve.prometheus import count_results
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import MEGABYTE
-from greval.serve.state.dataset_files import select_rows
-from greval.serve.state.uploads import Uploads
+from greval.serve.state.datasets import find_dataset, find_dataset_file, select_rows
+from greval.serve.state.run_paths import dump_without_paths
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.child import measure_data
+from greval.trust.alignment.api import AlignOptions, align_async
+from greval.trust.probing.api import probe_async
+from greval.trust.probing.stages import ProbeOptions
 
 SYNC_SECONDS = 0.5
 """The interval in seconds at which progress is written and results are counted."""
 NICENESS = 5
 """The priority of runs is lower than that of requests."""
-READ_BYTES = 65_536
 OUT_OF_MEMORY = "it needed more than the {size:,} MB of memory that a run may use (--run-memory)"
 log = logging.getLogger(__name__)
-
-
-class ServerLink:
-    """The pipes to the server. Standard input and output are replaced, so that no other code can use them."""
-
-    def __init__(self) -> None:
-        """Take the pipes over from standard input and output."""
-        self._lines = _read_lines(os.dup(0))
-        self._out: BinaryIO = os.fdopen(os.dup(1), "wb", buffering=0)
-        with Path(os.devnull).open("rb") as nothing:
-            os.dup2(nothing.fileno(), 0)
-        # What metrics print goes to the log.
-        os.dup2(2, 1)
-
-    def read_order(self) -> JobOrder | None:
-        """Return the order, or None if the server has ended."""
-        line = next(self._lines, None)
-        return JobOrder.model_validate_json(line) if line else None
-
-    def send(self, message: JobMessage) -> None:
-        """Send a message; if the server has ended, nothing happens."""
-        with suppress(OSError):
-            self._out.write(encode_message(message))
-
-    def listen(self, receive: Callable[[ServerMessage], None]) -> None:
-        """Call a function in the running event loop with each message of the server.
-
-        A thread reads them, because a computation may hold the loop. If the server has ended, it also sets an alarm
-        that ends this process.
-        """
-        loop = asyncio.get_running_loop()
-
-        def read() -> None:
-            # The loop is closed: the run has ended.
-            with suppress(RuntimeError):
-                for line in self._lines:
-                    loop.call_soon_threadsafe(receive, ServerMessage.model_validate_json(line))
-                # The alarm of the system also ends a process whose loop is held by a computation.
-                signal.alarm(SHUTDOWN_SECONDS)
-                loop.call_soon_threadsafe(receive, ServerMessage(stop=True))
-
-        threading.Thread(target=read, name="server-link", daemon=True).start()
 
 
 class RunJob:
     """The run of this process."""
 
     def __init__(self, order: JobOrder, spec: JobSpec, link: ServerLink) -> None:
-        """Store the arguments; nothing starts yet."""
         self._order = order
         self._spec = spec
         self._link = link
         self._folder = order.folder
+        self._tenant = Tenant(spec.tenant, order.folder.parent)
         self._before = (read_job_state(order.folder) or JobState(status="queued")).progress
         self._leg: Progress | None = None
         self._started = time.monotonic()
@@ -135,11 +87,7 @@ class RunJob:
         self._results: list[Result] = []
 
     def run_to_end(self) -> None:
-        """Evaluate, and write how it ended.
-
-        Raises:
-            OSError: If that cannot be written, as on a full disk.
-        """
+        """Evaluate, and write how it ended."""
         write_job_state(self._folder, JobState(status="running", progress=self._progress))
         state = self._work_to_state()
         write_job_state(self._folder, state)
@@ -185,8 +133,6 @@ class RunJob:
         """Do the work of the run; return why it stopped early, None if it did not, and whether it failed by that."""
         request, settings = self._spec.asked, self._order.settings
         service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
-        tenant = Tenant(self._spec.tenant, self._folder.parent)
-        uploads = Uploads(tenant.datasets)
         metrics = [service.library.restore(definition) for definition in self._spec.definitions]
         judges = service.choose_judges(metrics, self._spec.judge)
         distinct = [group.judge for group in choose_judges(metrics, None, judges).groups]
@@ -195,12 +141,11 @@ class RunJob:
         options: CallOptions = {
             "concurrency": request.concurrency,
             "gate": slot,
-            "meter": get_tenant_quotas(service, tenant),
+            "meter": get_tenant_quotas(service, self._tenant),
             "max_calls": request.max_calls,
             "max_cost": request.max_cost,
             "on_result": self._results.append,
         }
-        work = JobWork(self._folder, metrics, judges, options, self._stopped)
         if not isinstance(request, RunRequest):
             self._leg = self._read_stages()
 
@@ -215,32 +160,31 @@ class RunJob:
             async with run_in_background(self._sync_progress()):
                 match request:
                     case RunRequest():
-                        return await self._evaluate(request, work, uploads)
+                        return await self._evaluate(request, metrics, judges, options)
                     case ProbeRequest():
-                        data = request.dataset
-                        cases = None if data is None else uploads.open_cases(data, settings.limits)
-                        return await run_probe(request, work, cases), False
+                        return await self._probe(request, metrics, judges, options), False
                     case AlignRequest():
                         writer = None if request.writer is None else service.find_judge(request.writer)
-                        return await run_alignment(request, work, writer), False
+                        judge = judges[metrics[-1].name]
+                        return await self._align(request, metrics[-1], judge, writer, options), False
         finally:
             self._send_counts()
             if not isinstance(request, RunRequest):
                 self._leg = self._read_stages()
 
-    async def _evaluate(self, request: RunRequest, work: JobWork, uploads: Uploads) -> tuple[str | None, bool]:
-        limits = self._order.settings.limits
-
+    async def _evaluate(
+        self, request: RunRequest, metrics: Sequence[Metric], judges: Mapping[str, JudgeModel], options: CallOptions
+    ) -> tuple[str | None, bool]:
         def read_rows() -> Iterator[Case | RowFault]:
-            return select_rows(uploads.open_cases(request.dataset, limits), request.sample_ids, request.limit)
+            return select_rows(self._open_cases(request.dataset), request.sample_ids, request.limit)
 
-        cases = uploads.find(request.dataset).cases
+        cases = find_dataset(self._tenant, request.dataset).cases
         chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
         self._before = read_earlier_progress(self._folder, self._before)
-        options: EvaluateOptions = {
+        run_options: EvaluateOptions = {
             **request.build_config().list_options(),
-            **work.options,
-            "judges": work.judges,
+            **options,
+            "judges": judges,
             "asked": request.metrics,
             # Only reading the rows tells which of them belong to the chosen samples.
             "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
@@ -249,9 +193,46 @@ class RunJob:
             # The run's folder stores them, and its report shows them.
             "on_unread": lambda _: None,
         }
-        run = await evaluate_async(read_rows(), work.metrics, out=self._folder, stop=self._stopped, **options)
+        run = await evaluate_async(read_rows(), metrics, out=self._folder, stop=self._stopped, **run_options)
         self._leg = run.progress
         return run.why, run.fatal
+
+    async def _probe(
+        self, request: ProbeRequest, metrics: Sequence[Metric], judges: Mapping[str, JudgeModel], options: CallOptions
+    ) -> str | None:
+        *built_on, metric = metrics
+        cases = None if request.dataset is None else self._open_cases(request.dataset)
+        probe_options: ProbeOptions = {
+            **request.list_options(),
+            **options,
+            "judges": judges,
+            "out": self._folder,
+            "built_on": built_on,
+        }
+        probe = await probe_async(metric, None, cases, stop=self._stopped, **probe_options)
+        write_atomically(self._folder / RESULT_FILES["probe"], dump_without_paths(probe, self._folder))
+        return probe.why
+
+    async def _align(
+        self,
+        request: AlignRequest,
+        metric: Metric,
+        judge: JudgeModel,
+        writer: JudgeModel | None,
+        options: CallOptions,
+    ) -> str | None:
+        """Align a metric; a stopped alignment has no result."""
+        run = self._folder.parent / request.run
+        align_options: AlignOptions = {**request.list_options(), **options, "writer": writer, "work": self._folder}
+        try:
+            alignment = await align_async(run, metric, judge, stop=self._stopped, **align_options)
+        except StoppedError as error:
+            return str(error)
+        write_atomically(self._folder / RESULT_FILES["alignment"], dump_without_paths(alignment, self._folder, run))
+        return None
+
+    def _open_cases(self, dataset: str) -> CaseReader:
+        return find_dataset_file(self._tenant, dataset).open(self._order.settings.limits)
 
     def _read_stages(self) -> Progress:
         """Return the progress of a probe or an alignment, over all legs."""
@@ -317,15 +298,6 @@ def main() -> int:
         # The end of the process takes a while, and the run may be resumed at once.
         os.close(order.lock)
     return 0
-
-
-def _read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield the lines of a pipe until its end."""
-    remainder = b""
-    # A buffered reader would hold its lock in the thread that reads, and the end of the process would wait for it.
-    while data := os.read(descriptor, READ_BYTES):
-        *lines, remainder = (remainder + data).split(b"\n")
-        yield from lines
 
 
 def _limit_memory(size: int) -> None:

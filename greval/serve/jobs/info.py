@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
+from fastapi import Depends
 from fastapi.sse import ServerSentEvent
 
 from greval._util.files import is_locked
@@ -19,7 +20,7 @@ from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK_FILE
 from greval.runs.store.plans import list_judges, list_stop_reasons
-from greval.serve.ids import build_not_found_error, resolve_folder
+from greval.serve.ids import Id, build_not_found_error, resolve_folder
 from greval.serve.jobs.queue import (
     ACTIVE,
     SPEC_FILE,
@@ -33,16 +34,8 @@ from greval.serve.jobs.queue import (
     read_job_state,
 )
 from greval.serve.problems import ServeError
-from greval.serve.service import PLAIN_NAME, Tenant
-from greval.serve.state.uploads import Uploads
-
-
-class _LogSummary(NamedTuple):
-    """A summary of the log of a command-line run."""
-
-    judge: str | None
-    metrics: tuple[str, ...]
-    pending: bool
+from greval.serve.service import PLAIN_NAME, Tenant, TheTenant
+from greval.serve.state.datasets import INFO_FILE
 
 
 def find_run_folder(tenant: Tenant, run_id: str) -> Path:
@@ -60,6 +53,21 @@ def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
         message = f"run {run_id!r}: has no results; it is queued, could not begin, or is an alignment"
         raise ServeError("run_without_results", message)
     return folder
+
+
+async def get_run_folder(tenant: TheTenant, id: Id) -> Path:  # noqa: A002 - its name in the path
+    """Return the folder of the run that the path of a request names."""
+    return find_run_folder(tenant, id)
+
+
+async def get_judged_folder(tenant: TheTenant, id: Id) -> Path:  # noqa: A002 - as above
+    """Return the folder of the run with results that the path of a request names."""
+    return find_judged_folder(tenant, id)
+
+
+RunFolder = Annotated[Path, Depends(get_run_folder)]
+JudgedFolder = Annotated[Path, Depends(get_judged_folder)]
+"""Dependencies of routes; without such a run the response is 404, without results 409."""
 
 
 def read_run_info(tenant: Tenant, folder: Path) -> RunInfo:
@@ -112,7 +120,7 @@ def _has_source(tenant: Tenant, spec: JobSpec) -> bool:
     """Return whether what a job reads exists."""
     if isinstance(spec.asked, AlignRequest):
         return is_run_folder(tenant.runs / spec.asked.run)
-    return spec.dataset is None or Uploads(tenant.datasets).has_dataset(spec.dataset)
+    return spec.dataset is None or (tenant.datasets / spec.dataset / INFO_FILE).is_file()
 
 
 def _read_command_line_info(folder: Path) -> RunInfo:
@@ -122,75 +130,57 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     # SQLite writes to the -wal file first, and to the log much later.
     stamp = tuple((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else (0, 0) for path in (file, wal))
     try:
-        summary = _summarise_log(folder, stamp)
+        judge, metrics, pending = _summarise_log(folder, stamp)
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
-    status: JobStatus = "finished" if not summary.pending else "running" if is_locked(folder / LOCK_FILE) else "stopped"
+    status: JobStatus = "finished" if not pending else "running" if is_locked(folder / LOCK_FILE) else "stopped"
     return RunInfo(
         id=folder.name,
         name=folder.name,
         status=status,
         why="not all of it is judged; go on with it on the command line" if status == "stopped" else None,
-        judge=summary.judge,
-        metrics=summary.metrics,
+        judge=judge,
+        metrics=metrics,
         created=created,
     )
 
 
 @lru_cache(maxsize=1024)
-def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
-    """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
+def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> tuple[str | None, tuple[str, ...], bool]:
+    """Return the judge and the metrics of a log, and whether something is pending.
+
+    Counting takes a second for a large log, so the summary is cached by the state of its files.
+    """
     with Store.open(folder) as store:
         plans, metrics = store.plans(), read_metrics(store)
-    judges, pending = list_judges(plans), bool(list_stop_reasons(plans))
-    return _LogSummary(judge=", ".join(judges) or None, metrics=tuple(metrics), pending=pending)
+    return ", ".join(list_judges(plans)) or None, tuple(metrics), bool(list_stop_reasons(plans))
 
 
 POLL_SECONDS = 0.25
-
-
-class _StateRead(NamedTuple):
-    """A reading of the state of a run, and when it began."""
-
-    began: float
-    task: asyncio.Task[RunInfo]
 
 
 class RunWatch:
     """Reads the states of runs in threads, once in `POLL_SECONDS` for all streams that follow the same run."""
 
     def __init__(self) -> None:
-        """Start with no run read."""
-        self._reads: dict[tuple[Tenant, Path], _StateRead] = {}
+        self._reads: dict[tuple[Tenant, Path], tuple[float, asyncio.Task[RunInfo]]] = {}
 
-    async def read(self, tenant: Tenant, folder: Path) -> RunInfo:
+    async def read(self, tenant: Tenant, folder: Path, opened_at: float) -> RunInfo:
         """Return the state of a run, or raise `ServeError` (404) if it was deleted.
 
-        A state that was read before this call may be returned, unless it is an end: the run may have been resumed.
+        A state that was read before the stream was opened is not returned: the run may have been resumed since.
         """
-        requested_at = time.monotonic()
-        reading = self._reads.get((tenant, folder))
-        if reading is None or reading.began <= requested_at - POLL_SECONDS:
-            reading = self._start_read(tenant, folder)
-        # Shielded, because other streams may wait for the same reading.
-        info = await asyncio.shield(reading.task)
-        if info.status in ACTIVE or reading.began >= requested_at:
-            return info
-        reading = self._reads.get((tenant, folder))
-        if reading is None or reading.began < requested_at:
-            reading = self._start_read(tenant, folder)
-        return await asyncio.shield(reading.task)
-
-    def _start_read(self, tenant: Tenant, folder: Path) -> _StateRead:
         now = time.monotonic()
-        task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
-        # Perhaps nobody waits any more, and asyncio would log an error that nobody took.
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        recent = {run: read for run, read in self._reads.items() if read.began > now - POLL_SECONDS}
-        reading = _StateRead(now, task)
-        self._reads = {**recent, (tenant, folder): reading}
-        return reading
+        began_at, task = self._reads.get((tenant, folder), (0.0, None))
+        if task is None or began_at < max(opened_at, now - POLL_SECONDS):
+            task = asyncio.create_task(asyncio.to_thread(read_run_info, tenant, folder))
+            # Perhaps nobody waits any more, and asyncio would log an error that nobody took.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            recent = {run: read for run, read in self._reads.items() if read[0] > now - POLL_SECONDS}
+            self._reads = {**recent, (tenant, folder): (now, task)}
+        # Shielded, because other streams may wait for the same reading.
+        return await asyncio.shield(task)
 
 
 async def stream_events(look: Callable[[], Awaitable[RunInfo]]) -> AsyncIterator[ServerSentEvent]:

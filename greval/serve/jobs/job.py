@@ -38,7 +38,6 @@ class RunningJob:
     """A run whose process this server started."""
 
     def __init__(self, entry: QueueEntry, process: Process, service: Service, tenant: Tenant) -> None:
-        """Store the arguments; use `start` to create one."""
         self.folder = entry.folder
         self.stopping = False
         self.started = asyncio.get_running_loop().time()
@@ -55,9 +54,6 @@ class RunningJob:
         """Start the process of a run; it inherits the run's lock, which is released when the process ends.
 
         It uses the embedded models of this process, and loads none.
-
-        Raises:
-            OSError: If it cannot be started.
         """
         judges = {name: judge for name, judge in service.models.items() if isinstance(judge, Judge)}
         settings = service.settings.model_copy(update={"judges": judges})

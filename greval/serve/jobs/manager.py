@@ -11,7 +11,7 @@ import logging
 import signal
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,7 +33,6 @@ from greval.serve.jobs.queue import (
     remove_leftovers,
     write_job_state,
 )
-from greval.serve.jobs.turns import choose_next_run, choose_run_to_stop
 from greval.serve.service import Service
 
 MAX_DEATHS = 5
@@ -41,6 +40,12 @@ MAX_DEATHS = 5
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 2 * POLL_SECONDS
 """The seconds after which no other process of the server has room for a run that waits."""
+MAX_JOBS = 4
+"""The most runs of a server process at once; their calls share one limit regardless of their number."""
+MAX_TENANT_JOBS = 2
+"""The most of them that belong to one tenant."""
+TURN_SECONDS = 30.0
+"""The seconds after which a tenant's only run gives way to a tenant that has none."""
 log = logging.getLogger(__name__)
 
 
@@ -48,7 +53,6 @@ class JobManager:
     """The jobs that this process runs."""
 
     def __init__(self, service: Service) -> None:
-        """Start with no jobs."""
         self.queue = JobQueue(service.settings.runs)
         self.watch = RunWatch()
         self._service = service
@@ -210,3 +214,40 @@ def _count_judged(folder: Path) -> int:
     """Return the number of judgements in the state of a run."""
     state = read_job_state(folder)
     return state.progress.done if state and state.progress else 0
+
+
+def choose_next_run(
+    waiting: Sequence[Path], local: Collection[Path], elsewhere: Collection[Path], turns: Mapping[Path, float]
+) -> Path | None:
+    """Return the folder of the run to start, or None if no run waits or no place is free.
+
+    The tenant with the fewest runs at work comes first, then the one whose last turn was longest ago, then the run that
+    was requested first. `local` are the runs of this process, `elsewhere` those of others, and `turns` says when a run
+    of a tenant was last started here, by the tenant's folder.
+    """
+    if len(local) >= MAX_JOBS:
+        return None
+    local_counts = Counter(folder.parent for folder in local)
+    counts = local_counts + Counter(folder.parent for folder in elsewhere)
+    ready = [folder for folder in waiting if local_counts[folder.parent] < MAX_TENANT_JOBS]
+    return min(ready, key=lambda folder: (counts[folder.parent], turns.get(folder.parent, 0.0)), default=None)
+
+
+def choose_run_to_stop(
+    waiting: Sequence[Path], local: Mapping[Path, float], stopping: Collection[Path], elsewhere: Collection[Path]
+) -> Path | None:
+    """Return the folder of the run that is to give way to a tenant without a run, or None if none has to.
+
+    It is that of the tenant with the most runs at work, and of these the one that has run longest. A tenant's only run
+    gives way after a turn of some time. `local` says for how many seconds the runs of this process have run.
+    """
+    counts = Counter(folder.parent for folder in (*local, *elsewhere) if folder not in stopping)
+    without_run = {folder.parent for folder in waiting if not counts[folder.parent]}
+    if len(local) < MAX_JOBS or len(stopping) >= len(without_run):
+        return None
+    ready = [
+        folder
+        for folder, seconds in local.items()
+        if folder not in stopping and (counts[folder.parent] > 1 or seconds >= TURN_SECONDS)
+    ]
+    return max(ready, key=lambda folder: (counts[folder.parent], local[folder]), default=None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import Field, JsonValue, Strict, StringConstraints, ValidationError
 
@@ -19,17 +20,16 @@ from greval.runs.config.model import RunConfig
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
-from greval.serve.schemas.requests import INTEGRAL, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.stats.interval import LEVEL
-from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS
+from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS, AlignOptions
 from greval.trust.alignment.records import AlignStrategy
 from greval.trust.probing.api import DEFAULT_LIMIT, DEFAULT_MUTANTS, DEFAULT_REPEATS
+from greval.trust.probing.stages import ProbeOptions
 
 JobStatus = Literal["queued", "running", "finished", "stopped", "failed"]
 JobKind = Literal["run", "probe", "alignment"]
 PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
-MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-JudgeName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 SampleIds = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=1000)], ...],
     Strict(strict=False),
@@ -40,14 +40,9 @@ ACTIVE: frozenset[JobStatus] = frozenset({"queued", "running"})
 
 
 class CallRequest(StrictRequest):
-    """What every job may be asked for.
+    """What every job may be asked for; see `RunRequest`."""
 
-    `judge` is the name of one of the server's judges, the first by default. `concurrency` is the most calls of the job
-    in flight. `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The
-    job stops in order after `max_calls` calls of the judge or before `max_cost` US dollars.
-    """
-
-    judge: JudgeName | None = None
+    judge: ShortText | None = None
     name: PlainName | None = None
     concurrency: Annotated[int, Field(ge=1, le=256), INTEGRAL] | None = None
     reason_depth: ReasonDepth | None = None
@@ -58,12 +53,12 @@ class CallRequest(StrictRequest):
 class RunRequest(CallRequest):
     """A run over a data set.
 
-    `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges, the
-    first by default. `concurrency` is the most calls of the run in flight, `repeats` how often each case is judged.
-    `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The run stops
-    in order after `max_calls` calls of the judge or before `max_cost` US dollars. `sample_ids` takes the cases with
-    these ids only, `limit` the first cases only. `store_calls` is whether the prompt and the raw reply of each call are
-    stored.
+    `metrics` are names; those that they build on are added. `repeats` is how often each case is judged. `sample_ids`
+    takes the cases with these ids only, `limit` the first cases only. `store_calls` is whether the prompt and the raw
+    reply of each call are stored. `judge` is the name of one of the server's judges, the first by default.
+    `concurrency` is the most calls of the run in flight. `reason_depth` is how much the judge writes for each verdict;
+    it overrides the metrics' own setting. The run stops in order after `max_calls` calls of the judge or before
+    `max_cost` US dollars.
     """
 
     kind: ClassVar[JobKind] = "run"
@@ -99,6 +94,10 @@ class ProbeRequest(CallRequest):
     mutants: Annotated[int, Field(ge=1, le=100), INTEGRAL] = DEFAULT_MUTANTS
     repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = DEFAULT_REPEATS
 
+    def list_options(self) -> ProbeOptions:
+        """List the options of a probe that the request has."""
+        return cast("ProbeOptions", self.model_dump(include={"checks", "limit", "mutants", "repeats"}))
+
 
 class AlignRequest(CallRequest):
     """An alignment: a metric is changed by its disagreements with people, and kept if held-out labels show a gain.
@@ -112,13 +111,17 @@ class AlignRequest(CallRequest):
     kind: ClassVar[JobKind] = "alignment"
     run: PlainName
     metric: MetricName
-    writer: JudgeName | None = None
+    writer: ShortText | None = None
     ways: Annotated[tuple[AlignStrategy, ...], Strict(strict=False), Field(min_length=1, max_length=len(WAYS))] = WAYS
     folds: Annotated[int, Field(ge=2, le=100), INTEGRAL] = DEFAULT_FOLDS
     choosing: PositiveCount = DEFAULT_CHOOSING
     limit: PositiveCount | None = None
     seed: Annotated[int, Field(ge=0, le=2**32 - 1), INTEGRAL] = 0
     level: Annotated[float, Field(gt=0, lt=1)] = LEVEL
+
+    def list_options(self) -> AlignOptions:
+        """List the options of an alignment that the request has."""
+        return cast("AlignOptions", self.model_dump(include={"ways", "folds", "choosing", "limit", "seed", "level"}))
 
 
 JobRequest = RunRequest | ProbeRequest | AlignRequest
@@ -188,6 +191,8 @@ class RunInfo(Record):
     resumable: bool = False
 
 
+RESULT_FILES: Mapping[JobKind, str] = {"probe": "probe.json", "alignment": "alignment.json"}
+"""The files of results in the folders of jobs."""
 SPEC_FILE = "request.json"
 STATE_FILE = "state.json"
 CANCEL_FILE = "cancel"
@@ -264,7 +269,6 @@ class JobLock(CloseOnExit):
     """A lock that lets one process work on a run; it is released when the process ends, for whatever reason."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Store the locked file; use `try_acquire` to create one."""
         self._held = file
 
     @classmethod
@@ -308,7 +312,6 @@ class JobQueue:
     """
 
     def __init__(self, runs: Path) -> None:
-        """Store the paths; nothing is created yet."""
         self._runs = runs
         self._folder = runs / QUEUE_FOLDER
 

@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.records.formula_metric import FileMetric
 from greval.records.metric import Metric, needs_judge
 from greval.runs.judges import JudgeModel
 from greval.runs.store import Store
@@ -38,7 +37,8 @@ from greval.serve.jobs.queue import (
 )
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
-from greval.serve.state.uploads import Uploads
+from greval.serve.state.datasets import find_dataset
+from greval.serve.state.metric_library import dump_metrics
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 
 MAX_QUEUED = 100
@@ -48,12 +48,7 @@ LOCK_RETRY_SECONDS = 0.02
 
 
 def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metrics: Sequence[Metric]) -> JobSpec:
-    """Build the specification of a job; `metrics` include those that others build on, in order.
-
-    Raise `ServeError` if the data set, the annotated run (404) or the judge (404, 503) does not exist, the data set
-    holds no case, the run no result, the server does not offer a judge that a metric names or the price that a cost cap
-    needs is unknown (409), or a judge is a chat model of the server's own process (502).
-    """
+    """Build the specification of a job; `metrics` include those that others build on, in order."""
     source = _check_source(tenant, request)
     judge = _resolve_judge(service, request, metrics)
     name = request.name or (source if request.kind == "run" else request.kind)
@@ -64,18 +59,13 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
         created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
-        definitions=tuple(
-            metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics
-        ),
+        definitions=tuple(dump_metrics(metrics)),
         asked=request,
     )
 
 
 def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, request: JobRequest) -> list[JudgeModel]:
-    """List the judges of a job: that of each judged metric, and the writer of an alignment.
-
-    Raise `ServeError` if the server does not have one of them.
-    """
+    """List the judges of a job: that of each judged metric, and the writer of an alignment."""
     writer = request.writer if isinstance(request, AlignRequest) else None
     judges = [*service.choose_judges(metrics, name).values()]
     return judges if writer is None else [*judges, service.find_judge(writer)]
@@ -87,7 +77,7 @@ def _check_source(tenant: Tenant, request: JobRequest) -> str:
         return find_judged_folder(tenant, request.run).name
     if request.dataset is None:
         return ""
-    dataset = Uploads(tenant.datasets).find(request.dataset)
+    dataset = find_dataset(tenant, request.dataset)
     if not dataset.cases:
         first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
         raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
@@ -95,10 +85,7 @@ def _check_source(tenant: Tenant, request: JobRequest) -> str:
 
 
 def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
-    """Create the folder of a run and queue the run.
-
-    Raise `ServeError` if the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
-    """
+    """Create the folder of a run and queue the run."""
     _check_queue_length(queue, quotas.tenant)
     if spec.judge is not None:
         quotas.check_calls()
@@ -110,14 +97,8 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
     return folder
 
 
-def resume_job(
-    service: Service, queue: JobQueue, tenant: Tenant, folder: Path, *, request: ResumeRequest | None = None
-) -> None:
-    """Add an ended run to the queue again, with new caps; only missing and failed results are judged.
-
-    Raise `ServeError` if the run has not ended or cannot be resumed here (409), what it reads or its judge is gone
-    (404), the tenant's queue is full (429), or a quota is used up (409; 429 for calls of the judge).
-    """
+def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:
+    """Add an ended run to the queue again, with new caps; only missing and failed results are judged."""
     spec = read_job_spec(folder)
     if spec is None:
         message = f"run {folder.name!r}: was made on the command line; go on there with greval evaluate"

@@ -21,9 +21,6 @@ def read_earlier_progress(folder: Path, last_written: Progress | None) -> Progre
     """Return the progress of a run before a leg begins.
 
     Usage and cost come from the log, which is complete also after `kill -9`; counts and time are those written last.
-
-    Raises:
-        StoreError: If the log cannot be read.
     """
     progress = last_written or Progress()
     if not (folder / FILE).is_file():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,11 +15,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from greval.judging.model.rate_limit import RateBucket
+from greval.serve.middleware.api_keys import hash_api_key
 from greval.serve.middleware.authentication import (
     PROMETHEUS_PATH,
     SAFE_METHODS,
     KeyAuthentication,
-    TokenAuthentication,
+    check_token,
     find_required_scope,
 )
 from greval.serve.problems import ServeError
@@ -46,11 +48,8 @@ PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarde
 MAX_HEAD_BYTES = 16 * 1024
 BURST_SECONDS = 10
 TENANT_SHARE = 0.75
-MAX_DELAY = 60.0
-SMOOTHING = 0.95
-"""The weight of the old value when a new gap enters the exponential moving average of gaps between answers."""
-INITIAL_GAP = 0.05
-MAX_GAP = 5.0
+ANSWERS_PER_SECOND = 20
+"""About how many requests a busy server answers in a second, from which the time until the next attempt is guessed."""
 
 
 class RequestKind(NamedTuple):
@@ -69,12 +68,7 @@ class RequestKind(NamedTuple):
 
 
 def classify_request(method: str, path: str) -> RequestKind:
-    """Return the kind of a request.
-
-    Example:
-        >>> classify_request("POST", "/v1/datasets").upload, classify_request("POST", "/v1/runs").upload
-        (True, False)
-    """
+    """Return the kind of a request."""
     public = path in PUBLIC_PATHS or path.startswith(PAGE_PREFIX)
     return RequestKind(
         public=public,
@@ -94,13 +88,12 @@ class AccessMiddleware:
     """
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Start with no request in progress."""
         settings, limits = service.settings, service.settings.limits
         self._app = app
         self._origins = settings.cors_origins
         self._runs = settings.runs
         self._keys = KeyAuthentication(settings.keys) if settings.keys else None
-        self._token = TokenAuthentication(settings.token) if settings.token else None
+        self._token_hash = hash_api_key(settings.token) if settings.token else None
         # Each process counts by itself, and gets about its share of the requests.
         self._rate = limits.rate / settings.workers
         self._buckets: dict[str, RateBucket] = {}
@@ -108,7 +101,6 @@ class AccessMiddleware:
         self._own = max(1, int(self._capacity * TENANT_SHARE)) if settings.keys else self._capacity
         self._taken: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
         self._public = 0
-        self._retry_schedule = RetrySchedule()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
         """Serve the request, or raise `ServeError`."""
@@ -138,8 +130,8 @@ class AccessMiddleware:
             return Tenant("", self._runs)
         authorization = headers.get("authorization", "")
         if self._keys is None:
-            if self._token is not None:
-                self._token.check_token(authorization)
+            if self._token_hash is not None:
+                check_token(authorization, self._token_hash)
             return Tenant("", self._runs)
         needed = find_required_scope(scope["method"], scope["path"])
         name = self._keys.identify_tenant(authorization, needed)
@@ -177,7 +169,8 @@ class AccessMiddleware:
         in_progress = self._taken[kind.event_stream]
         full = in_progress.total() >= self._capacity
         if full or in_progress[name] >= self._own:
-            wait = math.ceil(self._retry_schedule.next_delay(ahead=in_progress.total()))
+            # Random, because clients that were all given the same time would all return at once.
+            wait = 1 + secrets.randbelow(1 + in_progress.total() // ANSWERS_PER_SECOND)
             message = "the server is busy" if full else "this key has its share of the server in use"
             code = "server_busy" if full else "share_in_use"
             raise ServeError(code, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
@@ -188,42 +181,6 @@ class AccessMiddleware:
             in_progress[name] -= 1
             if not in_progress[name]:
                 del in_progress[name]
-            # A stream ends with its run, which says nothing about how soon others are answered.
-            if not kind.event_stream:
-                self._retry_schedule.record_answer(busy=bool(in_progress))
-
-
-class RetrySchedule:
-    """A schedule of Retry-After times: refused requests get different times, as far apart as answers are.
-
-    If all were given the same time, they would all return at once, and most would be refused again. `clock` returns the
-    time in seconds.
-
-    Example:
-        >>> times = RetrySchedule(lambda: 0.0)
-        >>> [round(times.next_delay(ahead=20), 2) for _ in range(3)]
-        [1.0, 1.05, 1.1]
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start with an initial guess of the gap."""
-        self._clock = clock
-        self._gap = INITIAL_GAP
-        self._last = -math.inf
-        self._given = -math.inf
-
-    def record_answer(self, *, busy: bool) -> None:
-        """Record an answer, and whether other requests are in progress: if none is, the next gap is not counted."""
-        now = self._clock()
-        if self._last > -math.inf:
-            self._gap = SMOOTHING * self._gap + (1 - SMOOTHING) * min(now - self._last, MAX_GAP)
-        self._last = now if busy else -math.inf
-
-    def next_delay(self, *, ahead: int) -> float:
-        """Return the seconds after which a request behind this number of others may retry, at most a minute."""
-        now = self._clock()
-        self._given = min(max(self._given + self._gap, now + ahead * self._gap), now + MAX_DELAY)
-        return min(max(1.0, self._given - now), MAX_DELAY)
 
 
 def _check_head(scope: Scope) -> None:

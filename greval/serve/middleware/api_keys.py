@@ -71,10 +71,6 @@ class ApiKeys(Record):
         """Return the stored key of a presented one, or None; the response time reveals nothing about the keys.
 
         Every key is compared in constant time. The key may have expired.
-
-        Example:
-            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_api_key("greval_x"))]).find_key("greval_x").name
-            'ana'
         """
         digest = hash_api_key(presented)
         match = None
@@ -85,29 +81,6 @@ class ApiKeys(Record):
         return match
 
 
-class ApiKeyFile:
-    """A file of keys that is read again when it changes, so that a removed key is refused at once."""
-
-    def __init__(self, path: Path) -> None:
-        """Store the path; nothing is read yet."""
-        self.path = path
-        self._mark: tuple[int, ...] = ()
-        self._keys = ApiKeys()
-
-    def read(self) -> ApiKeys:
-        """Return the current keys, or raise `GrevalError` if the file cannot be read; no key is valid then."""
-        try:
-            status = self.path.stat()
-            # The inode too, because a replaced file may have the same time and size.
-            mark = status.st_mtime_ns, status.st_size, status.st_ino
-            if mark != self._mark:
-                self._keys = read_keys(self.path)
-                self._mark = mark
-        except OSError as error:
-            raise GrevalError(f"{self.path}: the keys cannot be read: {error.strerror}") from error
-        return self._keys
-
-
 class LastUseFolder:
     """The times at which keys were last used: the modification times of empty files in a folder beside the keys.
 
@@ -116,7 +89,6 @@ class LastUseFolder:
     """
 
     def __init__(self, keys: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Store the place; nothing is written yet."""
         self._folder = keys.with_name(f"{keys.name}.used")
         self._clock = clock
         self._written: dict[str, float] = {}
@@ -151,9 +123,12 @@ class LastUseFolder:
 
 
 def read_keys(path: Path) -> ApiKeys:
-    """Read a file of keys, or raise `OSError` or, if it is not a valid file of keys, `GrevalError`."""
+    """Read a file of keys, or raise `GrevalError` if it cannot be read as one."""
     try:
         return ApiKeys.model_validate_json(path.read_bytes())
+    except OSError as error:
+        hint = f"make a key with: greval keys add NAME --file {path}"
+        raise GrevalError(f"{path}: cannot be read: {error.strerror}; {hint}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "file"
@@ -212,7 +187,7 @@ def remove_keys(path: Path, name: str, *, key_id: str | None = None, every: bool
     no such key, or the tenant has several and nothing says which.
     """
     # Refuse before anything is written, even a lock file.
-    _select_keys(path, _read_existing_keys(path), name, key_id=key_id, every=every)
+    _select_keys(path, read_keys(path), name, key_id=key_id, every=every)
     with _lock_keys(path) as api_keys:
         removed = _select_keys(path, api_keys, name, key_id=key_id, every=every)
         _write_keys(path, ApiKeys(keys=tuple(key for key in api_keys.keys if key not in removed)))
@@ -242,8 +217,6 @@ def _select_keys(path: Path, api_keys: ApiKeys, name: str, *, key_id: str | None
 def parse_expiry(text: str, now: datetime) -> datetime:
     """Return the time at which a key expires: a duration from now, or the end (UTC) of the last day of its validity.
 
-    Raise `GrevalError` if the text is neither, or the day is over.
-
     Example:
         >>> now = datetime(2026, 11, 23, 12, tzinfo=UTC)
         >>> parse_expiry("90d", now).isoformat(), parse_expiry("2027-01-31", now).isoformat()
@@ -270,27 +243,13 @@ def hash_api_key(key: str) -> str:
 @contextmanager
 def _lock_keys(path: Path) -> Iterator[ApiKeys]:
     """Read the keys of a file, none if there is no file yet, which no other process changes meanwhile."""
-    lock = FileLock(path.with_name(f"{path.name}.lock"))
     try:
-        lock.acquire()
+        with FileLock(path.with_name(f"{path.name}.lock")):
+            yield read_keys(path) if path.exists() else ApiKeys()
     except OSError as error:
         raise GrevalError(f"{path}: cannot be written: {error.strerror}") from error
-    try:
-        yield _read_existing_keys(path)
-    finally:
-        lock.release()
-
-
-def _read_existing_keys(path: Path) -> ApiKeys:
-    try:
-        return read_keys(path) if path.exists() else ApiKeys()
-    except OSError as error:
-        raise GrevalError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _write_keys(path: Path, keys: ApiKeys) -> None:
-    try:
-        write_atomically(path, json.dumps(keys.model_dump(mode="json", exclude_defaults=True), indent=2) + "\n")
-        path.chmod(0o600)
-    except OSError as error:
-        raise GrevalError(f"{path}: cannot be written: {error.strerror}") from error
+    write_atomically(path, json.dumps(keys.model_dump(mode="json", exclude_defaults=True), indent=2) + "\n")
+    path.chmod(0o600)

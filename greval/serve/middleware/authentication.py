@@ -8,7 +8,7 @@ from pathlib import Path
 
 from greval.errors import GrevalError
 from greval.serve.logs import ERRORS
-from greval.serve.middleware.api_keys import ApiKeyFile, LastUseFolder, hash_api_key
+from greval.serve.middleware.api_keys import ApiKeys, LastUseFolder, hash_api_key, read_keys
 from greval.serve.problems import ServeError
 from greval.serve.settings import KeyScope
 
@@ -17,12 +17,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def find_required_scope(method: str, path: str) -> KeyScope:
-    """Return the scope that a request needs, by its method and path.
-
-    Example:
-        >>> find_required_scope("GET", "/v1/runs"), find_required_scope("POST", "/v1/runs")
-        ('read', 'judge')
-    """
+    """Return the scope that a request needs, by its method and path."""
     if path == PROMETHEUS_PATH:
         return "scrape"
     return "read" if method in SAFE_METHODS else "judge"
@@ -35,20 +30,30 @@ class KeyAuthentication:
     """
 
     def __init__(self, path: Path) -> None:
-        """Store the place of the keys; nothing is read yet."""
-        self._file = ApiKeyFile(path)
+        self._path = path
         self._uses = LastUseFolder(path)
+        self._mark: tuple[int, ...] = ()
+        self._keys = ApiKeys()
+
+    def _read_keys(self) -> ApiKeys:
+        """Return the current keys; the file is read again when it changes, so that a removed key is refused at once."""
+        try:
+            status = self._path.stat()
+            # The inode too, because a replaced file may have the same time and size.
+            mark = status.st_mtime_ns, status.st_size, status.st_ino
+            if mark != self._mark:
+                self._keys, self._mark = read_keys(self._path), mark
+        except (OSError, GrevalError) as error:
+            ERRORS.error("the keys cannot be read: %s", error)
+            raise ServeError("keys_unreadable", "the server cannot read its keys; ask its operator") from error
+        return self._keys
 
     def identify_tenant(self, authorization: str, scope: KeyScope) -> str:
         """Return the name of the key in a header, or raise `ServeError`: 401 without a key, 403 without the scope.
 
         Only the holder of a key learns that it has expired.
         """
-        try:
-            api_keys = self._file.read()
-        except GrevalError as error:
-            ERRORS.error("%s", error)
-            raise ServeError("keys_unreadable", "the server cannot read its keys; ask its operator") from error
+        api_keys = self._read_keys()
         presented = read_bearer(authorization)
         key = api_keys.find_key(presented) if presented is not None else None
         if key is None:
@@ -69,23 +74,16 @@ class KeyAuthentication:
         return key.name
 
 
-class TokenAuthentication:
-    """Authentication by the one token of a server without keys, which permits everything."""
-
-    def __init__(self, token: str) -> None:
-        """Store the hash of the token."""
-        self._hash = hash_api_key(token)
-
-    def check_token(self, authorization: str) -> None:
-        """Raise `ServeError` (401) if a header does not have the token, compared in constant time."""
-        presented = read_bearer(authorization)
-        # Hashes have one length; the time of a comparison could reveal that of a token.
-        if presented is None or not hmac.compare_digest(self._hash, hash_api_key(presented)):
-            message = (
-                "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "
-                "space, and the token of this address. Start the server with --no-token to serve requests without one"
-            )
-            raise build_refusal("invalid_key", message)
+def check_token(authorization: str, token_hash: str) -> None:
+    """Raise `ServeError` (401) if a header does not have the one token of a server without keys."""
+    presented = read_bearer(authorization)
+    # Compared in constant time. Hashes have one length; the time of a comparison could reveal that of a token.
+    if presented is None or not hmac.compare_digest(token_hash, hash_api_key(presented)):
+        message = (
+            "Authorization: no valid token; open the address that greval serve printed, or send the word Bearer, a "
+            "space, and the token of this address. Start the server with --no-token to serve requests without one"
+        )
+        raise build_refusal("invalid_key", message)
 
 
 def read_bearer(authorization: str) -> str | None:

@@ -20,7 +20,6 @@ class CancellationMiddleware:
     """Middleware that runs the inner app as a task and cancels it when the client disconnects or the time is over."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Store the timeout of requests."""
         self._app = app
         self._seconds = service.settings.limits.seconds
         self._stopping = service.stopping
@@ -65,7 +64,6 @@ class DisconnectWatcher:
     """
 
     def __init__(self, receive: Receive, body: dict[str, Any] | None) -> None:
-        """Store the body, if there is one."""
         self._receive = receive
         self._body = body
         self._read = asyncio.Event()

@@ -17,7 +17,6 @@ class HeadMiddleware:
     """
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401, ARG002 - an ASGI app; one signature for all
-        """Store the inner app."""
         self._app = app
 
     async def __call__(

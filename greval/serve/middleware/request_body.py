@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.datastructures import Headers
 
@@ -35,7 +35,6 @@ class RequestBodyMiddleware:
     """Middleware that reads and checks a body, then passes it on whole; uploaded files are streamed and counted."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Start with no body in memory."""
         self._app = app
         self._limits = service.settings.limits
         self._max_bytes = min(self._limits.body, self._limits.held)
@@ -58,15 +57,15 @@ class RequestBodyMiddleware:
         if upload:
             await self._app(scope, body.receive, send)
             return
-        with self._memory.hold(scope["state"]["tenant"].name) as memory:
-            content = await _read_whole(body, memory)
+        with self._memory.hold(scope["state"]["tenant"].name) as add_memory:
+            content = await _read_whole(body, add_memory)
             # The client disconnected.
             if content is None:
                 return
-            await self._check_json(scope, content, memory)
+            await self._check_json(scope, content, add_memory)
             await self._app(scope, _replay_body(content, receive), send)
 
-    async def _check_json(self, scope: Scope, content: bytes, memory: HeldMemory) -> None:
+    async def _check_json(self, scope: Scope, content: bytes, add_memory: Callable[[int], None]) -> None:
         """Raise `ServeError` if the body is not JSON that is safe to parse; hold the memory that its values will take.
 
         The values are counted in the text: from one they would take up to a hundred times its size.
@@ -84,10 +83,10 @@ class RequestBodyMiddleware:
                 "send fewer cases at once, or shorter ones"
             )
             raise ServeError("body_too_large", message)
-        memory.add(values * VALUE_BYTES)
+        add_memory(values * VALUE_BYTES)
 
 
-async def _read_whole(body: BoundedBody, memory: HeldMemory) -> bytes | None:
+async def _read_whole(body: BoundedBody, add_memory: Callable[[int], None]) -> bytes | None:
     """Read a body; return None if the client disconnected."""
     parts: list[bytes] = []
     more = True
@@ -97,7 +96,7 @@ async def _read_whole(body: BoundedBody, memory: HeldMemory) -> bytes | None:
             return None
         more = message.get("more_body", False)
         parts.append(message.get("body", b""))
-        memory.add(len(parts[-1]))
+        add_memory(len(parts[-1]))
     return b"".join(parts)
 
 
@@ -108,58 +107,48 @@ class BodyMemory:
     """
 
     def __init__(self, most: int, share: float) -> None:
-        """Start with no body in memory."""
         self._most = most
         self._own = int(most * share)
-        self._bodies: dict[str, list[HeldMemory]] = {}
+        self._bodies: dict[str, Counter[object]] = {}
 
     @contextmanager
-    def hold(self, tenant: str) -> Iterator[HeldMemory]:
-        """Count the memory of a body of a tenant until its request has been served."""
-        memory = HeldMemory(partial(self._check, tenant))
-        bodies = self._bodies.setdefault(tenant, [])
-        bodies.append(memory)
+    def hold(self, tenant: str) -> Iterator[Callable[[int], None]]:
+        """Count the memory of a body of a tenant until its request has been served.
+
+        The context is a function that counts further bytes of the body, or raises `ServeError` (503).
+        """
+        body = object()
+        bodies = self._bodies.setdefault(tenant, Counter())
+
+        def add(size: int) -> None:
+            bodies[body] += size
+            self._check(bodies)
+
+        bodies[body] = 0
         try:
-            yield memory
+            yield add
         finally:
-            bodies.remove(memory)
+            del bodies[body]
             if not bodies:
                 del self._bodies[tenant]
 
-    def _check(self, tenant: str) -> None:
+    def _check(self, tenant_bodies: Counter[object]) -> None:
         """Raise `ServeError` (503) if the bodies in memory take too much."""
-        tenant_bodies = self._bodies[tenant]
-        if len(tenant_bodies) > 1 and sum(memory.bytes for memory in tenant_bodies) > self._own:
+        if len(tenant_bodies) == 1:
+            return
+        if tenant_bodies.total() > self._own:
             message = "the bodies that this key sent take as much memory as they may; ask again in a moment"
-        elif (
-            len(tenant_bodies) > 1
-            and sum(memory.bytes for bodies in self._bodies.values() for memory in bodies) > self._most
-        ):
+        elif sum(bodies.total() for bodies in self._bodies.values()) > self._most:
             message = "the server holds as many bodies as it may; ask again in a moment"
         else:
             return
         raise ServeError("memory_in_use", message, headers={"Retry-After": "1"})
 
 
-class HeldMemory:
-    """The memory that one body takes."""
-
-    def __init__(self, check: Callable[[], None]) -> None:
-        """Start with nothing."""
-        self.bytes = 0
-        self._check = check
-
-    def add(self, size: int) -> None:
-        """Count further bytes, or raise `ServeError` (503) if there is no memory for them."""
-        self.bytes += size
-        self._check()
-
-
 class BoundedBody:
     """The stream of a request body, with a size limit and a minimum transfer rate."""
 
     def __init__(self, scope: Scope, receive: Receive, max_bytes: int, limits: ServerLimits) -> None:
-        """Check the declared length, and raise `ServeError` (413) if it is too large."""
         self._scope = scope
         self._receive = receive
         self._most = max_bytes
@@ -244,40 +233,33 @@ MAX_DIGITS = 1000
 LONG_NUMBER = re.compile(rb"\d{%d}" % MAX_DIGITS)
 
 
-class JsonFindings(NamedTuple):
-    """Why a body must not be parsed, if so, and about how many values it holds."""
-
-    fault: str | None
-    values: int = 0
-
-
-def inspect_json(body: bytes, depth: int) -> JsonFindings:
-    """Find why a body must not be parsed, and count its values.
+def inspect_json(body: bytes, depth: int) -> tuple[str | None, int]:
+    """Return why a body must not be parsed, if so, and about how many values it holds.
 
     It is not UTF-8, nested deeper than `depth`, or holds invalid numbers. Whether it is JSON is left to the parser.
 
     Example:
         >>> inspect_json(b'{"a": [1, 2]}', 2), inspect_json(b'["[,"]', 1)
-        (JsonFindings(fault=None, values=3), JsonFindings(fault=None, values=1))
-        >>> inspect_json(b"[[[]]]", 2).fault
+        ((None, 3), (None, 1))
+        >>> inspect_json(b"[[[]]]", 2)[0]
         'body: nested deeper than 2; flatten it'
     """
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return JsonFindings(f"body: byte {error.start} is not UTF-8; send JSON in UTF-8")
+        return f"body: byte {error.start} is not UTF-8; send JSON in UTF-8", 0
     if b"\0" in body:
-        return JsonFindings("body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant")
+        return "body: holds NUL bytes; send JSON in UTF-8, with \\u0000 where the character is meant", 0
     # The first search is quick, and finds nothing in most bodies.
     if SURROGATE.search(body) and SURROGATE.search(COMPLETE_ESCAPE.sub(b" ", body)):
-        return JsonFindings("body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character")
+        return "body: holds half of a surrogate pair (\\ud800 to \\udfff alone); send the whole character", 0
     bare = remove_json_strings(body)
     if NON_FINITE.search(bare):
-        return JsonFindings("body: NaN and Infinity are no JSON; leave the field out or send null")
+        return "body: NaN and Infinity are no JSON; leave the field out or send null", 0
     if LONG_NUMBER.search(bare):
-        return JsonFindings(f"body: a number has {MAX_DIGITS} digits or more; send it as a text")
+        return f"body: a number has {MAX_DIGITS} digits or more; send it as a text", 0
     fault = f"body: nested deeper than {depth}; flatten it" if _is_deeper(bare, depth) else None
-    return JsonFindings(fault, count_json_values(bare))
+    return fault, count_json_values(bare)
 
 
 def _is_deeper(bare: bytes, depth: int) -> bool:

@@ -35,7 +35,6 @@ class RequestLogMiddleware:
     """The outermost middleware: every error leaves it as a problem document without secrets."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Store the inner app."""
         self._app = app
         self._service = service
 
@@ -92,7 +91,6 @@ class ResponseSender:
     """A wrapper of `send` that adds headers and records the status and the bytes sent."""
 
     def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401 - ASGI's callable
-        """Start with nothing sent."""
         self.request_id = request_id
         self.status = 0
         self.sent = 0

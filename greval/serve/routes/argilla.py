@@ -11,12 +11,11 @@ from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
 from greval.errors import ArgillaArgumentError, ArgillaError
-from greval.serve.ids import Id
-from greval.serve.jobs.info import find_judged_folder
+from greval.serve.jobs.info import JudgedFolder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, build_fault, describe_errors
-from greval.serve.schemas.metrics import MAX_METRICS, MetricName
-from greval.serve.schemas.requests import INTEGRAL, StrictRequest
+from greval.serve.schemas.metrics import MAX_METRICS
+from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE, ArgillaClient
@@ -32,8 +31,6 @@ REFUSED_STATUSES = frozenset({400, 404, 409, 422})
 """The statuses by which Argilla refuses what a client sent; others concern the server's account, or Argilla itself."""
 ACCOUNT_STATUSES = frozenset({401, 403})
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-
 
 class PushRequest(StrictRequest):
     """Judged items for people to annotate in Argilla.
@@ -46,8 +43,8 @@ class PushRequest(StrictRequest):
     """
 
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
-    dataset: Name
-    workspace: Name | None = None
+    dataset: ShortText
+    workspace: ShortText | None = None
     sample: Annotated[str, StringConstraints(pattern=r"^(random|stratified|uncertain):[1-9][0-9]{0,8}$")] | None = None
     blind: bool = True
     min_submitted: Annotated[int, Field(ge=1, le=1000), INTEGRAL] | None = None
@@ -60,23 +57,17 @@ class PullRequest(StrictRequest):
     `metrics` are judged metrics of the run, by default all after which a question of the dataset is named.
     """
 
-    dataset: Name
-    workspace: Name | None = None
+    dataset: ShortText
+    workspace: ShortText | None = None
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = None
 
 
 @router.post("/{id}/argilla/push", responses=describe_errors(403, 404, 409, 422, 501, 502), response_model=PushResult)
-def push_to_argilla(
-    body: PushRequest,
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-) -> Response:
+def push_to_argilla(body: PushRequest, service: TheService, tenant: TheTenant, folder: JudgedFolder) -> Response:
     """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else.
 
     The workspace of the tenant is created if it does not exist.
     """
-    folder = find_judged_folder(tenant, id)
     workspace = _choose_workspace(service, tenant, body.workspace)
     _check_argilla_configured()
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
@@ -98,14 +89,8 @@ def push_to_argilla(
 
 
 @router.post("/{id}/argilla/pull", responses=describe_errors(403, 404, 409, 422, 501, 502), response_model=PullResult)
-def pull_from_argilla(
-    body: PullRequest,
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-) -> Response:
+def pull_from_argilla(body: PullRequest, service: TheService, tenant: TheTenant, folder: JudgedFolder) -> Response:
     """Pull people's responses into the annotations of the run; only submitted responses count."""
-    folder = find_judged_folder(tenant, id)
     workspace = _choose_workspace(service, tenant, body.workspace)
     _check_argilla_configured()
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):

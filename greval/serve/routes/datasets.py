@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse
 
+from greval._util.files import write_atomically
 from greval.datasets.column_map import parse_columns
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.serve.file_response import DownloadResponse
-from greval.serve.ids import ID_PATTERN, Id, build_not_found_error
+from greval.serve.ids import ID_PATTERN, Id, build_not_found_error, create_id
 from greval.serve.jobs.queue import JobQueue, read_job_spec
 from greval.serve.problems import ServeError, describe_errors
-from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
+from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor
 from greval.serve.service import TheService, TheTenant
-from greval.serve.settings import ServerLimits
-from greval.serve.state.dataset_files import DatasetContent, DatasetFile, UnreadRow, inspect_dataset, read_dataset_page
-from greval.serve.state.file_receiver import describe_file_body, describe_file_content, find_extension
-from greval.serve.state.uploads import KINDS, DatasetInfo, Uploads
+from greval.serve.state import datasets
+from greval.serve.state.datasets import (
+    FILE_STEM,
+    INFO_FILE,
+    KINDS,
+    DatasetFile,
+    DatasetInfo,
+    UnreadRow,
+    dump_dataset_page,
+    find_dataset,
+    find_dataset_file,
+    inspect_dataset,
+    remove_dataset,
+)
+from greval.serve.state.file_receiver import (
+    describe_file_body,
+    describe_file_content,
+    find_extension,
+    publish_folder,
+    receive_in_folder,
+)
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.pool import blame_file_for_limits
 
@@ -70,14 +88,14 @@ async def upload_dataset(
     of other tools are recognised.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    uploads, columns = Uploads(tenant.datasets, get_tenant_quotas(service, tenant)), parse_columns(column or ())
-
-    async def inspect(file: DatasetFile, limits: ServerLimits) -> DatasetContent:
+    limits, quotas, columns = service.settings.limits, get_tenant_quotas(service, tenant), parse_columns(column or ())
+    path, dataset_id = tenant.datasets / f"{FILE_STEM}{ending}", create_id(name)
+    async with receive_in_folder(request.stream(), path, limits.upload, quotas=quotas, kind="datasets") as sent:
+        file = DatasetFile(sent.path, name, columns)
         with blame_file_for_limits():
-            return await service.workers.run(tenant.name, inspect_dataset, file, limits)
-
-    limits = service.settings.limits
-    info = await uploads.receive(name, ending, request.stream(), limits, columns, inspect=inspect)
+            info = await service.workers.run(tenant.name, inspect_dataset, file, sent, dataset_id, limits)
+        await asyncio.to_thread(write_atomically, sent.path.with_name(INFO_FILE), info.model_dump_json())
+        await publish_folder(sent.path.parent, tenant.datasets / dataset_id, quotas=quotas, kind="datasets")
     response.headers["Location"] = f"/v1/datasets/{info.id}"
     return info
 
@@ -85,13 +103,13 @@ async def upload_dataset(
 @router.get("")
 def list_datasets(tenant: TheTenant) -> DatasetList:
     """List all uploaded data sets, newest first."""
-    return DatasetList(datasets=tuple(Uploads(tenant.datasets).list_datasets()))
+    return DatasetList(datasets=tuple(datasets.list_datasets(tenant)))
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
 def show_dataset(tenant: TheTenant, id: Id) -> DatasetInfo:  # noqa: A002 - its name in the path
     """Show a data set: the number of its cases, and the rows that could not be read."""
-    return Uploads(tenant.datasets).find(id)
+    return find_dataset(tenant, id)
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 422, 503, 504), response_model=DatasetCases)
@@ -106,31 +124,25 @@ async def list_dataset_cases(
 
     A row of the page that is not a case is listed in `unread`, and counts for `limit`.
     """
-    begin, limits = decode_row_cursor(cursor), service.settings.limits
-    file = Uploads(tenant.datasets).find_file(id)
-    page = await service.workers.run(tenant.name, read_dataset_page, file, limits, begin, limit)
-    cases, unread, following = ",".join(page.cases), ",".join(page.unread), json.dumps(encode_cursor(page.next))
-    return Response(f'{{"cases":[{cases}],"unread":[{unread}],"next":{following}}}', media_type="application/json")
+    file, begin = find_dataset_file(tenant, id), decode_row_cursor(cursor)
+    page = await service.workers.run(tenant.name, dump_dataset_page, file, service.settings.limits, begin, limit)
+    return Response(page, media_type="application/json")
 
 
 @router.get(
     "/{id}/file",
     responses={
-        200: {
-            "description": "The file, to save.",
-            "content": describe_file_content(KINDS, json={}),
-        },
+        200: {"description": "The file, to save.", "content": describe_file_content(KINDS, json={})},
         **describe_errors(404, 422),
     },
     response_class=FileResponse,
 )
 async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
     """Save the file of a data set as it was sent."""
-    uploads = Uploads(tenant.datasets)
-    info = uploads.find(id)
+    info = find_dataset(tenant, id)
     try:
         return DownloadResponse(
-            uploads.find_file(id).path,
+            find_dataset_file(tenant, id).path,
             filename=f"{info.name}{info.kind}",
             media_type=next(kind for kind, ending in KINDS.items() if ending == info.kind),
             patience=service.settings.limits.patience,
@@ -144,10 +156,9 @@ async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> Do
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
 def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
-    uploads = Uploads(tenant.datasets)
-    uploads.find(id)
+    find_dataset(tenant, id)
     for entry in JobQueue(service.settings.runs).list_entries():
         spec = read_job_spec(entry.folder)
         if spec and spec.tenant == tenant.name and spec.dataset == id:
             raise ServeError("dataset_in_use", f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
-    uploads.remove(id)
+    remove_dataset(tenant, id)

@@ -1,42 +1,56 @@
-"""Routes that send a run as files to save: its results, its metrics, and its report and comparisons, also as charts."""
+"""Routes that send a run as files to save: its results, its metrics, and its report and comparisons, also as charts.
+
+A child process writes each file, because that takes time and memory that depend on the run.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import asyncio
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
-from greval.report.html.page import DEFAULT_WORST
+from greval.analysis.summary import build_report
+from greval.metrics.files import write_metric
+from greval.metrics.library import FILE_SUFFIX
+from greval.report.finding_plots import plot_comparison, plot_summaries
+from greval.report.html.comparison_page import build_comparison_page
+from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
+from greval.report.plots import draw_intervals
+from greval.runs.run_reader import add_texts, check_metric_names, find_directions, read_metrics
+from greval.runs.store import Store
+from greval.runs.store.exports import read_layout, write_csv
 from greval.runs.store.filters import ResultFilter
-from greval.serve.file_response import DownloadResponse, make_download
-from greval.serve.ids import Id
-from greval.serve.jobs.info import find_judged_folder
-from greval.serve.problems import describe_errors
-from greval.serve.routes.figures import By, Metrics, TheWantedComparison
+from greval.serve.file_response import DownloadResponse
+from greval.serve.jobs.info import JudgedFolder
+from greval.serve.problems import describe_errors, report_full_disk
+from greval.serve.routes.figures import By, Metrics, TheWantedComparison, compare_folders
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
-from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.downloads import (
-    ReportRequest,
-    ResultsForm,
-    write_comparison,
-    write_comparison_chart,
-    write_label_table,
-    write_labels,
-    write_metric_files,
-    write_report,
-    write_report_chart,
-    write_results,
-)
+from greval.serve.service import TheService, TheTenant
+from greval.serve.state.run_paths import hide_paths_in_errors
+from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
+from greval.trust.labelling.sheets import write_label_sheet
 
 router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 
-MEDIA_TYPES: dict[ResultsForm, str] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-HTML = "text/html; charset=utf-8"
-ZIP = "application/zip"
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-SVG = "image/svg+xml"
+MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".jsonl": "application/jsonl",
+    ".html": "text/html; charset=utf-8",
+    ".zip": "application/zip",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".svg": "image/svg+xml",
+}
+"""The content types of files, by their extension."""
 MAX_WORST = 1_000
 Texts = Annotated[bool, Query(description="with question, answer, expected answer and the text of the judged item")]
 MetricToLabel = Annotated[str, Query(max_length=100, description="the metric to label")]
@@ -44,193 +58,237 @@ TagFilters = Annotated[
     list[Annotated[str, StringConstraints(pattern=r"^[^:]+:", max_length=1000)]] | None,
     Query(max_length=20, description="only with this tag, as `name:value`; may be given often"),
 ]
+Worst = Annotated[int, Query(ge=0, le=MAX_WORST, description="the number of worst cases of each metric")]
 
 
-def describe_file(media_type: str, *more: int) -> dict[int | str, dict[str, Any]]:
+def describe_file(extension: str, *more: int) -> dict[int | str, dict[str, Any]]:
     """Return the responses of a route that sends a file of this type, with `more` statuses of errors."""
-    content = {media_type.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
+    content = {MEDIA_TYPES[extension].partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
     responses: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
     return responses | describe_errors(404, 409, 422, 503, 504, 507, *more)
 
 
+@dataclass
+class RunDownload:
+    """Sends a file that is made of a run."""
+
+    service: TheService
+    tenant: TheTenant
+    folder: JudgedFolder
+
+    async def send(self, name: str, write: Callable[..., None], *arguments: Any) -> DownloadResponse:  # noqa: ANN401 - what the function takes
+        """Let a child process write the file, and return it; `write` gets its path, and the run before `arguments`."""
+        # The next start removes it if this process is killed.
+        new = self.tenant.runs / f".new-{secrets.token_hex(8)}"
+        path = new / f"{self.folder.name}-{name}"
+        await asyncio.to_thread(new.mkdir, parents=True)
+        try:
+            await self.service.workers.run(self.tenant.name, write_file, write, path, self.folder, *arguments)
+            patience = self.service.settings.limits.patience
+            return DownloadResponse(path, media_type=MEDIA_TYPES[path.suffix], patience=patience, folder=new)
+        except BaseException:
+            # Also if the request is cancelled, which is no Exception.
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+
+
+def write_file(write: Callable[..., None], path: Path, folder: Path, *arguments: Any) -> None:  # noqa: ANN401 - as above
+    """Write a file by a function; errors name runs instead of paths, and a full disk."""
+    others = [argument for argument in arguments if isinstance(argument, Path)]
+    with hide_paths_in_errors(folder, *others), report_full_disk():
+        write(path, folder, *arguments)
+
+
+TheDownload = Annotated[RunDownload, Depends()]
+
+
+@dataclass
 class WantedResults:
     """The results of a run that a client wants."""
 
-    def __init__(  # noqa: PLR0913 - what one may ask for
-        self,
-        service: TheService,
-        tenant: TheTenant,
-        *,
-        metric: Metrics = None,
-        method: MethodName = None,
-        status: OutcomeStatus = None,
-        value: ValueText = None,
-        tag: TagFilters = None,
-        texts: Texts = False,
-    ) -> None:
-        """Build the filter."""
-        tags = tuple((name, of_tag) for name, _, of_tag in (text.partition(":") for text in tag or ()))
-        self._wanted = ResultFilter(method=method, metrics=tuple(metric or ()), status=status, value=value, tags=tags)
-        self._texts = texts
-        self._service, self._tenant = service, tenant
+    metric: Metrics = None
+    method: MethodName = None
+    status: OutcomeStatus = None
+    value: ValueText = None
+    tag: TagFilters = None
+    texts: Texts = False
 
-    async def send(self, run_id: str, form: ResultsForm) -> DownloadResponse:
-        """Let the results of a run be written to a file, and return it as a response."""
-        folder = find_judged_folder(self._tenant, run_id)
-        name = f"{folder.name}-results.{form}"
-        arguments = folder, form, self._wanted, self._texts
-        return await make_download(self._service, self._tenant, name, MEDIA_TYPES[form], write_results, *arguments)
+    def build_filter(self) -> ResultFilter:
+        """Build the filter of the results."""
+        tags = tuple((name, value) for name, _, value in (text.partition(":") for text in self.tag or ()))
+        return ResultFilter(
+            method=self.method, metrics=tuple(self.metric or ()), status=self.status, value=self.value, tags=tags
+        )
 
 
 TheWantedResults = Annotated[WantedResults, Depends()]
 
 
-@router.get("/{id}/results.csv", responses=describe_file("text/csv"), response_class=FileResponse)
-async def download_results_csv(results: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+@router.get("/{id}/results.csv", responses=describe_file(".csv"), response_class=FileResponse)
+async def download_results_csv(download: TheDownload, results: TheWantedResults) -> DownloadResponse:
     """Save the results of a run as CSV: one row for each judgement, failure and skip.
 
     The newest result of each sample, method and metric counts. A text that a spreadsheet would read as a formula has
     an apostrophe before it.
     """
-    return await results.send(id, "csv")
+    return await download.send("results.csv", write_results, results.build_filter(), results.texts)
 
 
-@router.get("/{id}/results.jsonl", responses=describe_file("application/jsonl"), response_class=FileResponse)
-async def download_results_jsonl(results: TheWantedResults, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+@router.get("/{id}/results.jsonl", responses=describe_file(".jsonl"), response_class=FileResponse)
+async def download_results_jsonl(download: TheDownload, results: TheWantedResults) -> DownloadResponse:
     """Save the results of a run as JSON lines: one result a line, as `/results` gives them, unchanged."""
-    return await results.send(id, "jsonl")
+    return await download.send("results.jsonl", write_results, results.build_filter(), results.texts)
 
 
-@router.get("/{id}/metrics.zip", responses=describe_file(ZIP), response_class=FileResponse)
-async def download_metrics(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+def write_results(path: Path, folder: Path, result_filter: ResultFilter, texts: bool) -> None:  # noqa: FBT001 - a child process gets no keywords
+    """Write the results of a run that meet a filter, one row at a time, as `greval results` does."""
+    with (
+        Store.open(folder) as store,
+        # A run that goes on meanwhile does not change the file.
+        store.snapshot(),
+        path.open("w", encoding="utf-8") as file,
+    ):
+        check_metric_names(store, result_filter.metrics)
+        lines = store.lines(result_filter)
+        lines = add_texts(store, lines) if texts else lines
+        if path.suffix == ".csv":
+            layout_options = {"texts": texts, "status": result_filter.status, "value": result_filter.value}
+            layout = read_layout(store.fact("metrics")).model_copy(update=layout_options)
+            write_csv(lines, file, layout, escape_formulas=True)
+        else:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+@router.get("/{id}/metrics.zip", responses=describe_file(".zip"), response_class=FileResponse)
+async def download_metrics(download: TheDownload) -> DownloadResponse:
     """Save the judged metrics of a run as a ZIP archive of metric files: the definitions that the run judged by."""
-    folder = find_judged_folder(tenant, id)
-    return await make_download(service, tenant, f"{folder.name}-metrics.zip", ZIP, write_metric_files, folder)
+    return await download.send("metrics.zip", write_metric_files)
 
 
-@router.get("/{id}/labels.csv", responses=describe_file("text/csv"), response_class=FileResponse)
-async def download_labels_csv(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+def write_metric_files(path: Path, folder: Path) -> None:
+    """Write the metrics of a run that files can define, as they were used, to a ZIP archive with a file for each."""
+    with Store.open(folder) as store, ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for stored in read_metrics(store).values():
+            if metric := stored.file_metric:
+                archive.writestr(f"{metric.name}{FILE_SUFFIX}", write_metric(metric))
+
+
+@router.get("/{id}/labels.csv", responses=describe_file(".csv"), response_class=FileResponse)
+async def download_labels_csv(download: TheDownload) -> DownloadResponse:
     """Save the labels that people gave to the results of a run as CSV, one a row.
 
     A text that a spreadsheet would read as a formula has an apostrophe before it. `PUT /v1/runs/{id}/annotations` takes
     the file.
     """
-    return await _send_labels(service, tenant, id, "csv")
+    return await download.send("labels.csv", write_labels)
 
 
-@router.get("/{id}/labels.jsonl", responses=describe_file("application/jsonl"), response_class=FileResponse)
-async def download_labels_jsonl(service: TheService, tenant: TheTenant, id: Id) -> DownloadResponse:  # noqa: A002 - its name in the path
+@router.get("/{id}/labels.jsonl", responses=describe_file(".jsonl"), response_class=FileResponse)
+async def download_labels_jsonl(download: TheDownload) -> DownloadResponse:
     """Save the labels that people gave to the results of a run as JSON lines, unchanged."""
-    return await _send_labels(service, tenant, id, "jsonl")
+    return await download.send("labels.jsonl", write_labels)
 
 
-@router.get("/{id}/label-sheet.csv", responses=describe_file("text/csv"), response_class=FileResponse)
+def write_labels(path: Path, folder: Path) -> None:
+    """Write the annotations of a run as CSV or JSON lines, by the extension of the path."""
+    annotations = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
+    write_annotations(annotations, path)
+
+
+@router.get("/{id}/label-sheet.csv", responses=describe_file(".csv"), response_class=FileResponse)
 async def download_label_sheet_csv(
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-    metric: MetricToLabel,
-    method: MethodName = None,
+    download: TheDownload, metric: MetricToLabel, method: MethodName = None
 ) -> DownloadResponse:
     """Save the judged items of a metric as CSV for people to label: their texts, an empty label, and no verdict.
 
     The rows are in random order. `PUT /v1/runs/{id}/annotations` takes the filled file.
     """
-    return await _send_label_sheet(service, tenant, id, "csv", metric, method)
+    return await download.send("label-sheet.csv", write_label_table, metric, method)
 
 
-@router.get("/{id}/label-sheet.xlsx", responses=describe_file(XLSX), response_class=FileResponse)
+@router.get("/{id}/label-sheet.xlsx", responses=describe_file(".xlsx"), response_class=FileResponse)
 async def download_label_sheet_xlsx(
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-    metric: MetricToLabel,
-    method: MethodName = None,
+    download: TheDownload, metric: MetricToLabel, method: MethodName = None
 ) -> DownloadResponse:
     """Save the judged items of a metric as an Excel workbook for people to label, with the scale in a second sheet.
 
     The server needs the extra `excel`.
     """
-    return await _send_label_sheet(service, tenant, id, "xlsx", metric, method)
+    return await download.send("label-sheet.xlsx", write_label_table, metric, method)
 
 
-async def _send_label_sheet(
-    service: Service, tenant: Tenant, run_id: str, form: Literal["csv", "xlsx"], metric: str, method: str | None
-) -> DownloadResponse:
-    """Let a label sheet be written to a file, and return it as a response."""
-    folder = find_judged_folder(tenant, run_id)
-    name = f"{folder.name}-label-sheet.{form}"
-    media_type = XLSX if form == "xlsx" else MEDIA_TYPES[form]
-    return await make_download(service, tenant, name, media_type, write_label_table, folder, metric, method)
+def write_label_table(path: Path, folder: Path, metric: str, method: str | None) -> None:
+    """Write the judged items of a run for people to label, without the verdicts, by the extension of the path."""
+    write_label_sheet(folder, path, metric, method=method)
 
 
-async def _send_labels(service: Service, tenant: Tenant, run_id: str, form: ResultsForm) -> DownloadResponse:
-    """Let the labels of a run be written to a file, and return it as a response."""
-    folder = find_judged_folder(tenant, run_id)
-    name = f"{folder.name}-labels.{form}"
-    return await make_download(service, tenant, name, MEDIA_TYPES[form], write_labels, folder)
-
-
-@router.get("/{id}/report.html", responses=describe_file(HTML), response_class=FileResponse)
+@router.get("/{id}/report.html", responses=describe_file(".html"), response_class=FileResponse)
 async def download_report(
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-    *,
-    by: By = None,
-    metric: Metrics = None,
-    worst: Annotated[int, Query(ge=0, le=MAX_WORST, description="the number of worst cases of each metric")] = (
-        DEFAULT_WORST
-    ),
+    download: TheDownload, by: By = None, metric: Metrics = None, worst: Worst = DEFAULT_WORST
 ) -> DownloadResponse:
     """Save the report of a run as one HTML file, which needs no other file and makes no request."""
-    folder = find_judged_folder(tenant, id)
-    request = ReportRequest(by=by or (), worst=worst, metrics=metric or ())
-    return await make_download(service, tenant, f"{folder.name}-report.html", HTML, write_report, folder, request)
+    return await download.send("report.html", write_report, by or (), metric or (), worst)
 
 
-@router.get("/{id}/compare.html", responses=describe_file(HTML), response_class=FileResponse)
-async def download_comparison(
-    service: TheService,
-    tenant: TheTenant,
-    comparison: TheWantedComparison,
-    id: Id,  # noqa: A002 - its name in the path
-) -> DownloadResponse:
+def write_report(path: Path, folder: Path, by: Sequence[str], metrics: Sequence[str], worst: int) -> None:
+    """Write the report of a run as a page with the worst cases of each metric: that of `greval report RUN --html`."""
+    content = PageContent(made=datetime.now(UTC), worst=worst, metrics=tuple(metrics), with_addresses=False)
+    with Store.open(folder) as store:
+        report = build_report(store, by=by, worst=worst, metrics=metrics)
+        _write_page(path, build_report_page(store, report, content), folder)
+
+
+@router.get("/{id}/compare.html", responses=describe_file(".html"), response_class=FileResponse)
+async def download_comparison(download: TheDownload, comparison: TheWantedComparison) -> DownloadResponse:
     """Save a comparison as one HTML file, with the won and lost questions side by side."""
-    folders = comparison.find_folders(id)
-    name = f"{folders[0].name}-compare.html"
-    return await make_download(service, tenant, name, HTML, write_comparison, folders, comparison.options)
+    return await download.send("compare.html", write_comparison, comparison.find_against(), comparison.list_options())
 
 
-@router.get("/{id}/report.svg", responses=describe_file(SVG, 501), response_class=FileResponse)
-async def download_report_chart(
-    service: TheService,
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-    *,
-    by: By = None,
-    metric: Metrics = None,
-) -> DownloadResponse:
+def write_comparison(path: Path, folder: Path, against: Path | None, options: Mapping[str, Any]) -> None:
+    """Write a comparison as a page: the file of `greval compare RUN --html`."""
+    folders = [folder, against] if against else [folder]
+    text = build_comparison_page(compare_folders(*folders, **options), made_at=datetime.now(UTC), with_addresses=False)
+    _write_page(path, text, *folders)
+
+
+def _write_page(path: Path, text: str, *folders: Path) -> None:
+    """Write a page, in which clients see the names of runs, not paths of this machine."""
+    for folder in folders:
+        text = text.replace(str(folder), folder.name)
+    path.write_text(text, encoding="utf-8")
+
+
+@router.get("/{id}/report.svg", responses=describe_file(".svg", 501), response_class=FileResponse)
+async def download_report_chart(download: TheDownload, by: By = None, metric: Metrics = None) -> DownloadResponse:
     """Save a chart of a run: the mean of each metric and group with its interval.
 
     The server needs the extra `plots`.
     """
-    folder = find_judged_folder(tenant, id)
-    name = f"{folder.name}-report.svg"
-    return await make_download(service, tenant, name, SVG, write_report_chart, folder, by or (), metric or ())
+    return await download.send("report.svg", write_report_chart, by or (), metric or ())
 
 
-@router.get("/{id}/compare.svg", responses=describe_file(SVG, 501), response_class=FileResponse)
-async def download_comparison_chart(
-    service: TheService,
-    tenant: TheTenant,
-    comparison: TheWantedComparison,
-    id: Id,  # noqa: A002 - its name in the path
-) -> DownloadResponse:
+def write_report_chart(path: Path, folder: Path, by: Sequence[str], metrics: Sequence[str]) -> None:
+    """Draw the means of a run with their intervals as SVG."""
+    with Store.open(folder) as store:
+        check_metric_names(store, metrics)
+        summaries = [
+            summary for summary in build_report(store, by=by).summaries if not metrics or summary.metric in metrics
+        ]
+        directions = find_directions(read_metrics(store))
+    draw_intervals([*plot_summaries(summaries, directions)]).savefig(path)
+
+
+@router.get("/{id}/compare.svg", responses=describe_file(".svg", 501), response_class=FileResponse)
+async def download_comparison_chart(download: TheDownload, comparison: TheWantedComparison) -> DownloadResponse:
     """Save a chart of a comparison: the difference of each pair of methods in each metric, with its interval.
 
     The server needs the extra `plots`.
     """
-    folders = comparison.find_folders(id)
-    name = f"{folders[0].name}-compare.svg"
-    return await make_download(service, tenant, name, SVG, write_comparison_chart, folders, comparison.options)
+    against = comparison.find_against()
+    return await download.send("compare.svg", write_comparison_chart, against, comparison.list_options())
+
+
+def write_comparison_chart(path: Path, folder: Path, against: Path | None, options: Mapping[str, Any]) -> None:
+    """Draw the differences of a comparison with their intervals as SVG."""
+    folders = [folder, against] if against else [folder]
+    draw_intervals([*plot_comparison(compare_folders(*folders, **options))]).savefig(path)

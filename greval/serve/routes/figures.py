@@ -1,9 +1,10 @@
-"""Routes of run analyses: report, comparison, agreement, estimates."""
+"""Routes of run analyses, which call no model: report, comparison, agreement, estimates, diagnosis and panel."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -13,22 +14,28 @@ from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
 import greval
+from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.summary import Report
+from greval.analysis.diagnosis import api as diagnosis
+from greval.analysis.diagnosis.records import Cause, DiagnosisTable
+from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
+from greval.runs.store import Store
 from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
-from greval.serve.ids import ID_PATTERN, Id
-from greval.serve.jobs.info import find_judged_folder
+from greval.serve.ids import ID_PATTERN
+from greval.serve.jobs.info import JudgedFolder, find_judged_folder
 from greval.serve.problems import describe_errors
+from greval.serve.schemas.requests import ShortText
 from greval.serve.service import TheService, TheTenant
 from greval.serve.state.figure_cache import FigureCache
-from greval.serve.state.run_figures import compare_folders, compute_figure, report_folder
-from greval.serve.state.run_paths import read_run_stamp
+from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors, read_run_stamp
 from greval.stats.correction import Correction
 from greval.trust.agreement.api import agreement
-from greval.trust.agreement.records import Agreement
+from greval.trust.agreement.records import Agreement, TreatAs
 from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate
+from greval.trust.panels.api import panel
+from greval.trust.panels.records import CombineJudges, Panel
 
 
 @asynccontextmanager
@@ -39,18 +46,27 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_lifespan)
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-By = Annotated[list[Text] | None, Query(max_length=8, description="a tag to group by, or `method`; may be given often")]
-Tags = Annotated[list[Text] | None, Query(max_length=8, description="also by each value of a tag; may be given often")]
-OneMetric = Annotated[Text, Query(description="the metric")]
-Metrics = Annotated[list[Text] | None, Query(max_length=50, description="only these metrics; may be given often")]
+MAX_JUDGES = 10
+By = Annotated[
+    list[ShortText] | None, Query(max_length=8, description="a tag to group by, or `method`; may be given often")
+]
+Tags = Annotated[
+    list[ShortText] | None, Query(max_length=8, description="also by each value of a tag; may be given often")
+]
+OneMetric = Annotated[ShortText, Query(description="the metric")]
+Metrics = Annotated[list[ShortText] | None, Query(max_length=50, description="only these metrics; may be given often")]
 MethodName = Annotated[str, StringConstraints(max_length=1000)]
 Methods = Annotated[list[MethodName] | None, Query(max_length=50, description="only these; may be given often")]
 Level = Annotated[float, Query(gt=0, lt=1, description="of the intervals")]
 Baseline = Annotated[MethodName | None, Query(description="the method that the others are compared with")]
 Against = Annotated[str | None, Query(pattern=ID_PATTERN, description="an earlier run")]
 CorrectionName = Annotated[Correction, Query(description="how p values are corrected")]
-ClusterBy = Annotated[Text | None, Query(description="a tag whose questions are not independent")]
+ClusterBy = Annotated[ShortText | None, Query(description="a tag whose questions are not independent")]
+TreatLevels = Annotated[TreatAs | None, Query(description="how the levels of a value scale are compared")]
+OtherRuns = Annotated[
+    list[Annotated[str, StringConstraints(pattern=ID_PATTERN)]],
+    Query(min_length=1, max_length=MAX_JUDGES, description="a run of another judge on the same cases; may be repeated"),
+]
 COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 501, 503, 504)}
 
 
@@ -59,141 +75,141 @@ def get_figure_cache(request: Request) -> FigureCache:
     return cast("FigureCache", request.app.state.figuring)
 
 
+@dataclass
 class RunFigures:
-    """Responds with analyses of a client's runs."""
+    """Responds with analyses of a client's run."""
 
-    def __init__(
-        self,
-        request: Request,
-        service: TheService,
-        tenant: TheTenant,
-        cache: Annotated[FigureCache, Depends(get_figure_cache)],
-    ) -> None:
-        """Store the request and the client."""
-        self._request = request
-        self._workers = service.workers
-        self._tenant = tenant
-        self._cache = cache
+    request: Request
+    service: TheService
+    tenant: TheTenant
+    folder: JudgedFolder
+    cache: Annotated[FigureCache, Depends(get_figure_cache)]
 
-    def find_folder(self, run_id: str) -> Path:
-        """Return the folder of a run with results, or raise `ServeError` (404, 409)."""
-        return find_judged_folder(self._tenant, run_id)
-
-    async def respond(self, make: Callable[..., Record], *folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
-        """Return an analysis of these runs, computed in a child process, or from the cache if they are unchanged."""
+    async def respond(self, make: Callable[..., Record], *others: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
+        """Return an analysis of the run and others, computed in a child process, or cached if they are unchanged."""
+        folders = (self.folder, *others)
         # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
         key = (make.__qualname__, stamps, tuple(options.items()))
-        compute = partial(self._workers.run, self._tenant.name, compute_figure, make, folders, options)
+        compute = partial(self.service.workers.run, self.tenant.name, compute_figure, make, folders, options)
         # Another version may compute other figures of the same run.
         etag = build_etag((greval.__version__, key))
-        if is_not_modified(self._request, etag):
+        if is_not_modified(self.request, etag):
             return Response(status_code=304, headers=build_headers(etag))
-        content = await self._cache.get_json(key, compute)
+        content = await self.cache.get_json(key, compute)
         return Response(content, media_type="application/json", headers=build_headers(etag))
 
-    async def prepare(self, make: Callable[[Path], None], folder: Path) -> None:
-        """Begin to prepare a run for later requests in a child process, once for its present state."""
-        stamp = await run_in_threadpool(read_run_stamp, folder)
+    async def prepare(self, make: Callable[[Path], None]) -> None:
+        """Begin to prepare the run for later requests in a child process, once for its present state."""
+        stamp = await run_in_threadpool(read_run_stamp, self.folder)
 
         async def compute() -> str:
-            await self._workers.run(self._tenant.name, make, folder)
+            await self.service.workers.run(self.tenant.name, make, self.folder)
             return ""
 
-        self._cache.begin((make.__qualname__, stamp), compute)
+        self.cache.begin((make.__qualname__, stamp), compute)
 
 
 TheRunFigures = Annotated[RunFigures, Depends()]
 
 
-class WantedComparison:
-    """A comparison that a client wants: the earlier run, if there is one, and the options of `compare`."""
-
-    def __init__(  # noqa: PLR0913 - what one may ask for
-        self,
-        tenant: TheTenant,
-        *,
-        baseline: Baseline = None,
-        against: Against = None,
-        metric: Metrics = None,
-        method: Methods = None,
-        by: Tags = None,
-        correction: CorrectionName = "bonferroni",
-        cluster_by: ClusterBy = None,
-        level: Level = 0.95,
-    ) -> None:
-        """Store the client and the options."""
-        self._tenant, self._against = tenant, against
-        self.options: dict[str, Any] = {
-            "baseline": baseline,
-            "by": by or (),
-            "metrics": metric,
-            "methods": method,
-            "correction": correction,
-            "cluster_by": cluster_by,
-            "level": level,
-        }
-
-    def find_folders(self, run_id: str) -> list[Path]:
-        """Return the folders of the run and of the earlier run, or raise `ServeError` (404, 409)."""
-        return [
-            find_judged_folder(self._tenant, compared_id)
-            for compared_id in (run_id, self._against)
-            if compared_id is not None
-        ]
-
-
-TheWantedComparison = Annotated[WantedComparison, Depends()]
+def compute_figure(make: Callable[..., Record], folders: Sequence[Path], options: Mapping[str, Any]) -> str:
+    """Return an analysis of runs as JSON, without paths of this machine; the server calls it in a child process."""
+    with hide_paths_in_errors(*folders):
+        return dump_without_paths(make(*folders, **options), *folders)
 
 
 @router.get("/{id}/report", responses=COMMON, response_model=Report)
-async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
+async def report_run(figures: TheRunFigures, by: By = None) -> Response:
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
-    return await figures.respond(report_folder, figures.find_folder(id), by=by or ())
+    return await figures.respond(report_folder, by=by or ())
+
+
+def report_folder(folder: Path, *, by: Sequence[str]) -> Report:
+    """Report what a run found."""
+    with Store.open(folder) as store:
+        return build_report(store, by=by)
+
+
+@dataclass
+class WantedComparison:
+    """A comparison that a client wants: the earlier run, if there is one, and the options of `compare`."""
+
+    tenant: TheTenant
+    baseline: Baseline = None
+    against: Against = None
+    metric: Metrics = None
+    method: Methods = None
+    by: Tags = None
+    correction: CorrectionName = "bonferroni"
+    cluster_by: ClusterBy = None
+    level: Level = 0.95
+
+    def list_options(self) -> dict[str, Any]:
+        """List the options of `compare`."""
+        return {
+            "baseline": self.baseline,
+            "by": self.by or (),
+            "metrics": self.metric,
+            "methods": self.method,
+            "correction": self.correction,
+            "cluster_by": self.cluster_by,
+            "level": self.level,
+        }
+
+    def find_against(self) -> Path | None:
+        """Return the folder of the earlier run, None without one, or raise `ServeError` (404, 409)."""
+        return None if self.against is None else find_judged_folder(self.tenant, self.against)
+
+
+TheWantedComparison = Annotated[WantedComparison, Depends()]
 
 
 @router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
 async def compare_run(
     figures: TheRunFigures,
     comparison: TheWantedComparison,
-    id: Id,  # noqa: A002 - its name in the path
     questions: Annotated[
         int, Query(ge=0, le=1_000_000, description="the maximum number of won and lost questions named in each row")
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    return await figures.respond(
-        compare_folders, *comparison.find_folders(id), **comparison.options, questions=questions
-    )
+    others = filter(None, [comparison.find_against()])
+    return await figures.respond(compare_folders, *others, **comparison.list_options(), questions=questions)
+
+
+def compare_folders(
+    folder: Path,
+    against: Path | None = None,
+    *,
+    questions: int | None = None,
+    **options: Any,  # noqa: ANN401 - those of `compare`
+) -> Comparison:
+    """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
+    comparison = compare(folder, against=against, **options)
+    return comparison if questions is None else comparison.name_first(questions)
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)
-async def measure_agreement(  # noqa: PLR0913 - what one may ask for
+async def measure_agreement(
     figures: TheRunFigures,
-    id: Id,  # noqa: A002 - its name in the path
     *,
     metric: OneMetric,
     by: By = None,
     people: Annotated[
         Literal["majority", "mean", "each"] | None, Query(description="what stands for several people")
     ] = None,
-    treat_as: Annotated[
-        Literal["categories", "numbers"] | None, Query(description="how the levels of a value scale are compared")
-    ] = None,
+    treat_as: TreatLevels = None,
     level: Level = 0.95,
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
-    folder = figures.find_folder(id)
-    return await figures.respond(
-        agreement, folder, metric=metric, combine=people, treat_as=treat_as, by=by or (), level=level
-    )
+    return await figures.respond(agreement, metric=metric, combine=people, treat_as=treat_as, by=by or (), level=level)
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
 async def estimate_verdicts(  # noqa: PLR0913 - what one may ask for
     figures: TheRunFigures,
-    id: Id,  # noqa: A002 - its name in the path
     *,
     metric: OneMetric,
     by: Tags = None,
@@ -205,13 +221,50 @@ async def estimate_verdicts(  # noqa: PLR0913 - what one may ask for
     level: Level = 0.95,
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
-    return await figures.respond(
-        estimate,
-        figures.find_folder(id),
-        metric=metric,
-        by=by or (),
-        baseline=baseline,
-        drawn_by=drawn_by,
-        new_questions=new_questions,
-        level=level,
-    )
+    options = {"drawn_by": drawn_by, "new_questions": new_questions, "level": level}
+    return await figures.respond(estimate, metric=metric, by=by or (), baseline=baseline, **options)
+
+
+@router.get("/{id}/diagnose", responses=COMMON, response_model=DiagnosisTable)
+async def diagnose_run(
+    figures: TheRunFigures,
+    *,
+    metric: Annotated[ShortText | None, Query(description="the metric that decides which answers are right")] = None,
+    by: By = None,
+    cause: Annotated[
+        list[Cause] | None, Query(max_length=20, description="list only these cases; may be repeated")
+    ] = None,
+) -> Response:
+    """Find the cause of each wrong answer: the first step at which needed evidence was lost. No model is called.
+
+    The groups count all causes, also if only the cases of some are listed in `rows`.
+    """
+    return await figures.respond(diagnose_folder, metric=metric, by=by or (), causes=cause or ())
+
+
+def diagnose_folder(folder: Path, *, metric: str | None, by: Sequence[str], causes: Sequence[Cause]) -> DiagnosisTable:
+    """Diagnose the wrong answers of a run; only the cases of these causes are listed, or all if none is named."""
+    with Store.open(folder) as store, store.snapshot():
+        return diagnosis.tabulate_run([*diagnosis.diagnose_run(store, metric=metric)], by, folder).select_causes(causes)
+
+
+@router.get("/{id}/panel", responses=COMMON, response_model=Panel)
+async def compare_panel(  # noqa: PLR0913 - what one may ask for
+    figures: TheRunFigures,
+    *,
+    run: OtherRuns,
+    metric: OneMetric,
+    by: By = None,
+    combine: Annotated[CombineJudges | None, Query(description="the panel's verdict of several judges")] = None,
+    treat_as: TreatLevels = None,
+    level: Level = 0.95,
+) -> Response:
+    """Compare the judges of several runs on the cases that all judged, and with people if there are annotations."""
+    others = [find_judged_folder(figures.tenant, name) for name in dict.fromkeys(run) if name != figures.folder.name]
+    options = {"combine": combine, "treat_as": treat_as, "level": level}
+    return await figures.respond(compare_judges, *others, metric=metric, by=by or (), **options)
+
+
+def compare_judges(*folders: Path, metric: str, **options: Any) -> Panel:  # noqa: ANN401 - those of `panel`
+    """Compare the judges of several runs."""
+    return panel(folders, metric, **options)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, model_validator
 
+from greval.analysis.data_summary import MetricFit, summarise_data
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.case_records import read_records
+from greval.metrics.fitting import NearlyFittingMetric
 from greval.records.metric import ReasonDepth
-from greval.serve.jobs.queue import MetricName, PlainName, PositiveCount, SampleIds
+from greval.records.record import Record
+from greval.runs.forecast import MetricForecast, forecast
+from greval.runs.judges import JudgeModel
+from greval.serve.jobs.queue import PlainName, PositiveCount, SampleIds
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
-from greval.serve.schemas.metrics import JudgeName
-from greval.serve.schemas.requests import INTEGRAL, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.dataset_files import DatasetFile
-from greval.serve.state.dataset_forecast import (
-    ForecastOrder,
-    RunForecast,
-    SentCases,
-    compute_forecast,
-    dump_metrics,
-)
+from greval.serve.settings import ServerSettings
+from greval.serve.state.datasets import MAX_LISTED_ROWS, DatasetFile, UnreadRow, find_dataset_file, select_rows
+from greval.serve.state.metric_library import dump_metrics, restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
-from greval.serve.state.uploads import Uploads
 
 router = APIRouter(prefix="/v1", tags=["runs"])
+
+NO_FOLDER = Path("no run")
+"""A forecast of a run that has no folder yet; nothing is read or written there."""
 
 
 class ForecastRequest(StrictRequest):
@@ -39,7 +44,7 @@ class ForecastRequest(StrictRequest):
     cases: list[Any] | None = None
     columns: dict[str, str] | None = None
     metrics: Annotated[list[MetricName], Field(max_length=100)] = Field(default_factory=list)
-    judge: JudgeName | None = None
+    judge: ShortText | None = None
     repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
     reason_depth: ReasonDepth | None = None
     sample_ids: SampleIds | None = None
@@ -50,6 +55,40 @@ class ForecastRequest(StrictRequest):
         if (self.dataset is None) == (self.cases is None):
             raise ValueError("name either a dataset or cases")
         return self
+
+
+class RunForecast(Record):
+    """Which metrics fit some cases, and what a run over them would ask.
+
+    `cases` is the number of cases and `unread` the first hundred rows that are not judged, of `unread_count`. `fitting`
+    are the metrics that find all their input in at least one case, with the number of such cases; `nearly` would fit
+    with one more field. `metrics` is the forecast of each metric of the run, and the sums are over these: `results` is
+    the number of rows, `cost` is in US dollars, null if a price is not known. `how` says how tokens were counted, and
+    `exact` whether that is the judge's own way. Retries are not included.
+    """
+
+    cases: int
+    unread: tuple[UnreadRow, ...] = ()
+    unread_count: int = 0
+    fitting: tuple[MetricFit, ...] = ()
+    nearly: tuple[NearlyFittingMetric, ...] = ()
+    judge: str | None = None
+    metrics: tuple[MetricForecast, ...] = ()
+    results: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    how: str | None = None
+    exact: bool = False
+
+
+class ForecastMetrics(NamedTuple):
+    """The metrics of a forecast with those that they build on, and all of the client, each as `dump_metrics` has it."""
+
+    chosen: Sequence[object]
+    available: Sequence[object]
+    judges: Mapping[str, JudgeModel]
 
 
 @router.post("/forecast", responses=describe_errors(404, 409, 422, 502, 503, 504))
@@ -64,21 +103,56 @@ async def forecast_run(
     if body.cases is not None:
         check_limits(body.cases, service.settings.limits, "cases")
 
-    def prepare() -> tuple[DatasetFile | SentCases, ForecastOrder]:
-        metrics = [library_metric.metric for library_metric in tenant_metrics.find_all(body.metrics, body.reason_depth)]
-        available = tenant_metrics.library.list_metrics(tenant.metrics).values()
-        order = ForecastOrder(
-            dump_metrics(metrics),
-            dump_metrics(library_metric.metric for library_metric in available),
-            service.choose_judges(metrics, body.judge),
-            body.repeats,
-            body.reason_depth,
-            body.sample_ids,
-            body.limit,
-        )
-        if body.dataset is None:
-            return SentCases(body.cases or (), body.columns or {}), order
-        return Uploads(tenant.datasets).find_file(body.dataset), order
+    def prepare() -> tuple[ForecastMetrics, DatasetFile | None]:
+        chosen = tenant_metrics.find_metrics(body.metrics, body.reason_depth)
+        available = dump_metrics(library_metric.metric for library_metric in tenant_metrics.list_all())
+        metrics = ForecastMetrics(dump_metrics(chosen), available, service.choose_judges(chosen, body.judge))
+        return metrics, None if body.dataset is None else find_dataset_file(tenant, body.dataset)
 
-    source, order = await run_in_threadpool(prepare)
-    return await service.workers.run(tenant.name, compute_forecast, service.settings, source, order)
+    metrics, file = await run_in_threadpool(prepare)
+    return await service.workers.run(tenant.name, compute_forecast, service.settings, body, metrics, file)
+
+
+def compute_forecast(
+    settings: ServerSettings, request: ForecastRequest, metrics: ForecastMetrics, file: DatasetFile | None
+) -> RunForecast:
+    """Read the cases and forecast a run over them, without any call; use it in a child process."""
+
+    def open_cases() -> CaseReader:
+        if file:
+            return file.open(settings.limits)
+        return read_records(request.cases or [], columns=request.columns or None)
+
+    summary = summarise_data(open_cases(), restore_metrics(settings, metrics.available))
+    fit_only = RunForecast(
+        cases=summary.cases,
+        unread=tuple(UnreadRow(place=row.place, message=row.message) for row in summary.faults[:MAX_LISTED_ROWS]),
+        unread_count=summary.fault_count,
+        fitting=summary.fitting,
+        nearly=summary.nearly,
+    )
+    if not metrics.chosen or not summary.cases:
+        return fit_only
+    planned = forecast(
+        select_rows(open_cases(), request.sample_ids, request.limit),
+        restore_metrics(settings, metrics.chosen),
+        None,
+        out=NO_FOLDER,
+        resume=False,
+        judges=metrics.judges,
+        repeats=request.repeats,
+        reason_depth=request.reason_depth,
+    )
+    return fit_only.model_copy(
+        update={
+            "judge": planned.judge,
+            "metrics": planned.expected,
+            "results": sum(expected.judged + expected.skipped for expected in planned.expected),
+            "calls": planned.calls,
+            "input_tokens": sum(expected.input_tokens for expected in planned.expected),
+            "output_tokens": sum(expected.output_tokens for expected in planned.expected),
+            "cost": planned.cost,
+            "how": planned.how if planned.judge else None,
+            "exact": planned.exact,
+        }
+    )

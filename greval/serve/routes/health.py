@@ -50,7 +50,6 @@ class ReadinessCheck:
     """Checks whether the server is ready, and caches the result for some seconds."""
 
     def __init__(self, settings: ServerSettings, models: Mapping[str, Judge | BaseChatModel]) -> None:
-        """Start without a cached result."""
         self._settings = settings
         self._models = models
         self._turn = asyncio.Lock()

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import StringConstraints
 
-from greval._util.files import sync_folder
 from greval.datasets.column_map import parse_columns
+from greval.datasets.file_identity import identify_file
 from greval.metrics.scale_text import build_scale_metric
 from greval.records.case import Over
 from greval.records.metric import Metric
+from greval.records.record import Record
+from greval.runs.importing.api import import_verdicts
 from greval.serve.ids import ID_PATTERN, create_id
 from greval.serve.jobs.info import read_run_info
 from greval.serve.jobs.queue import RunInfo
-from greval.serve.problems import ServeError, describe_errors
+from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.routes.datasets import ColumnLines
+from greval.serve.schemas.requests import MetricName
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.file_receiver import describe_file_body, find_extension, report_full_disk, run_to_completion
+from greval.serve.settings import ServerLimits
+from greval.serve.state.datasets import KINDS, DatasetFile, find_dataset_file
+from greval.serve.state.file_receiver import describe_file_body, find_extension, publish_folder, receive_in_folder
 from greval.serve.state.metric_runner import TenantMetrics, TheTenantMetrics
-from greval.serve.state.uploads import KINDS, Uploads, receive_within_quotas
-from greval.serve.state.verdict_import import ImportCounts, ImportSettings, import_file
-from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
+from greval.serve.state.run_paths import hide_paths_in_errors
+from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.pool import blame_file_for_limits
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -35,7 +37,7 @@ router = APIRouter(prefix="/v1/runs", tags=["runs"])
 DEFAULT_NAMES = ("verdict",)
 RunName = Annotated[str, Query(pattern=ID_PATTERN, description="what the run is called")]
 MetricNames = Annotated[
-    list[Annotated[str, StringConstraints(min_length=1, max_length=100)]] | None,
+    list[MetricName] | None,
     Query(max_length=50, description="the metric of the verdicts; with `scale`, a new name; may be given often"),
 ]
 ScaleText = Annotated[
@@ -53,14 +55,30 @@ DatasetId = Annotated[
 ]
 
 
-class ImportedRun(ImportCounts):
+class ImportedRun(Record):
     """A run of imported verdicts, and what was imported.
 
     `scored`, `skipped` and `failed` count its results. `unread` lists the first rows that were not imported, of
     `unread_count`; `notes` say how the columns of the file were read.
     """
 
+    scored: int
+    skipped: int
+    failed: int
+    unread: tuple[str, ...]
+    unread_count: int
+    notes: tuple[str, ...]
     run: RunInfo
+
+
+class ImportSettings(NamedTuple):
+    """How a file of verdicts is read; `judge` is who gave them, `cases` the data set whose cases are joined by id."""
+
+    metrics: tuple[Metric, ...]
+    judge: str
+    method: str | None
+    columns: Mapping[str, str]
+    cases: DatasetFile | None
 
 
 @router.post(
@@ -92,31 +110,17 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
     metrics = await run_in_threadpool(_choose_metrics, tenant_metrics, metric, scale, over)
-    limits = service.settings.limits
-    cases = Uploads(tenant.datasets).find_file(dataset) if dataset is not None else None
+    limits, quotas = service.settings.limits, get_tenant_quotas(service, tenant)
+    cases = find_dataset_file(tenant, dataset) if dataset is not None else None
     settings = ImportSettings(metrics, judge or name, method, parse_columns(column or ()), cases)
-    quotas = get_tenant_quotas(service, tenant)
-    new, final = tenant.runs / f".new-{secrets.token_hex(8)}", tenant.runs / create_id(name)
-    try:
-        with report_full_disk():
-            await asyncio.to_thread(new.mkdir, parents=True)
-            parts, path = request.stream(), new / f"{name}{ending}"
-            sent = await receive_within_quotas(parts, path, limits.upload, quotas=quotas, kind="runs")
-            with blame_file_for_limits():
-                counts = await service.workers.run(tenant.name, import_file, sent.path, new / "run", settings, limits)
-            await run_to_completion(_publish_run, new / "run", final, quotas)
-    finally:
-        # Not in a thread: the request may be cancelled here too.
-        shutil.rmtree(new, ignore_errors=True)
+    path, final = tenant.runs / f"{name}{ending}", tenant.runs / create_id(name)
+    async with receive_in_folder(request.stream(), path, limits.upload, quotas=quotas, kind="runs") as sent:
+        new = sent.path.with_name("run")
+        with blame_file_for_limits():
+            counts = await service.workers.run(tenant.name, import_file, sent.path, new, settings, limits)
+        await publish_folder(new, final, quotas=quotas, kind="runs")
     response.headers["Location"] = f"/v1/runs/{final.name}"
-    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **dict(counts))
-
-
-def _publish_run(new: Path, final: Path, quotas: TenantQuotas) -> None:
-    """Move a run to its final folder, or raise `ServeError` (409) if it would be more than the quota."""
-    with quotas.reserve("runs"):
-        new.rename(final)
-        sync_folder(final.parent)
+    return ImportedRun(run=await asyncio.to_thread(read_run_info, tenant, final), **counts)
 
 
 def _choose_metrics(
@@ -133,3 +137,35 @@ def _choose_metrics(
         message = f"metric: {', '.join(computed)} is computed; a run over the cases computes it"
         raise ServeError("invalid_request", message)
     return metrics
+
+
+def import_file(path: Path, folder: Path, settings: ImportSettings, limits: ServerLimits) -> dict[str, Any]:
+    """Import the verdicts of a file into a run folder in a child process, and return the counts of an `ImportedRun`.
+
+    Messages name the file, not its folder.
+    """
+    unread: list[str] = []
+    notes: list[str] = []
+    with hide_paths_in_errors(path, folder), report_full_disk():
+        run = import_verdicts(
+            path,
+            settings.metrics,
+            out=folder,
+            judge=settings.judge,
+            method=settings.method,
+            columns=settings.columns or None,
+            cases=settings.cases.open(limits) if settings.cases else None,
+            # Clients see it in reports.
+            origin=identify_file(path)._replace(label=path.name),
+            on_note=notes.append,
+            on_unread=unread.append,
+        )
+    done = run.progress
+    return {
+        "scored": done.done - done.failed - done.skipped,
+        "skipped": done.skipped,
+        "failed": done.failed,
+        "unread": tuple(line.replace(str(path), path.name) for line in unread),
+        "unread_count": done.unread,
+        "notes": tuple(note.replace(str(path), path.name) for note in notes),
+    }

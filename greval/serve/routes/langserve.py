@@ -9,28 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Annotated, Any, cast
+from functools import lru_cache
+from typing import Annotated, Any, Literal, cast
 
 import anyio
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langserve import APIHandler
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from greval._util.concurrency import run_workers
+from greval.datasets.case_records import CaseLike
+from greval.judging.metric_runnable import CaseRunnable, MetricRunnable
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.serve.problems import build_fault, build_invalid_request_error, describe_errors
 from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
-from greval.serve.schemas.metrics import JudgeName
-from greval.serve.schemas.requests import INTEGRAL
+from greval.serve.schemas.requests import INTEGRAL, ShortText
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import MetricRunner, PathName, TenantMetrics, TheTenantMetrics
-from greval.serve.state.remote_metric import RemoteMetric, ResultSerializer
+from greval.serve.state.metric_runner import MetricRunner, PathName, TheTenantMetrics
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
 
@@ -47,7 +50,7 @@ class _Envelope(Record):
 class Configurable(_Envelope):
     """What a client may choose: one of the server's judges, the first by default."""
 
-    judge: JudgeName | None = None
+    judge: ShortText | None = None
 
 
 class LangServeConfig(_Envelope):
@@ -115,6 +118,8 @@ class BatchResponse(Record):
 
 
 MAX_HANDLERS = 512
+JUDGE_FIELD = "judge"
+"""The only configurable field of a call."""
 HEARTBEAT_SECONDS = 15
 Responses = dict[int | str, dict[str, Any]]
 ERROR_RESPONSES = describe_errors(404, 422, 500, 502, 503)
@@ -136,7 +141,6 @@ class _ParsedRequest(Request):
     """A request whose body was read and checked already."""
 
     def __init__(self, request: Request, content: Mapping[str, object]) -> None:
-        """Store the content that replaces the body."""
         super().__init__(request.scope, request.receive)
         self._content = content
 
@@ -157,55 +161,34 @@ class _EventResponse(EventSourceResponse):
         await anyio.sleep_forever()
 
 
-@dataclass(frozen=True)
+@dataclass
 class TenantRunnables:
-    """The metrics as one client calls them; LangServe's handlers are created once per client and metric."""
+    """The metrics as one client calls them."""
 
-    service: Service
-    tenant_metrics: TenantMetrics
-    create_handler: Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]
-    size: int
+    request: Request
+    service: TheService
+    tenant_metrics: TheTenantMetrics
 
-    async def get_handler(self, name: str) -> APIHandler:
-        """Return the handler of a metric, or raise `ServeError` (404)."""
-        return (await self.tenant_metrics.look_up(self._find_handler, name))[1]
-
-    async def get_ready_handler(self, name: str, *judges: str | None) -> APIHandler:
-        """Return the handler of a metric, after checking that its judges can be used.
-
-        Raise `ServeError` (404) if there is no such metric or judge, and `JudgeError` if a judge cannot be used.
-        """
+    async def get_handler(self, name: str, *judges: str | None) -> APIHandler:
+        """Return the handler of a metric, after a check that it can be judged by these judges."""
         metrics, handler = await self.tenant_metrics.look_up(self._find_handler, name)
         for judge in dict.fromkeys(judges):
             await self.tenant_metrics.runner.check_ready(self.tenant_metrics.tenant, judge, *metrics)
         return handler
 
     def _find_handler(self, name: str) -> tuple[tuple[LibraryMetric, ...], APIHandler]:
-        """Find a metric, with those that it builds on before it, and its handler, which takes some time to create."""
+        """Find a metric, with those that it builds on before it, and its handler."""
         metrics = tuple(self.tenant_metrics.find_all([name]))
-        return metrics, self.create_handler(self.tenant_metrics.tenant, metrics)
+        return metrics, self.request.app.state.handlers(self.tenant_metrics.tenant, metrics)
 
     async def parse_cases(self, sent: list[Any], field: str) -> list[Case]:
         """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
-        tenant, limits = self.tenant_metrics.tenant.name, self.service.settings.limits
-        return await self.service.body_thread.run(tenant, self.size, _parse_checked_cases, sent, limits, field)
+        tenant, size = self.tenant_metrics.tenant.name, getattr(self.request.state, "bytes_in", 0)
+        limits = self.service.settings.limits
+        return await self.service.body_thread.run(tenant, size, _parse_checked_cases, sent, limits, field)
 
 
-async def get_runnables(request: Request, service: TheService, tenant_metrics: TheTenantMetrics) -> TenantRunnables:
-    """Return the metrics of the client that calls."""
-    state = request.app.state
-    if not hasattr(state, "handlers"):
-        # A handler takes some time to create.
-        state.handlers = lru_cache(maxsize=MAX_HANDLERS)(partial(_create_handler, service, tenant_metrics.runner))
-    return TenantRunnables(
-        service,
-        tenant_metrics,
-        cast("Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]", state.handlers),
-        getattr(request.state, "bytes_in", 0),
-    )
-
-
-TheRunnables = Annotated[TenantRunnables, Depends(get_runnables)]
+TheRunnables = Annotated[TenantRunnables, Depends()]
 
 
 @router.post("/{name}/invoke", responses={200: {"model": InvokeResponse}, **ERROR_RESPONSES})
@@ -215,7 +198,7 @@ async def invoke_metric(name: PathName, body: InvokeBody, request: Request, runn
     A metric that builds on others judges those first, as a local one does; the result holds theirs in `built_on`.
     """
     (case,) = await runnables.parse_cases([body.input], "input")
-    handler = await runnables.get_ready_handler(name, body.config.judge)
+    handler = await runnables.get_handler(name, body.config.judge)
     return await handler.invoke(_ParsedRequest(request, {"input": case, "config": body.config.runnable_config}))
 
 
@@ -227,7 +210,7 @@ async def invoke_metric_batch(name: PathName, body: BatchBody, request: Request,
     if len(configs) != len(cases):
         message = f"holds {len(configs):,} for {len(cases):,} inputs; give one, or one for each"
         raise build_invalid_request_error([build_fault("body.config", message)])
-    handler = await runnables.get_ready_handler(name, *(config.judge for config in configs))
+    handler = await runnables.get_handler(name, *(config.judge for config in configs))
     content = {"inputs": cases, "config": [config.runnable_config for config in configs]}
     return await handler.batch(_ParsedRequest(request, content))
 
@@ -236,7 +219,7 @@ async def invoke_metric_batch(name: PathName, body: BatchBody, request: Request,
 async def stream_metric(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, in the protocol of `langserve.RemoteRunnable.stream`: one event holds the whole result."""
     (case,) = await runnables.parse_cases([body.input], "input")
-    handler = await runnables.get_ready_handler(name, body.config.judge)
+    handler = await runnables.get_handler(name, body.config.judge)
     events = await handler.stream(_ParsedRequest(request, {"input": case, "config": body.config.runnable_config}))
     heartbeat = ServerSentEvent(comment="still judging")
     return _EventResponse(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=lambda: heartbeat)
@@ -268,13 +251,95 @@ def _parse_checked_cases(sent: list[Any], limits: ServerLimits, field: str) -> l
     return parse_cases(sent, field)
 
 
-def _create_handler(
-    service: Service, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]
-) -> APIHandler:
-    return APIHandler(
-        RemoteMetric(service, runner, tenant, metrics),
-        path=f"/{metrics[-1].metric.name}",
-        prefix=router.prefix,
-        config_keys=("configurable",),
-        serializer=cast("Any", ResultSerializer()),
-    )
+def cache_handlers(service: Service, runner: MetricRunner) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
+    """Return a function that returns LangServe's handler of a tenant's metric, created once because it takes a while.
+
+    The metric is the last one, after those that it builds on.
+    """
+
+    @lru_cache(maxsize=MAX_HANDLERS)
+    def create_handler(tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> APIHandler:
+        return APIHandler(
+            RemoteMetric(service, runner, tenant, metrics),
+            path=f"/{metrics[-1].metric.name}",
+            prefix=router.prefix,
+            config_keys=("configurable",),
+            serializer=cast("Any", ResultSerializer()),
+        )
+
+    return create_handler
+
+
+class RemoteMetric(CaseRunnable):
+    """A metric of the server as a runnable: the last of `metrics`, after those that it builds on.
+
+    A call's callbacks never reach the judge, so that prompts stay on the server.
+    """
+
+    def __init__(
+        self, service: Service, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]
+    ) -> None:
+        self.name = metrics[-1].metric.name
+        self._service = service
+        self._runner, self._tenant, self._metrics = runner, tenant, metrics
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """The configurable fields of a call, from which the schema of the config is built."""
+        names = tuple(self._service.models)
+        kind: Any = Literal[names] if names else str
+        text = "one of the server's judges; the first if none is named"
+        return [ConfigurableFieldSpec(JUDGE_FIELD, kind | None, name=JUDGE_FIELD, description=text)]
+
+    async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case; a failure is part of the result."""
+        return await self._judge_case(self._get_runnable(_get_judge_name(config or {})), input)
+
+    async def abatch(  # type: ignore[override] # a list of configs, as LangServe passes it
+        self,
+        inputs: list[CaseLike],
+        config: Sequence[RunnableConfig],
+        **_: Any,  # noqa: ANN401
+    ) -> list[Result]:
+        """Judge cases concurrently, within the server's call limit; if the caller cancels, all of them end."""
+        judges = [_get_judge_name(settings) for settings in config]
+        runnables = {judge: self._get_runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
+        results: dict[int, Result] = {}
+
+        async def judge_one(number: int, case: CaseLike, judge: str | None) -> None:
+            results[number] = await self._judge_case(runnables[judge], case)
+
+        await run_workers(judge_one(n, *pair) for n, pair in enumerate(zip(inputs, judges, strict=True)))
+        return [results[number] for number in range(len(inputs))]
+
+    def _get_runnable(self, judge: str | None) -> MetricRunnable:
+        return self._runner.get_runnable(self._tenant, judge, self._metrics)
+
+    async def _judge_case(self, runnable: MetricRunnable, case: CaseLike) -> Result:
+        """Judge one case, and count the result with those that it builds on.
+
+        LangServe passes the fields of the case that the route has parsed.
+        """
+        result = await runnable.ainvoke(Case.model_validate(case))
+        for row in (*result.built_on, result):
+            self._service.counters.count_result(row)
+        return result
+
+
+def _get_judge_name(config: Mapping[str, Any]) -> str | None:
+    return cast("str | None", (config.get("configurable") or {}).get(JUDGE_FIELD))
+
+
+class ResultSerializer:
+    """Serialises results for LangServe as plain REST does; LangServe's own serialiser fails at some numbers."""
+
+    def dumps(self, obj: Result) -> bytes:
+        """Return a result as JSON bytes."""
+        return obj.model_dump_json().encode()
+
+    def dumpd(self, obj: Result | list[Result]) -> JsonValue:
+        """Return a result, or a list of them, as JSON values."""
+        if isinstance(obj, list):
+            return [self.dumpd(result) for result in obj]
+        content: JsonValue = obj.model_dump(mode="json")
+        return content

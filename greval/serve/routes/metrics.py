@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ from greval.judging.model.client import JudgeClient
 from greval.metrics.files import write_metric
 from greval.records.formula_metric import FileMetric
 from greval.records.metric import JudgedMetric, is_preference
-from greval.serve.conditional import Precondition, build_etag, build_headers
+from greval.serve.conditional import build_etag, build_headers
 from greval.serve.problems import (
     MAX_FAULTS,
     ServeError,
@@ -76,53 +77,45 @@ def list_metrics(
     own: Annotated[bool | None, Query(description="true: only those that you made; false: only the others")] = None,
 ) -> MetricList:
     """List the metrics: the predefined ones, those of the server's library, and your own."""
-    infos = [
-        MetricInfo(**_build_info(library_metric))
-        for library_metric in tenant_metrics.library.list_metrics(tenant_metrics.tenant.metrics).values()
-    ]
+    infos = [MetricInfo(**_build_info(metric)) for metric in tenant_metrics.list_all()]
     return MetricList(
         metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
     )
 
 
+@dataclass
 class MetricSaver:
     """Saves texts as metrics of the tenant of a request, on the condition that it states."""
 
-    def __init__(
-        self,
-        response: Response,
-        tenant_metrics: TheTenantMetrics,
-        service: TheService,
-        if_match: IfMatch = None,
-    ) -> None:
-        """Store the request."""
-        self._only_if = _parse_precondition(if_match)
-        self._response = response
-        self._metrics = tenant_metrics
-        self._service = service
+    response: Response
+    tenant_metrics: TheTenantMetrics
+    service: TheService
+    if_match: IfMatch = None
 
     async def save(self, text: str, *, replace: bool) -> MetricInfo:
         """Save a text as a metric, and send its entity tag with the response."""
-        tenant = self._metrics.tenant
         try:
-            metric = await self._service.workers.run(tenant.name, check_metric_text, text)
-            _check_judge(self._service, metric)
+            metric = await self.service.workers.run(self.tenant_metrics.tenant.name, check_metric_text, text)
+            _check_judge(self.service, metric)
             saved = await run_in_threadpool(self._add, metric, text, replace=replace)
         except DefinitionError as error:
             raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
-        self._response.headers.update(build_headers(build_etag(text)))
+        self.response.headers.update(build_headers(build_etag(text)))
         return MetricInfo(**_build_info(saved))
 
     def _add(self, metric: FileMetric, text: str, *, replace: bool) -> LibraryMetric:
-        tenant = self._metrics.tenant
-        with get_tenant_quotas(self._service, tenant).reserve("disk"):
-            return self._metrics.library.add(tenant.metrics, metric, text, replace=replace, only_if=self._only_if)
+        tenant, library = self.tenant_metrics.tenant, self.tenant_metrics.library
+        with get_tenant_quotas(self.service, tenant).reserve("disk"):
+            return library.add(tenant.metrics, metric, text, replace=replace, if_match=self.if_match)
+
+
+TheMetricSaver = Annotated[MetricSaver, Depends()]
 
 
 @router.post("/metrics", status_code=201, responses=describe_errors(409, 412, 422, 500, 503, 504, 507))
 async def create_metric(
     body: MetricText,
-    saver: Annotated[MetricSaver, Depends()],
+    saver: TheMetricSaver,
     *,
     replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
 ) -> MetricInfo:
@@ -198,7 +191,7 @@ def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: If
 
     Runs keep the definition that they began with, also when they are resumed.
     """
-    tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name, only_if=_parse_precondition(if_match))
+    tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name, if_match=if_match)
 
 
 @router.get("/metrics/{name}/versions", responses=describe_errors(403, 404, 422, 500))
@@ -238,15 +231,11 @@ async def compare_metric_versions(
     responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504, 507),
 )
 async def restore_metric_version(
-    name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics, saver: Annotated[MetricSaver, Depends()]
+    name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics, saver: TheMetricSaver
 ) -> MetricInfo:
     """Save a version of a metric of your own as the current one, which is kept as a version itself."""
     read = partial(tenant_metrics.library.read_version, tenant_metrics.tenant.metrics, name, version)
     return await saver.save(await run_in_threadpool(read), replace=True)
-
-
-def _parse_precondition(if_match: str | None) -> Precondition | None:
-    return None if if_match is None else Precondition(if_match)
 
 
 def _check_judge(service: Service, metric: FileMetric) -> None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from greval.records.metric import Metric
-from greval.serve.ids import Id
-from greval.serve.jobs.info import find_judged_folder, read_run_info
-from greval.serve.jobs.queue import ACTIVE, MetricName, read_job_spec
+from greval.records.metric import Metric, ReasonDepth
+from greval.records.record import Record
+from greval.runs.replay import RefusedMetric, ReplayableMetric, ReplayedMetric, preview_replay, replay
+from greval.serve.jobs.info import JudgedFolder, read_run_info
+from greval.serve.jobs.queue import ACTIVE, read_job_spec
 from greval.serve.jobs.requests import lock_ended_run, update_replayed_job
-from greval.serve.problems import ServeError, describe_errors
-from greval.serve.schemas.requests import StrictRequest
+from greval.serve.problems import ServeError, describe_errors, report_full_disk
+from greval.serve.schemas.requests import MetricName, StrictRequest
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.dataset_forecast import dump_metrics
-from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.settings import ServerSettings
+from greval.serve.state.metric_library import dump_metrics, restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
-from greval.serve.state.run_replay import RunReplay, replay_folder
+from greval.serve.state.run_paths import hide_paths_in_errors
 from greval.serve.tenant_quotas import get_tenant_quotas
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -38,12 +41,25 @@ class ReplayRequest(StrictRequest):
     preview: bool = False
 
 
+class RunReplay(Record):
+    """What a replay read again, or would read again.
+
+    `replayed` are the metrics whose results were read again; it is empty in a preview. `replayable` are those that can
+    be read again, with the places at which their definitions differ from those of the run; it is filled in a preview
+    only. `refused` are those for which the judge would have to be asked again, and why.
+    """
+
+    replayed: tuple[ReplayedMetric, ...] = ()
+    replayable: tuple[ReplayableMetric, ...] = ()
+    refused: tuple[RefusedMetric, ...] = ()
+
+
 @router.post("/{id}/replay", responses=describe_errors(404, 409, 422, 503, 504, 507))
 async def replay_run(
     service: TheService,
     tenant: TheTenant,
     tenant_metrics: TheTenantMetrics,
-    id: Id,  # noqa: A002 - its name in the path
+    folder: JudgedFolder,
     body: ReplayRequest | None = None,
 ) -> RunReplay:
     """Read the verdicts of a run again from the stored replies of its judge, without a call of any model.
@@ -52,13 +68,13 @@ async def replay_run(
     asked something else is refused, with what changed; the others are read again. All is written, or nothing.
     """
     request = body or ReplayRequest()
-    folder = await run_in_threadpool(find_judged_folder, tenant, id)
     spec = await run_in_threadpool(read_job_spec, folder)
     depth = spec.asked.reason_depth if spec else None
 
     def find_metrics() -> list[Metric]:
-        resolved = [library_metric.metric for library_metric in tenant_metrics.find_all(request.metrics, depth)]
-        return [metric for metric in resolved if metric.name in request.metrics]
+        return [
+            metric for metric in tenant_metrics.find_metrics(request.metrics, depth) if metric.name in request.metrics
+        ]
 
     metrics = await run_in_threadpool(find_metrics)
     work = partial(replay_folder, service.settings, folder, dump_metrics(metrics), depth, preview=request.preview)
@@ -68,10 +84,23 @@ async def replay_run(
     with await asyncio.to_thread(lock_ended_run, folder, "it is worked on; replay it when it has ended"):
         info = await run_in_threadpool(read_run_info, tenant, folder)
         if info.status in ACTIVE:
-            raise ServeError("run_active", f"run {id!r}: is {info.status}; replay it when it has ended")
+            raise ServeError("run_active", f"run {info.id!r}: is {info.status}; replay it when it has ended")
         done = await service.workers.run(tenant.name, work)
         names = {replayed.metric for replayed in done.replayed}
         edited = {metric.name: metric.model_dump(mode="json") for metric in metrics if metric.name in names}
         with report_full_disk():
             await asyncio.to_thread(update_replayed_job, folder, edited)
     return done
+
+
+def replay_folder(
+    settings: ServerSettings, folder: Path, definitions: Sequence[object], depth: ReasonDepth | None, *, preview: bool
+) -> RunReplay:
+    """Read a run again by these definitions, or find what that would do; the server calls it in a child process."""
+    metrics = restore_metrics(settings, definitions)
+    with hide_paths_in_errors(folder):
+        if preview:
+            plan = preview_replay(folder, metrics, reason_depth=depth)
+            return RunReplay(replayable=plan.replayable, refused=plan.refused)
+        done = replay(folder, metrics, reason_depth=depth)
+    return RunReplay(replayed=done.replayed, refused=done.refused)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -16,11 +17,9 @@ from greval.records.result import Result
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.runs.store.pages import CaseLine, find_case, read_call_page, read_case_page, read_result_page
-from greval.serve.ids import Id
-from greval.serve.jobs.info import find_judged_folder
+from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
-from greval.serve.service import Tenant, TheTenant
 from greval.serve.state.run_paths import hide_paths_in_errors
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -67,8 +66,7 @@ class CaseDetail(Record):
 
 @router.get("/{id}/results", responses=describe_errors(404, 409, 422), response_model=ResultPage)
 def list_results(  # noqa: PLR0913 - what one may ask for
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
+    folder: JudgedFolder,
     *,
     metric: OnlyName = None,
     method: MethodName = None,
@@ -90,15 +88,14 @@ def list_results(  # noqa: PLR0913 - what one may ask for
         value=value,
         tags=((name, of_tag),) if tag else (),
     )
-    with _open_run(tenant, id) as store:
+    with _open_run(folder) as store:
         page = read_result_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
     return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
 
 
 @router.get("/{id}/calls", responses=describe_errors(404, 409, 422))
-def list_calls(  # noqa: PLR0913 - what one may ask for
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
+def list_calls(
+    folder: JudgedFolder,
     *,
     sample_id: OnlySample = None,
     method: MethodName = None,
@@ -113,47 +110,41 @@ def list_calls(  # noqa: PLR0913 - what one may ask for
     none.
     """
     result_filter = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
-    with _open_run(tenant, id) as store:
+    with _open_run(folder) as store:
         page = read_call_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
     return CallPage(calls=tuple(page.calls), next=encode_cursor(page.next))
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 409, 422))
-def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> CasePage:  # noqa: A002
+def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) -> CasePage:
     """List the cases of a run page by page, with the outcome of each of their metrics."""
-    with _open_run(tenant, id) as store:
+    with _open_run(folder) as store:
         page = read_case_page(store, after=decode_row_cursor(cursor), limit=limit)
     return CasePage(cases=tuple(page.cases), next=encode_cursor(page.next))
 
 
 @router.get("/{id}/case", responses=describe_errors(404, 409, 422), response_model=CaseDetail)
-def show_case(
-    tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
-    sample_id: SampleId,
-    method: MethodOfCase = "",
-) -> Response:
+def show_case(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = "") -> Response:
     """Show a case as it was judged, with all of its results."""
-    case = read_case(tenant, id, sample_id, method)
-    with _open_run(tenant, id) as store:
+    case = read_case(folder, sample_id, method)
+    with _open_run(folder) as store:
         page = read_result_page(store, ResultFilter(sample_id=sample_id, method=method), limit=1000)
     return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(page.lines)}]}}')
 
 
-def read_case(tenant: Tenant, run_id: str, sample_id: str, method: str) -> Case:
+def read_case(folder: Path, sample_id: str, method: str) -> Case:
     """Return a case of a run as it was judged last, or raise `ServeError` (404)."""
-    with _open_run(tenant, run_id) as store:
+    with _open_run(folder) as store:
         case = find_case(store, sample_id, method)
     if case is None:
-        message = f"run {run_id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
+        message = f"run {folder.name!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}"
         raise ServeError("case_not_found", message)
     return case
 
 
 @contextmanager
-def _open_run(tenant: Tenant, run_id: str) -> Iterator[Store]:
+def _open_run(folder: Path) -> Iterator[Store]:
     """Open a run for reading; errors name the run, not a path of this machine."""
-    folder = find_judged_folder(tenant, run_id)
     with hide_paths_in_errors(folder), Store.open(folder) as store:
         yield store
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
@@ -13,15 +15,17 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import JsonValue
 
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
+from greval.metrics.computed.outcomes import compute_outcome
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric, Metric
+from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
-from greval.serve.ids import Id, build_not_found_error
+from greval.records.result import Skipped
+from greval.serve.ids import build_not_found_error
 from greval.serve.jobs.idempotency import hold_key
-from greval.serve.jobs.info import (
-    find_run_folder,
-    list_run_folders,
-    read_run_info,
-    stream_events,
-)
+from greval.serve.jobs.info import RunFolder, list_run_folders, read_run_info, stream_events
 from greval.serve.jobs.manager import JobManager
 from greval.serve.jobs.queue import (
     ACTIVE,
@@ -34,15 +38,14 @@ from greval.serve.jobs.queue import (
     read_job_spec,
     remove_run_folder,
 )
-from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run
-from greval.serve.jobs.requests import resume_job as queue_again
-from greval.serve.problems import ServeError, build_fault, describe_errors
+from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run, resume_job
+from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
 from greval.serve.schemas.cursors import Cursor, Limit, build_cursor_error, decode_cursor, encode_cursor
 from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.dataset_forecast import explain_unserved
-from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.settings import ServerSettings
+from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
+from greval.serve.state.metric_library import restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
-from greval.serve.state.uploads import Uploads
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.pool import TaskLimitError
 
@@ -79,48 +82,38 @@ IdempotencyKey = Annotated[
 TheJobManager = Annotated[JobManager, Depends(get_job_manager)]
 
 
+@dataclass
 class JobStarter:
     """Starts jobs of a client, each once for the same `Idempotency-Key`."""
 
-    def __init__(
-        self,
-        response: Response,
-        service: TheService,
-        tenant: TheTenant,
-        tenant_metrics: TheTenantMetrics,
-        runs: TheJobManager,
-        *,
-        idempotency_key: IdempotencyKey = None,
-    ) -> None:
-        """Store the request and the client."""
-        self._response = response
-        self._metrics = tenant_metrics
-        self._runs = runs
-        self._key = idempotency_key
-        self.service = service
-        self.tenant = tenant
+    response: Response
+    service: TheService
+    tenant: TheTenant
+    tenant_metrics: TheTenantMetrics
+    runs: TheJobManager
+    idempotency_key: IdempotencyKey = None
 
     async def start(self, body: JobRequest, check: Callable[[JobSpec], Awaitable[None]]) -> RunInfo:
         """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
         spec = await asyncio.to_thread(self._prepare, body)
         await check(spec)
-        enqueue = self._enqueue_once if self._key else self._enqueue
+        enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
             folder = await asyncio.to_thread(enqueue, spec)
-        self._runs.wake()
-        self._response.headers["Location"] = f"/v1/runs/{folder.name}"
+        self.runs.wake()
+        self.response.headers["Location"] = f"/v1/runs/{folder.name}"
         return await asyncio.to_thread(read_run_info, self.tenant, folder)
 
     def _prepare(self, body: JobRequest) -> JobSpec:
         names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
-        metrics = [library_metric.metric for library_metric in self._metrics.find_all(names, body.reason_depth)]
+        metrics = self.tenant_metrics.find_metrics(names, body.reason_depth)
         return build_job_spec(self.service, self.tenant, body, metrics)
 
     def _enqueue(self, spec: JobSpec) -> Path:
-        return enqueue_job(self._runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
+        return enqueue_job(self.runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
 
     def _enqueue_once(self, spec: JobSpec) -> Path:
-        with hold_key(self.tenant.runs, self._key or "", spec.asked, spec.id) as run_id:
+        with hold_key(self.tenant.runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
             folder = self.tenant.runs / run_id
             # The first request may have been killed before it created the run.
             return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
@@ -142,22 +135,58 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
 
 async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    file = Uploads(tenant.datasets).find_file(request.dataset)
+    file = find_dataset_file(tenant, request.dataset)
     requested = [
         definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
     ]
     lacking: dict[str, str] = {}
-    explain = partial(
-        explain_unserved, service.settings, file, requested or spec.definitions, request.sample_ids, request.limit
-    )
     # A run may take longer to find out.
     with suppress(TaskLimitError):
-        lacking = await service.workers.run(tenant.name, explain)
+        lacking = await service.workers.run(
+            tenant.name, explain_unserved, service.settings, file, requested or spec.definitions, request
+        )
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
         lines = "; ".join(fault.message for fault in faults)
         message = f"metrics: no case of the data set {request.dataset!r} has what one of them needs: {lines}"
         raise ServeError("metrics_unservable", message, faults=faults)
+
+
+def explain_unserved(
+    settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], request: RunRequest
+) -> dict[str, str]:
+    """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
+
+    The reason is that of the first case. Reading ends at the first case that is judged. Raise `DataError` if samples
+    are named, and there is no case of any of them. The server calls it in a child process.
+    """
+    metrics = restore_metrics(settings, definitions)
+    reasons: dict[str, str] = {}
+    case: Case | RowFault | None = None
+    for case in select_rows(file.open(settings.limits), request.sample_ids, request.limit):
+        if not isinstance(case, Case):
+            continue
+        for metric in metrics:
+            reason = _explain_skip(metric, case)
+            if reason is None:
+                return {}
+            reasons.setdefault(metric.name, reason)
+    if request.sample_ids is not None and case is None:
+        first = request.sample_ids[0][:64]
+        raise DataError(
+            f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
+        )
+    return reasons
+
+
+def _explain_skip(metric: Metric, case: Case) -> str | None:
+    """Return why a metric would be skipped for a case, None if it would judge it or fail."""
+    if case.error is not None:
+        return None
+    if missing := explain_missing_needs(metric, case):
+        return missing
+    outcome = compute_outcome(metric, case) if isinstance(metric, ComputedMetric) else None
+    return outcome.reason if isinstance(outcome, Skipped) else None
 
 
 @router.get("", responses=describe_errors(422))
@@ -179,36 +208,34 @@ def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> R
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
-def show_run(tenant: TheTenant, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+def show_run(tenant: TheTenant, folder: RunFolder) -> RunInfo:
     """Show the current state of a run."""
-    return read_run_info(tenant, find_run_folder(tenant, id))
+    return read_run_info(tenant, folder)
 
 
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
-def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
+def delete_run(tenant: TheTenant, folder: RunFolder) -> None:
     """Delete a run with all its results. Cancel it first if it is queued or running."""
-    folder = find_run_folder(tenant, id)
     with lock_ended_run(folder, "is worked on; cancel it first"):
         info = read_run_info(tenant, folder)
         if info.status in ACTIVE:
-            raise ServeError("run_active", f"run {id!r}: is {info.status}; cancel it first")
+            raise ServeError("run_active", f"run {info.id!r}: is {info.status}; cancel it first")
         remove_run_folder(folder)
 
 
 @router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))
-async def cancel_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+async def cancel_run(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) -> RunInfo:
     """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
-    folder = find_run_folder(tenant, id)
     info = await asyncio.to_thread(read_run_info, tenant, folder)
     if info.status not in ACTIVE:
-        raise ServeError("run_ended", f"run {id!r}: is {info.status}; there is nothing to cancel")
+        raise ServeError("run_ended", f"run {info.id!r}: is {info.status}; there is nothing to cancel")
     if read_job_spec(folder) is None:
-        raise ServeError("run_of_command_line", f"run {id!r}: was started on the command line; stop it there")
+        raise ServeError("run_of_command_line", f"run {info.id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
     except FileNotFoundError as error:
         # It was deleted meanwhile.
-        raise build_not_found_error("run", id) from error
+        raise build_not_found_error("run", info.id) from error
     return info
 
 
@@ -217,27 +244,22 @@ async def resume_run(
     service: TheService,
     tenant: TheTenant,
     runs: TheJobManager,
-    id: Id,  # noqa: A002 - its name in the path
+    folder: RunFolder,
     body: ResumeRequest | None = None,
 ) -> RunInfo:
     """Resume a stopped or failed run: only missing and failed results are judged.
 
     A run that reached a cap goes on only if the body holds a higher one: caps include what was spent before.
     """
-    folder = find_run_folder(tenant, id)
-
-    def requeue() -> None:
-        with report_full_disk():
-            queue_again(service, runs.queue, tenant, folder, request=body)
-
-    await asyncio.to_thread(requeue)
+    with report_full_disk():
+        await asyncio.to_thread(resume_job, service, runs.queue, tenant, folder, body)
     runs.wake()
     return await asyncio.to_thread(read_run_info, tenant, folder)
 
 
-def find_followed_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> Callable[[], Awaitable[RunInfo]]:  # noqa: A002 - its name in the path
-    """Return a function that reads a run, or raise `ServeError` (404) before the response begins."""
-    return partial(runs.watch.read, tenant, find_run_folder(tenant, id))
+async def follow_state(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) -> Callable[[], Awaitable[RunInfo]]:
+    """Return a function that reads a run; without such a run the response does not begin."""
+    return partial(runs.watch.read, tenant, folder, time.monotonic())
 
 
 @router.get(
@@ -249,7 +271,7 @@ def find_followed_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> Callabl
     response_class=EventSourceResponse,
 )
 async def follow_run(
-    look: Annotated[Callable[[], Awaitable[RunInfo]], Depends(find_followed_run)],
+    look: Annotated[Callable[[], Awaitable[RunInfo]], Depends(follow_state)],
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow a run as server-sent events: `progress` as it changes, then `end` with the run.
 

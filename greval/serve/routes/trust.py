@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
+from greval.runs.judges import JudgeModel
 from greval.serve.conditional import NOT_MODIFIED, build_conditional_response
-from greval.serve.ids import Id
-from greval.serve.jobs.info import find_judged_folder, find_run_folder, read_run_info
-from greval.serve.jobs.queue import ACTIVE, AlignRequest, JobKind, JobSpec, ProbeRequest, RunInfo
-from greval.serve.jobs.trust_jobs import RESULT_FILES, build_align_options, build_probe_options
+from greval.serve.jobs.info import RunFolder, find_judged_folder, read_run_info
+from greval.serve.jobs.queue import ACTIVE, RESULT_FILES, AlignRequest, JobKind, JobSpec, ProbeRequest, RunInfo
 from greval.serve.problems import ServeError, describe_errors
+from greval.serve.routes.forecast import NO_FOLDER
 from greval.serve.routes.runs import TheJobStarter
 from greval.serve.service import Tenant, TheTenant
-from greval.serve.state.judge_analyses import check_alignment, check_probe
-from greval.serve.state.uploads import Uploads
+from greval.serve.settings import ServerSettings
+from greval.serve.state.datasets import DatasetFile, find_dataset_file
+from greval.serve.state.metric_library import restore_metrics
+from greval.serve.state.run_paths import hide_paths_in_errors
 from greval.serve.workers.pool import TaskLimitError
+from greval.trust.alignment.api import forecast_align
 from greval.trust.alignment.records import Alignment
+from greval.trust.probing.api import forecast_probe
 from greval.trust.probing.records import Probe
+from greval.trust.probing.stages import ProbeOptions
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -33,18 +40,11 @@ async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     service, tenant = starter.service, starter.tenant
 
     async def check(spec: JobSpec) -> None:
-        file = None if body.dataset is None else Uploads(tenant.datasets).find_file(body.dataset)
+        file = None if body.dataset is None else find_dataset_file(tenant, body.dataset)
         judges = service.choose_judges(map(service.library.restore, spec.definitions), spec.judge)
         # The probe may take longer to find out.
         with suppress(TaskLimitError):
-            await service.workers.run(
-                tenant.name,
-                check_probe,
-                service.settings,
-                spec.definitions,
-                file,
-                build_probe_options(body, judges),
-            )
+            await service.workers.run(tenant.name, check_probe, service.settings, spec.definitions, file, body, judges)
 
     return await starter.start(body, check)
 
@@ -59,16 +59,11 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
     service, tenant = starter.service, starter.tenant
 
     async def check(spec: JobSpec) -> None:
-        metric = service.library.restore(spec.definitions[-1])
+        judge = service.choose_judge(service.library.restore(spec.definitions[-1]), spec.judge)
+        folder = find_judged_folder(tenant, body.run)
         with suppress(TaskLimitError):
             await service.workers.run(
-                tenant.name,
-                check_alignment,
-                service.settings,
-                spec.definitions[-1],
-                find_judged_folder(tenant, body.run),
-                service.choose_judge(metric, spec.judge),
-                build_align_options(body),
+                tenant.name, check_alignment, service.settings, spec.definitions[-1:], folder, judge, body
             )
 
     return await starter.start(body, check)
@@ -79,12 +74,12 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
     responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
     response_model=Probe,
 )
-def show_probe(request: Request, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+def show_probe(request: Request, tenant: TheTenant, folder: RunFolder) -> Response:
     """Show the result of a probe: the kill rate of each check, the noise of the judge, and what was not caught.
 
     It is there once the probe has ended, also at a cap: the figures then cover what was judged, and `why` says so.
     """
-    return build_conditional_response(request, _read_result(tenant, id, "probe"), "application/json")
+    return build_conditional_response(request, _read_result(tenant, folder, "probe"), "application/json")
 
 
 @router.get(
@@ -92,26 +87,48 @@ def show_probe(request: Request, tenant: TheTenant, id: Id) -> Response:  # noqa
     responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
     response_model=Alignment,
 )
-def show_alignment(request: Request, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+def show_alignment(request: Request, tenant: TheTenant, folder: RunFolder) -> Response:
     """Show the result of an alignment: the attempts, the gain, and the text of the new metric file if it was accepted.
 
     It is there once the alignment has finished; one that was stopped has to be resumed.
     """
-    return build_conditional_response(request, _read_result(tenant, id, "alignment"), "application/json")
+    return build_conditional_response(request, _read_result(tenant, folder, "alignment"), "application/json")
 
 
-def _read_result(tenant: Tenant, run_id: str, kind: JobKind) -> bytes:
+def _read_result(tenant: Tenant, folder: Path, kind: JobKind) -> bytes:
     """Return the result of a probe or an alignment, or raise `ServeError`: 404 if it is none, 409 if it has none."""
-    folder = find_run_folder(tenant, run_id)
     info = read_run_info(tenant, folder)
     if info.kind != kind:
         code, name = ("probe_not_found", "probe") if kind == "probe" else ("alignment_not_found", "align")
-        message = f"run {run_id!r}: is no {kind}, its kind is {info.kind}; start one with POST /v1/runs/{name}"
+        message = f"run {info.id!r}: is no {kind}, its kind is {info.kind}; start one with POST /v1/runs/{name}"
         raise ServeError(code, message)
     if info.status in ACTIVE:
-        raise ServeError("run_active", f"run {run_id!r}: is {info.status}; ask again when it has ended")
+        raise ServeError("run_active", f"run {info.id!r}: is {info.status}; ask again when it has ended")
     try:
         return (folder / RESULT_FILES[kind]).read_bytes()
     except FileNotFoundError as error:
-        message = f"run {run_id!r}: ended without a result: {info.why}; resume it with POST /v1/runs/{run_id}/resume"
+        message = f"run {info.id!r}: ended without a result: {info.why}; resume it with POST /v1/runs/{info.id}/resume"
         raise ServeError("run_without_results", message) from error
+
+
+def check_probe(
+    settings: ServerSettings,
+    definitions: Sequence[object],
+    file: DatasetFile | None,
+    request: ProbeRequest,
+    judges: Mapping[str, JudgeModel],
+) -> None:
+    """Raise `DataError` if a probe of the last metric, which builds on those before it, could not begin."""
+    *built_on, metric = restore_metrics(settings, definitions)
+    cases = None if file is None else file.open(settings.limits)
+    options: ProbeOptions = {**request.list_options(), "judges": judges, "built_on": built_on, "out": NO_FOLDER}
+    forecast_probe(metric, None, cases, **options)
+
+
+def check_alignment(
+    settings: ServerSettings, definitions: Sequence[object], run: Path, judge: JudgeModel, request: AlignRequest
+) -> None:
+    """Raise `DataError` or `DefinitionError` if an alignment could not begin."""
+    (metric,) = restore_metrics(settings, definitions)
+    with hide_paths_in_errors(run):
+        forecast_align(run, metric, judge, **request.list_options())

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from greval.records.case import Case
+from greval.report.walk import draw_walk_svg
 from greval.serve.file_response import NO_SCRIPTS
-from greval.serve.ids import Id
+from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.routes.results import MethodOfCase, SampleId, read_case
 from greval.serve.schemas.cases import SINGLE_INPUT, check_limits, parse_cases
 from greval.serve.schemas.requests import StrictRequest
 from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.run_figures import draw_case_walk
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 
@@ -37,7 +37,7 @@ class WalkRequest(StrictRequest):
 async def draw_walk(
     service: TheService,
     tenant: TheTenant,
-    id: Id,  # noqa: A002 - its name in the path
+    folder: JudgedFolder,
     sample_id: SampleId,
     method: MethodOfCase = "",
 ) -> Response:
@@ -45,7 +45,7 @@ async def draw_walk(
 
     It is the drawing of the HTML report. Of a walk with more than 60 nodes it has the gold and what leads to it.
     """
-    case = await run_in_threadpool(read_case, tenant, id, sample_id, method)
+    case = await run_in_threadpool(read_case, folder, sample_id, method)
     return await _draw(service, tenant, case, f"case {sample_id[:64]!r}")
 
 
@@ -63,3 +63,10 @@ async def _draw(service: Service, tenant: Tenant, case: Case, name: str) -> Resp
     if not drawing:
         raise ServeError("walk_not_found", f"{name}: records no walk; its traversal has no node and no edge")
     return Response(drawing, media_type=SVG, headers={"Content-Security-Policy": NO_SCRIPTS})
+
+
+def draw_case_walk(case: Case) -> str:
+    """Draw the walk of a case as an SVG, in a child process; empty if it visits nothing and the gold has no edge."""
+    if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
+        return ""
+    return draw_walk_svg(case.traversal, case.gold, title=case.question)

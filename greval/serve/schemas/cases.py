@@ -120,11 +120,6 @@ def read_rows(
 
     `columns` names the fields that are called otherwise. The third part of the result is a notice of the names that
     were mapped. If no case can be read, raise `ServeError` (422), and if a named field is in no case, `DataError`.
-
-    Example:
-        >>> cases, unread, notice = read_rows([{"input": "Who?"}, 7])
-        >>> cases[0].question, unread[0].message
-        ('Who?', 'must be an object with a question, got a number')
     """
     reading = read_records([*sent], columns=columns)
     cases: list[Case] = []
@@ -142,12 +137,7 @@ def read_rows(
 
 
 def build_case_schema() -> Schema:
-    """Return the JSON schema of a case as it may be sent, with its short forms, without references.
-
-    Example:
-        >>> build_case_schema()["required"]
-        ['question']
-    """
+    """Return the JSON schema of a case as it may be sent, with its short forms, without references."""
     schema = Case.model_json_schema()
     parts: dict[str, Schema] = schema.pop("$defs")
     for part in parts.values():
@@ -173,13 +163,7 @@ def build_case_schema() -> Schema:
 
 
 def build_input_schema(metric: Metric) -> Schema:
-    """Return the JSON schema of the cases that a metric judges: with all that it needs, which is therefore required.
-
-    Example:
-        >>> from greval import load_metric
-        >>> build_input_schema(load_metric("correctness"))["required"]
-        ['question', 'expected_answer', 'answer']
-    """
+    """Return the JSON schema of the cases that a metric judges: with all that it needs, which is therefore required."""
     schema = build_case_schema()
     fields = schema["properties"]
     schema["title"] = f"Case for {metric.name}"

@@ -12,7 +12,7 @@ from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Result, Usage
 from greval.serve.problems import Fault
-from greval.serve.schemas.requests import INTEGRAL, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.serve.state.metric_library import Origin
 from greval.serve.state.metric_texts import DiffLine
 from greval.serve.state.metric_versions import MetricVersion
@@ -23,8 +23,6 @@ MAX_METRICS = 50
 MAX_UNSAVED = 10
 MAX_REPEATS = 9
 MAX_DESCRIPTION = 2_000
-MetricName = Annotated[str, Field(min_length=1, max_length=100)]
-JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
 Yaml = Annotated[str, Field(min_length=1, max_length=MAX_YAML)]
 
 
@@ -145,7 +143,7 @@ class DraftRequest(StrictRequest):
         | Annotated[list[Label], Field(min_length=2, max_length=20)]
     ) = "categorical"
     over: Over | None = None
-    judge: JudgeName | None = None
+    judge: ShortText | None = None
 
 
 class MetricDraft(Record):
@@ -179,7 +177,7 @@ class EvaluateRequest(StrictRequest):
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
     unsaved: Annotated[list[Yaml], Field(max_length=MAX_UNSAVED)] = Field(default_factory=list)
     columns: dict[str, str] | None = None
-    judge: JudgeName | None = None
+    judge: ShortText | None = None
     repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1
     reason_depth: ReasonDepth | None = None
 

@@ -1,8 +1,10 @@
-"""The base of request bodies: strict types, because a value of another type is a mistake of the client."""
+"""The base of request bodies, and the types of their fields."""
 
 from __future__ import annotations
 
-from pydantic import BeforeValidator, ConfigDict
+from typing import Annotated
+
+from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from greval.records.record import Record
 
@@ -14,9 +16,12 @@ def _convert_integral(value: object) -> object:
 
 INTEGRAL = BeforeValidator(_convert_integral)
 """Put this after the bounds of a number, or they would be missing in its schema."""
+MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""A name of something that the client did not create here, such as a judge or a tag."""
 
 
 class StrictRequest(Record):
-    """Base of request bodies, with strict types: values are not coerced."""
+    """Base of request bodies, with strict types: a value of another type is a mistake of the client."""
 
     model_config = ConfigDict(strict=True)

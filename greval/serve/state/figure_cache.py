@@ -26,7 +26,6 @@ class FigureCache:
     """
 
     def __init__(self) -> None:
-        """Create an empty cache."""
         self._kept: OrderedDict[Hashable, str] = OrderedDict()
         self._size = 0
         self._computed: dict[Hashable, _Computation] = {}

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from greval.serve.problems import ServeError
+from greval._util.files import sync_folder
+from greval.serve.problems import ServeError, report_full_disk
+from greval.serve.quotas import KeptName
 from greval.serve.settings import MEGABYTE
+from greval.serve.tenant_quotas import TenantQuotas
 
 MAX_LINE_BYTES = 16 * MEGABYTE
 """The most bytes of a line. A line is read at once, and takes many times its length in memory."""
@@ -20,7 +24,6 @@ MAX_WHOLE_FILE_BYTES = 32 * MEGABYTE
 """The most bytes of a JSON file, which is read at once too."""
 WHOLE_FILE_EXTENSION = ".json"
 LINE_EXTENSIONS = frozenset({".jsonl", ".csv", ".tsv"})
-DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 T = TypeVar("T")
 
 
@@ -33,12 +36,7 @@ class ReceivedFile(NamedTuple):
 
 
 def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
-    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted.
-
-    Example:
-        >>> find_extension("text/csv; charset=utf-8", {"text/csv": ".csv"})
-        '.csv'
-    """
+    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type not in kinds:
         message = f"Content-Type: {media_type or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
@@ -61,48 +59,79 @@ def describe_file_content(kinds: Mapping[str, str], **schemas: Any) -> dict[str,
 
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
-    """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is.
-
-    Raise `ServeError` if the file has more than `most` bytes, or a line is too long (413), or the disk is full (507).
-    """
+    """Write a file to disk as its parts arrive, and flush it; its extension says of which kind it is."""
+    is_whole = path.suffix == WHOLE_FILE_EXTENSION
+    max_bytes = min(most, MAX_WHOLE_FILE_BYTES) if is_whole else most
+    size = line = 0
+    digest = sha256()
     with report_full_disk(), path.open("xb") as stream:
-        taking = _FileWriter(stream, path.suffix, most)
         async for part in parts:
-            await asyncio.to_thread(taking.write, part)
+            size += len(part)
+            if size > max_bytes:
+                hint = "write a case a line (application/jsonl)" if is_whole else "send it in parts, a data set each"
+                message = f"body: holds more than {max_bytes:,} bytes, the most for such a file; {hint}"
+                raise ServeError("body_too_large", message)
+            if path.suffix in LINE_EXTENSIONS:
+                line = _measure_open_line(part, line)
+            await asyncio.to_thread(_write_part, stream, part, digest.update)
         await asyncio.to_thread(_sync_file, stream)
-    return ReceivedFile(path, taking.size, taking.mark.hexdigest())
+    return ReceivedFile(path, size, digest.hexdigest())
 
 
-class _FileWriter:
-    """A file that is being written: its size so far, and the length of its last line."""
+def _measure_open_line(part: bytes, length: int) -> int:
+    """Return the length of the line that is open after a part, or raise `ServeError` (413) if a line is too long.
 
-    def __init__(self, stream: BinaryIO, kind: str, most: int) -> None:
-        self.size = 0
-        self.mark = sha256()
-        self._stream = stream
-        self._lines = kind in LINE_EXTENSIONS
-        self._most = min(most, MAX_WHOLE_FILE_BYTES) if kind == WHOLE_FILE_EXTENSION else most
-        self._whole = kind == WHOLE_FILE_EXTENSION
-        self._line = 0
+    `length` is that of the line that was open before it.
+    """
+    first, *later = map(len, part.split(b"\n"))
+    if max(length + first, *later, 0) > MAX_LINE_BYTES:
+        message = f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line"
+        raise ServeError("line_too_long", message)
+    return later[-1] if later else length + first
 
-    def write(self, part: bytes) -> None:
-        self.size += len(part)
-        if self.size > self._most:
-            hint = "write a case a line (application/jsonl)" if self._whole else "send it in parts, a data set each"
-            message = f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}"
-            raise ServeError("body_too_large", message)
-        if self._lines and self._measure_longest_line(part) > MAX_LINE_BYTES:
-            message = f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line"
-            raise ServeError("line_too_long", message)
-        self.mark.update(part)
-        self._stream.write(part)
 
-    def _measure_longest_line(self, part: bytes) -> int:
-        """Return the length of the longest line that a part extends."""
-        first, *later = map(len, part.split(b"\n"))
-        longest = max(self._line + first, *later, 0)
-        self._line = later[-1] if later else self._line + first
-        return longest
+def _write_part(stream: BinaryIO, part: bytes, update: Callable[[bytes], None]) -> None:
+    update(part)
+    stream.write(part)
+
+
+@asynccontextmanager
+async def receive_in_folder(
+    parts: AsyncIterator[bytes], path: Path, most: int, *, quotas: TenantQuotas, kind: KeptName
+) -> AsyncIterator[ReceivedFile]:
+    """Receive a file that becomes one more of a kind, in a folder that is removed at the end unless it was published.
+
+    `path` is the name of the file in the folder of all things of its kind. It has at most `most` bytes, and what the
+    quota of the disk leaves. Raise the errors of `receive_file`, and `ServeError` (409) if a quota is used up.
+    """
+    new = path.with_name(f".new-{secrets.token_hex(8)}")
+    try:
+        with report_full_disk():
+            await asyncio.to_thread(new.mkdir, parents=True)
+            await asyncio.to_thread(quotas.check_stored, kind)
+            free = await asyncio.to_thread(quotas.measure_free_disk)
+            try:
+                sent = await receive_file(parts, new / path.name, int(min(most, free)))
+            except ServeError as error:
+                # The quota of the disk was the tighter limit, and so the reason.
+                if error.code == "body_too_large" and free < most:
+                    raise await asyncio.to_thread(quotas.build_disk_error) from error
+                raise
+            yield sent
+    finally:
+        # Not in a thread: the request may be cancelled here too.
+        shutil.rmtree(new, ignore_errors=True)
+
+
+async def publish_folder(new: Path, final: Path, *, quotas: TenantQuotas, kind: KeptName) -> None:
+    """Move a folder to its final place, whole or not at all, or raise `ServeError` (409) beyond the quota."""
+
+    def publish() -> None:
+        with quotas.reserve(kind):
+            new.rename(final)
+            sync_folder(final.parent)
+
+    await run_to_completion(publish)
 
 
 async def run_to_completion(function: Callable[..., T], *args: object) -> T:
@@ -118,14 +147,3 @@ async def run_to_completion(function: Callable[..., T], *args: object) -> T:
 def _sync_file(stream: BinaryIO) -> None:
     stream.flush()
     os.fsync(stream.fileno())
-
-
-@contextmanager
-def report_full_disk() -> Iterator[None]:
-    """Convert the errors of a full disk to `ServeError` (507)."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in DISK_FULL_ERRORS:
-            raise
-        raise ServeError("disk_full", "body: the server's disk is full; its operator must make room") from error

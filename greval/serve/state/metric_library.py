@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,6 +14,7 @@ from typing import Literal
 from uuid import uuid4
 
 from filelock import FileLock
+from pydantic import JsonValue
 
 from greval._util.files import write_atomically
 from greval._util.wording import did_you_mean
@@ -33,10 +34,10 @@ from greval.metrics.library import (
 from greval.metrics.sources import load_metrics
 from greval.records.formula_metric import FileMetric, build_file_metric
 from greval.records.metric import Metric
-from greval.serve.conditional import Precondition
+from greval.serve.conditional import is_unchanged
 from greval.serve.logs import ERRORS
-from greval.serve.problems import ServeError, parse_faults
-from greval.serve.state.file_receiver import report_full_disk
+from greval.serve.problems import ServeError, parse_faults, report_full_disk
+from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_versions import (
     MetricVersion,
     keep_version,
@@ -50,7 +51,6 @@ MAX_OWN_METRICS = 200
 """The most metrics of its own that a client may store."""
 DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 """File names that are devices on some systems, whatever the extension."""
-
 LOCK_FILE = ".lock"
 """Held while a metric is replaced or deleted, or its versions are read, also against other processes of the server."""
 
@@ -70,14 +70,7 @@ class LibraryMetric:
 
 
 class MetricLibrary:
-    """Finds metrics by name: first the operator's, named ones and in folders, then the client's own, then predefined.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> MetricLibrary().find(folder, "correctness").origin
-        'predefined'
-    """
+    """Finds metrics by name: the operator's, named ones and in folders, then the client's own, then predefined."""
 
     def __init__(self, *folders: Path, metrics: Iterable[str] = ()) -> None:
         """Store the folders, whose files are read when they are needed, and load further metrics of the operator.
@@ -86,7 +79,9 @@ class MetricLibrary:
         """
         self._folders = folders
         self._named = {
-            metric.name: _wrap_named_metric(metric)
+            metric.name: LibraryMetric(
+                metric, "library", write_metric(metric) if isinstance(metric, FileMetric) else None
+            )
             for metric in load_metrics(metrics, *folders)
             if metric != find_predefined_metric(metric.name)
         }
@@ -112,10 +107,7 @@ class MetricLibrary:
         raise ServeError("metric_not_found", message)
 
     def restore(self, definition: object) -> Metric:
-        """Return the metric of a stored run: from its definition, or, if it is computed, by its name.
-
-        Raise `DefinitionError` if the server has no computed metric of this name any more.
-        """
+        """Return the metric of a stored run: from its definition, or, if it is computed, by its name."""
         if isinstance(definition, dict):
             return build_file_metric(definition)
         name = str(definition)
@@ -132,21 +124,18 @@ class MetricLibrary:
         return dict(sorted({**metrics, **self._named}.items()))
 
     def resolve_dependencies(
-        self, tenant_folder: Path, metrics: Iterable[Metric], unsaved: Iterable[Metric] = ()
+        self, tenant_folder: Path, metrics: Iterable[Metric], unsaved: Mapping[str, LibraryMetric] | None = None
     ) -> tuple[Metric, ...]:
-        """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before all others.
-
-        Raise `DefinitionError` if a metric that another builds on is missing or does not fit its use.
-        """
-        metrics, unsaved_by_name = [*metrics], {metric.name: metric for metric in unsaved}
+        """Return metrics with those that they build on, dependencies first; `unsaved` are looked up before others."""
+        metrics, unsaved = [*metrics], unsaved or {}
         while names := list_missing_dependencies(metrics):
-            dependencies = {name: unsaved_by_name.get(name) or self._find_metric(tenant_folder, name) for name in names}
+            dependencies = {name: unsaved.get(name) or self._find_or_none(tenant_folder, name) for name in names}
             if lost := [name for name, dependency in dependencies.items() if dependency is None]:
                 all_names = self._list_names(tenant_folder)
                 places = {name: _find_place(metrics, name) for name in lost}
                 faults = (f"{places[name]}: {name!r} is not a metric{did_you_mean(name, all_names)}" for name in lost)
                 raise DefinitionError(*faults)
-            metrics.extend(filter(None, dependencies.values()))
+            metrics.extend(dependency.metric for dependency in dependencies.values() if dependency)
         return order_metrics(metrics)
 
     def add(
@@ -156,12 +145,11 @@ class MetricLibrary:
         text: str,
         *,
         replace: bool = False,
-        only_if: Precondition | None = None,
+        if_match: str | None = None,
     ) -> LibraryMetric:
         """Store a metric of the client with the text of its file; `replace` allows to replace one of the same name.
 
-        What it replaces is kept as a version. `only_if` is a condition on the text of the one that is replaced.
-
+        What it replaces is kept as a version. `if_match` is a condition on the text of the one that is replaced.
         Raise `DefinitionError` if a metric that it builds on is missing or does not fit, and `ServeError` if the name
         is taken (409) or cannot be the name of a file (422), the condition does not hold (412), or the disk is full
         (507).
@@ -171,20 +159,17 @@ class MetricLibrary:
             message = f"name: {metric.name!r} is a device on some systems; choose another name"
             raise ServeError("invalid_metric", message, faults=parse_faults([message]))
         with self._writing, report_full_disk():
-            is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or only_if is not None)
+            is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or if_match is not None)
             tenant_folder.mkdir(parents=True, exist_ok=True)
             file = _index_folder(tenant_folder).get(metric.name, tenant_folder / f"{metric.name}{FILE_SUFFIX}")
             # A new file needs no lock, because it never overwrites another.
             with FileLock(tenant_folder / LOCK_FILE) if is_replaced else nullcontext():
-                _check_precondition(only_if, file, metric.name)
+                _check_precondition(if_match, file, metric.name)
                 _write_file(file, text, replace=is_replaced)
         return LibraryMetric(metric, "own", text)
 
     def list_versions(self, tenant_folder: Path, name: str) -> tuple[MetricVersion, ...]:
-        """List the versions of a metric of the client, the newest, which is the current one, first.
-
-        Raise `ServeError` if there is no such metric (404), or it is not the client's own (403).
-        """
+        """List the versions of a metric of the client, the newest, which is the current one, first."""
         file = self._find_own_file(tenant_folder, name)
         with FileLock(tenant_folder / LOCK_FILE):
             return list_versions(file)
@@ -195,22 +180,17 @@ class MetricLibrary:
         with FileLock(tenant_folder / LOCK_FILE):
             return read_version(file, version)
 
-    def remove(self, tenant_folder: Path, name: str, *, only_if: Precondition | None = None) -> None:
-        """Remove a metric of the client with its versions; runs keep the definition that they began with.
-
-        Raise `ServeError` if there is no such metric (404), it is not the client's own (403), another metric of the
-        client builds on it (409), or the condition on its text does not hold (412).
-        """
+    def remove(self, tenant_folder: Path, name: str, *, if_match: str | None = None) -> None:
+        """Remove a metric of the client with its versions; runs keep the definition that they began with."""
         name = unicodedata.normalize("NFC", name)
         file = self._find_own_file(tenant_folder, name)
         with self._writing, FileLock(tenant_folder / LOCK_FILE):
-            _check_precondition(only_if, file, name)
-            own_metrics = (
-                library_metric.metric
+            _check_precondition(if_match, file, name)
+            if users := [
+                library_metric.metric.name
                 for library_metric in self.list_metrics(tenant_folder).values()
-                if library_metric.origin == "own"
-            )
-            if users := [metric.name for metric in own_metrics if name in list_dependency_names(metric)]:
+                if library_metric.origin == "own" and name in list_dependency_names(library_metric.metric)
+            ]:
                 message = f"metric {name!r}: {', '.join(users)} builds on it; delete or replace that first"
                 raise ServeError("metric_in_use", message)
             file.unlink(missing_ok=True)
@@ -226,10 +206,7 @@ class MetricLibrary:
         raise ServeError("metric_not_own", message)
 
     def _check_name(self, tenant_folder: Path, name: str, *, replace: bool) -> bool:
-        """Return whether there is an own metric of this name that may be replaced.
-
-        Raise `ServeError` (409) if another metric has the name, or the client has as many metrics as it may.
-        """
+        """Return whether there is an own metric of this name that may be replaced."""
         mine = [*_index_folder(tenant_folder)]
         if name in mine:
             if not replace:
@@ -260,10 +237,6 @@ class MetricLibrary:
             return _load_predefined(name)
         return _parse_computed(name)
 
-    def _find_metric(self, tenant_folder: Path, name: str) -> Metric | None:
-        library_metric = self._find_or_none(tenant_folder, name)
-        return library_metric.metric if library_metric else None
-
     def _list_names(self, tenant_folder: Path) -> list[str]:
         """Return the names of all metrics, sorted; no file is read."""
         return sorted({*self._named, *self._index_files(tenant_folder), *predefined()})
@@ -277,6 +250,17 @@ class MetricLibrary:
         for folder in reversed(self._folders):
             files.update({name: (file, "library") for name, file in _index_folder(folder).items()})
         return files
+
+
+def dump_metrics(metrics: Iterable[Metric]) -> list[JsonValue]:
+    """Return metrics as definitions, those with functions as names, from which another process restores them."""
+    return [metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics]
+
+
+def restore_metrics(settings: ServerSettings, definitions: Iterable[object]) -> list[Metric]:
+    """Return the metrics that `dump_metrics` dumped, in a child process."""
+    library = MetricLibrary(*settings.library, metrics=settings.metrics)
+    return [library.restore(definition) for definition in definitions]
 
 
 def _find_place(metrics: Iterable[Metric], name: str) -> str:
@@ -324,11 +308,6 @@ def _load_file(file: Path, origin: Origin, _: _FileStamp) -> LibraryMetric:
     return LibraryMetric(metric, origin, file.read_text("utf-8-sig"))
 
 
-def _wrap_named_metric(metric: Metric) -> LibraryMetric:
-    """Return a metric that the operator named, with the text of its file if it is judged."""
-    return LibraryMetric(metric, "library", write_metric(metric) if isinstance(metric, FileMetric) else None)
-
-
 @cache
 def _load_predefined(name: str) -> LibraryMetric:
     metric = predefined()[name]
@@ -345,12 +324,12 @@ def _parse_computed(name: str) -> LibraryMetric | None:
     return LibraryMetric(metric, "predefined") if metric else None
 
 
-def _check_precondition(only_if: Precondition | None, file: Path, name: str) -> None:
+def _check_precondition(if_match: str | None, file: Path, name: str) -> None:
     """Raise `ServeError` (412) unless the text of a metric is as the client knows it; without a condition it is."""
-    if only_if is None:
+    if if_match is None:
         return
     text = file.read_text("utf-8-sig") if file.is_file() else None
-    if not only_if.holds(text):
+    if not is_unchanged(if_match, text):
         what = "was deleted" if text is None else "was saved by somebody else"
         message = (
             f"metric {name!r}: {what} since you read it; read it again, and save your changes to what is there now"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Annotated, TypeVar, TypeVarTuple, cast
+from functools import lru_cache
+from typing import Annotated, TypeVar, TypeVarTuple
 
 from fastapi import Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
@@ -15,12 +15,12 @@ from greval.judging.model.budget import RunGuard
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
-from greval.records.metric import ReasonDepth, set_reason_depth
+from greval.records.metric import Metric, ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
-from greval.serve.service import Service, Tenant, get_service, get_tenant
+from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
 from greval.serve.tenant_quotas import get_tenant_quotas
 
@@ -36,12 +36,11 @@ class MetricRunner:
     """Compiles metrics for judges, and judges cases with them."""
 
     def __init__(self, service: Service) -> None:
-        """Create empty caches."""
         self._service = service
         self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
-        self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
-        self._get_quotas = lru_cache(maxsize=MAX_CLIENTS)(partial(get_tenant_quotas, service))
-        self._compiled_apart = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_apart)
+        # Both return the same objects each time.
+        self.get_runnable = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
+        self._get_runnables = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_all)
 
     def open_judge(self, tenant: Tenant, judge: str | None) -> tuple[JudgeClient, CallContext]:
         """Return the client of a judge by the server's name of it, the first by default, and the context of its calls.
@@ -50,7 +49,7 @@ class MetricRunner:
         calls is used up.
         """
         model = self._service.find_judge(judge)
-        quotas = self._get_quotas(tenant)
+        quotas = get_tenant_quotas(self._service, tenant)
         quotas.check_calls()
         meter = replace(quotas, on_usage=self._service.counters.count_usage)
         return self._get_model_client(tenant, model), CallContext(meter=meter)
@@ -58,10 +57,7 @@ class MetricRunner:
     def get_clients(
         self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
     ) -> dict[str, JudgeClient]:
-        """Return the client of each judged metric: of the judge that it names, else of the one that the request names.
-
-        Raise `ServeError` if the server has no such judge.
-        """
+        """Return the client of each judged metric: of the judge that it names, else of that of the request."""
         chosen = self._service.choose_judges((library_metric.metric for library_metric in metrics), judge)
         return {name: self._get_model_client(tenant, model) for name, model in chosen.items()}
 
@@ -74,21 +70,13 @@ class MetricRunner:
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
         return client
 
-    def get_runnable(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        """Return the last metric, which builds on those before it, as a runnable, the same object each time."""
-        return self._compiled(tenant, judge, metrics)
-
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
-        """Check that the judges of the metrics can be used.
-
-        Raise `ServeError` if the server has no such judge (404, 409) or a quota of the tenant's calls is used up (429),
-        and `JudgeError` if a judge cannot be used as it is set up.
-        """
+        """Check that the judges of the metrics can be used."""
         if judge is not None:
             self._service.find_judge(judge)
         clients = dict.fromkeys(self.get_clients(tenant, judge, metrics).values())
         if clients:
-            self._get_quotas(tenant).check_calls()
+            get_tenant_quotas(self._service, tenant).check_calls()
         for client in clients:
             await client.ready()
 
@@ -109,7 +97,7 @@ class MetricRunner:
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
         await self.check_ready(tenant, judge, *metrics)
-        runnables = self._compiled_apart(tenant, judge, tuple(metrics), repeats)
+        runnables = self._get_runnables(tenant, judge, tuple(metrics), repeats)
         clients = [*dict.fromkeys(runnable.client for runnable in runnables.values() if runnable.client)]
         guard = RunGuard(hint=KEY_HINT, model=clients[0].label if len(clients) == 1 else "")
         work = JudgingLoop(
@@ -117,7 +105,7 @@ class MetricRunner:
             runnables,
             guard,
             guards={client: _build_part(guard, client, clients) for client in clients},
-            meter=self._get_quotas(tenant),
+            meter=get_tenant_quotas(self._service, tenant),
             on_result=self._service.counters.count_result,
             asked=requested,
         )
@@ -128,11 +116,12 @@ class MetricRunner:
         ]
 
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
+        """Return the last metric, which builds on those before it, as a runnable."""
         *below, metric = (library_metric.metric for library_metric in metrics)
-        clients, meter = self.get_clients(tenant, judge, metrics), self._get_quotas(tenant)
+        clients, meter = self.get_clients(tenant, judge, metrics), get_tenant_quotas(self._service, tenant)
         return compile_metric(metric, built_on=below, judges=clients, meter=meter)
 
-    def _compile_apart(
+    def _compile_all(
         self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...], repeats: int
     ) -> Mapping[str, MetricRunnable]:
         clients = self.get_clients(tenant, judge, metrics)
@@ -172,18 +161,22 @@ class TenantMetrics:
         """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
 
         Each metric of `unsaved` stands for the one of its name.
-
-        Raise `ServeError` (404) for an unknown name, and `DefinitionError` if the metrics do not fit together.
         """
         unsaved_by_name = {library_metric.metric.name: library_metric for library_metric in unsaved}
         metrics = [(unsaved_by_name.get(name) or self.find(name)).metric for name in dict.fromkeys(names)]
-        resolved = self.library.resolve_dependencies(
-            self.tenant.metrics, metrics, [library_metric.metric for library_metric in unsaved]
-        )
+        resolved = self.library.resolve_dependencies(self.tenant.metrics, metrics, unsaved_by_name)
         return [
             _apply_reason_depth(unsaved_by_name.get(metric.name) or self.find(metric.name), depth)
             for metric in resolved
         ]
+
+    def list_all(self) -> Iterable[LibraryMetric]:
+        """Return all metrics of the client, sorted by name."""
+        return self.library.list_metrics(self.tenant.metrics).values()
+
+    def find_metrics(self, names: list[str], depth: ReasonDepth | None = None) -> list[Metric]:
+        """Return the definitions of the metrics that `find_all` finds."""
+        return [library_metric.metric for library_metric in self.find_all(names, depth)]
 
     async def look_up(self, find: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop."""
@@ -199,17 +192,9 @@ def _apply_reason_depth(library_metric: LibraryMetric, depth: ReasonDepth | None
     return library_metric if metric is library_metric.metric else replace(library_metric, metric=metric)
 
 
-async def get_tenant_metrics(request: Request) -> TenantMetrics:
-    """Return the metrics of the tenant.
-
-    The first request creates the shared parts, in the event loop and therefore only once.
-    """
-    state = request.app.state
-    if not hasattr(state, "shared"):
-        service: Service = get_service(request)
-        state.shared = service.library, MetricRunner(service)
-    library, runner = cast("tuple[MetricLibrary, MetricRunner]", state.shared)
-    return TenantMetrics(library, runner, get_tenant(request))
+async def get_tenant_metrics(request: Request, service: TheService, tenant: TheTenant) -> TenantMetrics:
+    """Return the metrics of the tenant."""
+    return TenantMetrics(service.library, request.app.state.runner, tenant)
 
 
 TheTenantMetrics = Annotated[TenantMetrics, Depends(get_tenant_metrics)]

@@ -78,10 +78,7 @@ def read_metric_text(text: str) -> ReadText:
 
 
 def edit_metric_text(text: str, fields: Mapping[str, JsonValue]) -> tuple[str, ReadText]:
-    """Return the text with new values of fields, and what is known about the new text.
-
-    Raise `DefinitionError` if the text cannot be read.
-    """
+    """Return the text with new values of fields, and what is known about the new text."""
     try:
         edited = replace_fields(text, fields, MAX_VALUES)
     except DefinitionError as error:

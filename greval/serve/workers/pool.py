@@ -38,7 +38,6 @@ class TaskLimitError(ServeError):
     """A task needed more memory or time than it may take; `limit` says which and how much."""
 
     def __init__(self, code: str, limit: str, option: str) -> None:
-        """Build the message of a task that is no file's."""
         super().__init__(
             code, f"the answer needs more than {limit}; ask for less, or ask the operator to raise {option}"
         )

@@ -11,16 +11,7 @@ from greval._util.concurrency import GC_THRESHOLD
 
 MODULES = (
     "greval.metrics.files.validation",
-    "greval.serve.state.annotation_files",
-    "greval.serve.state.dataset_files",
-    "greval.serve.state.dataset_forecast",
-    "greval.serve.state.downloads",
-    "greval.serve.state.judge_analyses",
-    "greval.serve.state.metric_texts",
-    "greval.serve.state.run_figures",
-    "greval.serve.state.verdict_import",
-    "greval.trust.agreement.api",
-    "greval.trust.estimates.api",
+    "greval.serve.app",
     "pyarrow.parquet",
     "scipy.stats",
 )

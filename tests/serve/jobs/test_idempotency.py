@@ -73,10 +73,10 @@ def test_a_start_that_was_killed_is_made_up_for_once(tmp_path):
             return held_id
 
     assert [attempt("first-id"), attempt("second-id")] == ["first-id"] * 2
-    (file,) = (tmp_path / FOLDER).iterdir()
+    (file,) = (tmp_path / FOLDER).glob("[!.]*")
     file.write_bytes(b'{"asked"')  # killed while it was written
     assert attempt("third-id") == "third-id"
-    (file,) = (tmp_path / FOLDER).iterdir()
+    (file,) = (tmp_path / FOLDER).glob("[!.]*")
     old = time.time() - KEPT_SECONDS - 1
     os.utime(file, (old, old))
     assert attempt("fourth-id") == "fourth-id"

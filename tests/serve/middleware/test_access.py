@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from shell_app import LOCAL, bearer, client, made
 
-from greval.serve.middleware.access import MAX_PUBLIC, AccessMiddleware, RetrySchedule, classify_request
+from greval.serve.middleware.access import MAX_PUBLIC, AccessMiddleware, classify_request
 from greval.serve.middleware.api_keys import add_key, remove_keys
 from greval.serve.problems import ServeError
 
@@ -86,22 +83,6 @@ def test_rate_of_a_key(tmp_path):
     assert {answer.headers.get("connection") for answer in answers[2:]} == {"close"}
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 6
     assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 200
-
-
-@given(st.lists(st.floats(0.001, 10), min_size=25, max_size=60), st.integers(0, 500), st.integers(1, 400))
-def test_appointments_are_spread(gaps, ahead, refused):
-    """Those that are refused are told times that rise by the usual gap of answers, from one second to a minute."""
-    now = [0.0]
-    schedule = RetrySchedule(lambda: now[0])
-    for gap in gaps:
-        now[0] += gap
-        schedule.record_answer(busy=True)
-    delays = [schedule.next_delay(ahead=ahead) for _ in range(refused)]
-    assert delays == sorted(delays)
-    assert all(1 <= delay <= 60 for delay in delays)
-    steps = {round(after - before, 6) for before, after in pairwise(delays) if before > 1.001 and after < 59.999}
-    assert len(steps) <= 1
-    assert all(step > 0 for step in steps)
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,7 @@ def test_times_of_expiry(text, days):
     assert parse_expiry(text, NOW) == NOW + timedelta(days=days)
 
 
-@pytest.mark.parametrize("text", ["2026-11-22", "0d", "90", "d", "-1d", "soon", "9999-12-31", "999999d", "23.11.2026"])
-def test_other_texts_of_expiry_are_refused(text):
-    """A day that is over, and what is neither a duration nor a date, are refused with what to write."""
-    with pytest.raises(GrevalError, match=r"--expires .*(name a later one|such as 90d)"):
-        parse_expiry(text, NOW)
-
-
-@given(st.text(max_size=12))
+@given(st.text(max_size=12) | st.sampled_from(["2026-11-22", "0d", "9999-12-31", "999999d"]))
 def test_every_text_of_expiry_is_refused_or_later(text):
     """No text raises another error or gives a time that is over."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from shell_app import KEY, bearer, client, logged, made
+from shell_app import bearer, client, logged, made
 
 
 def test_request_ids(local):
@@ -54,22 +54,6 @@ def test_unforeseen_errors(local):
     assert "in fails" in line["trace"]
     assert line["trace"].endswith("RuntimeError")
     assert "secret" not in json.dumps(line)
-
-
-def test_errors_of_greval_are_problems(local, monkeypatch):
-    """An error keeps its message, has the status of its class, and no key."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    answer = local.get("/v1/raises/data")
-    assert answer.status_code == answer.json()["status"] == 422
-    assert answer.json()["detail"] == "cases.jsonl: line 3: no question ([key])"
-    assert answer.headers["content-type"] == "application/problem+json"
-
-
-def test_requests_have_a_time(tmp_path):
-    """A request that takes too long is ended with 504, and tells what to do."""
-    answer = client(made(tmp_path, seconds=0.1)).get("/v1/waits/5")
-    assert answer.status_code == 504
-    assert "start a run" in answer.json()["detail"]
 
 
 def test_openapi_tells_what_every_request_can_meet(keyed):

@@ -263,18 +263,6 @@ def test_differences_in_questions_and_definitions_are_shown(visit, judged):
 
 
 @pytest.mark.nightly
-def test_two_answers_are_side_by_side(visit, judged):
-    """Two methods are compared case by case: both answers, and the verdicts on each with reasons."""
-    visit.open(f"runs/{judged}?tab=cases&method=walk&beside=method%3Alocal&case=q03")
-    visit.at.wait_for_selector("section.pane .sides")
-    pane = visit.text("section.pane")
-    for method in ("walk", "local"):
-        shown = get(visit, f"{judged}/case", sample_id="q03", method=method)
-        assert shown["case"]["answer"].split("\n")[0] in pane
-    assert visit.at.locator("table.verdict-pairs tbody tr").count() == len(METRICS)
-
-
-@pytest.mark.nightly
 def test_the_walk_is_a_picture(visit, judged):
     """The walk of a case is drawn as in the report, above the list of its edges; its texts are told when pointed at."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
@@ -335,21 +323,6 @@ def test_a_pair_has_both_answers_side_by_side(visit, pairs):
         )
         assert question["width"] == answers["width"]
         assert question["y"] < answers["y"] < verdict["y"] < source["y"]
-    assert find_violations(visit.at) == []
-
-
-@pytest.mark.nightly
-def test_a_pair_is_labelled_side_by_side(visit, pairs):
-    """A person who labels sees the question above both answers, which are in two columns where there is room."""
-    visit.open(f"runs/{pairs}/label?metric=comprehensiveness&annotator=ana&sample=random:3")
-    visit.sees("0 of 3 labelled")
-    parts = visit.at.locator(".label-fields > div")
-    assert [text.split()[0] for text in parts.all_inner_texts()] == ["Question", "Answer", "Answer"]
-    for width, columns in ((390, 1), (900, 2), (1440, 2)):
-        visit.at.set_viewport_size({"width": width, "height": 900})
-        question, first, second = (part.bounding_box() for part in parts.all())
-        assert question["y"] < first["y"]
-        assert (first["y"] == second["y"]) == (columns == 2)
     assert find_violations(visit.at) == []
 
 

@@ -46,21 +46,6 @@ def test_starts_and_follows_a_run(visit, demo):
 
 
 @pytest.mark.nightly
-def test_cancels_and_resumes(visit, dataset):
-    """A run is cancelled while it runs, says why it stopped, and goes on when it is resumed."""
-    body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow", "concurrency": 2}
-    made = httpx.post(f"{visit.url}/v1/runs", json=body, timeout=SECONDS).json()
-    visit.open("runs")
-    row = visit.at.locator(f"li[data-id='{made['id']}']")
-    row.get_by_role("button", name="Cancel").click()
-    row.locator(".badge:text('stopped')").wait_for()
-    row.get_by_role("button", name="Resume").click()
-    row.locator(".badge:text('running'), .badge:text('queued')").first.wait_for()
-    row.get_by_role("button", name="Cancel").click()
-    row.locator(".badge:text('stopped')").wait_for()
-
-
-@pytest.mark.nightly
 def test_a_run_is_followed_once(visit, dataset):
     """A run that is cancelled on its page and resumed there is followed by one stream at a time."""
     made = start(visit.url, dataset, ["faithfulness"], name="once", judge="slow", concurrency=2)

@@ -46,27 +46,6 @@ def get(client, path, **query):
     return answer
 
 
-@pytest.mark.nightly
-def test_labels_go_out_and_in_again(shared_client):
-    """Both files hold each label, and are taken back; a comment that looks like a formula is escaped in CSV."""
-    run = judge_two_methods(shared_client)
-    path = f"/v1/runs/{run}/annotations"
-    labels = [
-        {"sample_id": f"q{n}", "method": "walk", "metric": "correctness", "annotator": "ana", "value": n % 2}
-        for n in range(3)
-    ]
-    labels[1]["comment"] = '=HYPERLINK("x")'
-    shared_client.put(path, json=labels).raise_for_status()
-    stored = shared_client.get(path).json()["annotations"]
-    for form, kind in (("csv", "text/csv"), ("jsonl", "application/jsonl")):
-        answer = get(shared_client, f"/v1/runs/{run}/labels.{form}")
-        assert f'filename="{run}-labels.{form}"' in answer.headers["content-disposition"]
-        assert ("'=HYPERLINK" in answer.text) == (form == "csv")
-        sent = shared_client.put(path, content=answer.text, headers={"Content-Type": kind})
-        assert sent.json() == {"annotations": 3, "held": 3}
-    assert shared_client.get(path).json()["annotations"] == stored
-
-
 @pytest.mark.parametrize(
     ("query", "selection"),
     [

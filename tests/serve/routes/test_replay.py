@@ -67,20 +67,6 @@ def test_edited_scores_are_read_again_without_a_call(replayable, tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_the_judge_must_be_asked_again_is_refused_by_name(replayable):
-    """A changed step is refused, and nothing is written."""
-    client, run, judge = replayable
-    save(client, tone().replace("Read the answer.", "Read it twice."))
-    calls = len(judge.calls)
-    for preview in (True, False):
-        answer = replay(client, run, "tone", preview=preview)
-        (refused,) = answer["refused"]
-        assert (refused["metric"], refused["named"], answer["replayed"], answer["replayable"]) == ("tone", True, [], [])
-        assert "steps" in refused["reason"]
-    assert (read_scores(client, run), len(judge.calls)) == ({1.0}, calls)
-
-
-@pytest.mark.nightly
 def test_a_run_that_is_worked_on_is_not_replayed(tmp_path):
     """Only a preview reads it meanwhile."""
     with serving(tmp_path / "runs", judges=slow(0.2)) as client:

@@ -7,12 +7,11 @@ import json
 import psutil
 import pytest
 from aligned_runs import TONE, case, follower, labels, tones, wrong_in
-from probed_judges import RIGHT, answering, believes_denials, cases, judge
-from served_runs import ended, lines, rows, serving, started, uploaded, waited
+from probed_judges import RIGHT, believes_denials, cases, judge
+from served_runs import ended, lines, serving, started, uploaded, waited
 
 from greval import write_metric
 from greval.serve.quotas import parse_quota
-from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align
 from greval.trust.probing.api import probe
 
@@ -102,26 +101,6 @@ def test_an_alignment_is_that_of_the_library(runs, tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_killed_probe_goes_on(runs, tmp_path):
-    """Killed with -9, the process of a probe is started again, and no finished judgement is asked again."""
-    slow_judge = ScriptedJudge(answering(), delay=0.3)
-    with serving(runs, judges={"j": slow_judge}) as client:
-        run = begin_probe(client, repeats=1, mutants=2, concurrency=1)
-        waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
-        problem = client.get(f"/v1/runs/{run}/probe").json()
-        assert (problem["code"], problem["status"]) == ("run_active", 409)
-        kill_jobs()
-        slow_judge.delay = 0
-        info = ended(client, run)
-        shown = client.get(f"/v1/runs/{run}/probe").json()
-    expected = probe(RIGHT, judge(), cases(3), repeats=1, mutants=2, out=tmp_path / "own")
-    assert info["status"] == "finished"
-    assert info["progress"]["usage"]["calls"] == info["progress"]["done"] == expected.usage.calls
-    assert shown["checks"] == json.loads(expected.model_dump_json())["checks"]
-    assert len(slow_judge.calls) - expected.usage.calls <= 1  # the one whose answer was on the way
-
-
-@pytest.mark.nightly
 def test_a_killed_alignment_goes_on(runs):
     """Killed with -9, an alignment goes on with its stored judgements and texts, and ends as if it had not been."""
     model = follower(TONE, RULES, FOLLOWS)
@@ -179,18 +158,6 @@ def test_calls_count_for_the_quotas(runs):
         assert (refused.status_code, refused.json()["code"]) == (429, "quota_reached")
 
 
-@pytest.mark.nightly
-def test_a_request_that_is_sent_again_starts_once(client):
-    """The same key gives the same probe; with another request it is refused."""
-    key = {"Idempotency-Key": "k"}
-    body = {"metric": "correctness", "dataset": uploaded(client, rows(2)), "checks": ["empty"], "limit": 1}
-    first, second = (client.post("/v1/runs/probe", json=body, headers=key).json()["id"] for _ in range(2))
-    assert first == second
-    other = client.post("/v1/runs/align", json={"run": first, "metric": "correctness"}, headers=key)
-    assert other.json()["code"] == "idempotency_key_reused"
-    assert ended(client, first)["status"] == "finished"
-
-
 def kill_jobs():
     """Kill the processes of runs that this process started."""
     children = psutil.Process().children()
@@ -198,16 +165,3 @@ def kill_jobs():
     assert jobs
     for job in jobs:
         job.kill()
-
-
-@pytest.mark.nightly
-def test_a_probe_is_cancelled_as_a_run_is(runs):
-    """Cancelled, it stops with what it has, and is deleted as a run is."""
-    with serving(runs, judges={"j": ScriptedJudge(answering(), delay=0.2)}) as client:
-        run = begin_probe(client, concurrency=1)
-        waited(client, run, lambda info: info["progress"] and info["progress"]["done"])
-        assert client.delete(f"/v1/runs/{run}").status_code == 409
-        assert client.post(f"/v1/runs/{run}/cancel").status_code == 202
-        assert ended(client, run)["why"] == "it was cancelled"
-        assert client.delete(f"/v1/runs/{run}").status_code == 204
-        assert client.get(f"/v1/runs/{run}/probe").json()["code"] == "run_not_found"

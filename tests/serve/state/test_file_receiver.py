@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.serve.problems import ServeError
-from greval.serve.state import file_receiver
-from greval.serve.state.file_receiver import MAX_LINE_BYTES, MAX_WHOLE_FILE_BYTES, receive_file, report_full_disk
+from greval.serve.problems import DISK_FULL_ERRORS, ServeError, report_full_disk
+from greval.serve.state.file_receiver import MAX_LINE_BYTES, MAX_WHOLE_FILE_BYTES, receive_file
 
 
 async def parts_of(*parts):
@@ -71,7 +70,7 @@ async def test_a_json_file_has_its_own_limit(tmp_path):
         await receive_file(parts_of(b" " * (MAX_WHOLE_FILE_BYTES + 1)), tmp_path / "a.json", 1 << 40)
 
 
-@pytest.mark.parametrize("number", [*sorted(file_receiver.DISK_FULL_ERRORS), errno.EACCES])
+@pytest.mark.parametrize("number", [*sorted(DISK_FULL_ERRORS), errno.EACCES])
 def test_a_full_disk_is_507(number):
     """Each form of a full disk is reported as such; a missing right is an error of the server."""
     with pytest.raises((ServeError, PermissionError)) as caught, report_full_disk():

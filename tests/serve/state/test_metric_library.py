@@ -6,22 +6,12 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from served_metrics import app_of, client_of, tone
+from served_metrics import app_of, client_of, create, list_files, tone
 
 from greval.metrics.files import parse_metric
 from greval.metrics.library import find_predefined_folder, predefined
 from greval.serve.problems import ServeError
 from greval.serve.state.metric_library import MAX_OWN_METRICS, MetricLibrary
-
-
-def create(client, text, **params):
-    """Ask for a metric of one's own."""
-    return client.post("/v1/metrics", json={"yaml": text}, params=params)
-
-
-def files(folder):
-    """Give every file under a folder, by its path in it."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def add(library, folder, text, **options):
@@ -36,7 +26,7 @@ def test_nothing_is_put_over_a_metric_of_the_operator(tmp_path):
     client = client_of(app_of(tmp_path, library=(tmp_path / "library",)))
     for replace in (False, True):
         assert create(client, tone("shared"), replace=replace).status_code == 409
-    assert files(tmp_path) == ["library/shared.yaml"]
+    assert list_files(tmp_path) == ["library/shared.yaml"]
 
 
 def test_workers_do_not_write_over_each_other(tmp_path):
@@ -54,7 +44,7 @@ def test_workers_do_not_write_over_each_other(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(make, range(8))) == [201] + [409] * 7
-    assert files(tmp_path) == ["tone.yaml"]
+    assert list_files(tmp_path) == ["tone.yaml"]
 
 
 def test_replacing_at_once_leaves_one_whole_text(tmp_path):
@@ -65,7 +55,7 @@ def test_replacing_at_once_leaves_one_whole_text(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda text: add(library, tmp_path, text, replace=True), texts))
     assert (tmp_path / "tone.yaml").read_text(encoding="utf-8") in texts
-    assert [path for path in files(tmp_path) if not path.startswith(".")] == ["tone.yaml"]
+    assert [path for path in list_files(tmp_path) if not path.startswith(".")] == ["tone.yaml"]
     assert len(library.list_versions(tmp_path, "tone")) == 17
 
 

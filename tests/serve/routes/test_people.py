@@ -1,8 +1,11 @@
-"""Files of people's judgements over HTTP: stored whole or not at all, listed page by page."""
+"""People's judgements over HTTP: files of them, listed page by page, and items to label, asked for and sent back."""
 
 from __future__ import annotations
 
+import json
+
 from agreed_runs import lines_of, said, write
+from judged_runs import TONE, judged
 from served_runs import get_json
 
 from greval.runs.store.disk import lock_folder
@@ -10,12 +13,9 @@ from greval.trust.annotations.files import read_run_annotations, write_annotatio
 from greval.trust.argilla.ledger import get_ledger_folder
 
 JSONL = {"Content-Type": "application/jsonl"}
-
-
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
-
-
 ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
+ASKED = {"metric": "tone", "annotator": "ana", "sample": "stratified:6"}
 
 
 def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
@@ -44,3 +44,26 @@ def test_annotations_that_somebody_writes_are_left_alone(client, runs):
     with lock_folder(get_ledger_folder(runs / "judged")):
         assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 409
     assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 200
+
+
+def test_a_queue_is_worked_off(client, runs):
+    """Labels sent with content and weight take their items from the queue; the verdicts are not told."""
+    judged(runs / "judged", TONE, 12)
+    answer = client.post("/v1/runs/judged/labels", json=ASKED)
+    queue = answer.json()
+    assert answer.status_code == 200, queue
+    assert (queue["drawn"], queue["labelled"], len(queue["items"])) == (6, 0, 6)
+    assert "So it reads." not in answer.text
+    item = queue["items"][0]
+    label = {name: item[name] for name in ("sample_id", "method", "item", "content", "weight", "stratum")}
+    sent = client.put(
+        "/v1/runs/judged/annotations",
+        content=json.dumps([{**label, "metric": "tone", "annotator": "ana", "value": "Rude"}]),
+        headers={"Content-Type": "application/json"},
+    )
+    assert sent.status_code == 200, sent.json()
+    later = client.post("/v1/runs/judged/labels", json=ASKED).json()
+    assert later["labelled"] == 1
+    assert later["items"] == queue["items"][1:]
+    shown = client.post("/v1/runs/judged/labels", json={**ASKED, "blind": False}).json()
+    assert shown["items"][0]["judgement"]["reason"] == "So it reads."

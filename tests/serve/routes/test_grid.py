@@ -9,11 +9,9 @@ from served_runs import ended, get_json, rows, started, uploaded
 from waiting import until
 
 from greval import Case
-from greval.report.case_grid import build_case_grid
 from greval.report.walk import draw_walk_svg
-from greval.runs.store import Store
 from greval.runs.store.writer import StoreWriter
-from greval.serve.state.run_figures import TEXT_INDEX
+from greval.serve.routes.grid import TEXT_INDEX
 
 WALK = {"start_nodes": ["a"], "traversed_edges": [["a", "owns <b>", "b"]], "final_nodes": ["b"]}
 
@@ -31,19 +29,6 @@ def judge_two_methods(client):
     run = started(client, uploaded(client, cases), "token_f1", "correctness")
     ended(client, run)
     return run
-
-
-def test_the_grid_is_that_of_the_report(shared_client, shared_runs, run):
-    """The grid over HTTP equals the library's, and is not sent again while nothing changes."""
-    answer = shared_client.get(f"/v1/runs/{run}/grid")
-    with Store.open(shared_runs / run) as store:
-        grid = build_case_grid(store)
-    assert answer.json() == grid.model_dump(mode="json")
-    assert [(column.metric, column.method) for column in grid.columns] == [
-        (metric, method) for metric in ("token_f1", "correctness") for method in ("local", "walk")
-    ]
-    again = shared_client.get(f"/v1/runs/{run}/grid", headers={"If-None-Match": answer.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
 
 
 def test_words_are_found(shared_client, run):

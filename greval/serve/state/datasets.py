@@ -1,0 +1,236 @@
+"""Uploaded data sets: the file as it was sent, a summary of its content, and its cases."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.column_map import ColumnMap
+from greval.datasets.field_names import format_printable
+from greval.datasets.json_files import RawRow
+from greval.datasets.row_faults import RowFault, build_unreadable_error
+from greval.datasets.row_sources import read_rows
+from greval.errors import DataError
+from greval.records.case import Case
+from greval.records.record import Record
+from greval.runs.store.pages import MAX_PAGE_CHARACTERS
+from greval.serve.case_limits import explain_refusal
+from greval.serve.ids import build_not_found_error, resolve_folder
+from greval.serve.problems import ServeError, build_fault
+from greval.serve.schemas.cursors import encode_cursor
+from greval.serve.service import Tenant
+from greval.serve.settings import ServerLimits
+from greval.serve.state.file_receiver import ReceivedFile
+
+KINDS: Mapping[str, str] = {
+    "application/jsonl": ".jsonl",
+    "application/x-ndjson": ".jsonl",
+    "application/json": ".json",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "application/vnd.apache.parquet": ".parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+}
+"""File extensions by content type."""
+INFO_FILE = "dataset.json"
+FILE_STEM = "cases"
+MAX_LISTED_ROWS = 100
+"""The most unreadable rows that are listed; all are counted."""
+MAX_UNREAD_ROWS = 100_000
+"""The most unreadable rows of a file: it is no data set then, and reading on would only take time."""
+MAX_LISTED_COLUMNS = 200
+"""The most columns that are listed as read by another name, and as ignored."""
+MAX_MESSAGE = 2_000
+"""The most characters of the message about a row."""
+T = TypeVar("T")
+
+
+class UnreadRow(Record):
+    """A row that could not be read as a case: its place and the reason."""
+
+    place: str
+    message: str
+
+
+class DatasetInfo(Record):
+    """An uploaded data set.
+
+    `cases` is the number of cases, `unread` the first hundred rows that are not judged, as they are no case or beyond
+    a limit of the server, and `unread_count` the number of all; `fields` maps columns with another name to the field of
+    a case that each became, `ignored` lists the columns that are no field, the first 200 of each; `columns` is the
+    column map that it was uploaded with, and `proposed_columns` one that gives the cases their methods, if a column
+    seems to name them; `bytes` and `sha256` are of the file as it was sent.
+    """
+
+    id: str
+    name: str
+    kind: str
+    cases: int
+    unread: tuple[UnreadRow, ...] = ()
+    unread_count: int = 0
+    fields: dict[str, str]
+    ignored: tuple[str, ...] = ()
+    columns: dict[str, str] = Field(default_factory=dict)
+    proposed_columns: dict[str, str] = Field(default_factory=dict)
+    created: datetime
+    bytes: int
+    sha256: str
+
+
+class DatasetFile(NamedTuple):
+    """The file of a data set, its name and its column map: what a process needs to read its cases."""
+
+    path: Path
+    name: str
+    columns: Mapping[str, str]
+
+    def open(self, limits: ServerLimits) -> CaseReader:
+        """Open the cases; raise `DataError` if a column that is named is not there.
+
+        A case that exceeds the limits, or holds nothing, is a faulty row. The places of its rows name the data set, not
+        a path of this machine.
+        """
+        column_map = ColumnMap(self.columns) if self.columns else None
+        check, rows = partial(explain_refusal, limits=limits), partial(self._iterate_rows, column_map)
+        reader = CaseReader(self.name, rows, None, self.path, columns=column_map, check=check)
+        if column_map:
+            reader.check_columns(column_map)
+        return reader
+
+    def _iterate_rows(self, columns: ColumnMap | None) -> Iterator[RawRow]:
+        with self.name_in_errors():
+            yield from read_rows(self.path, columns=columns)
+
+    @contextmanager
+    def name_in_errors(self) -> Iterator[None]:
+        """Replace the path by the data set's name in the messages of errors."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(str(error).replace(str(self.path), self.name)) from error
+
+
+def select_rows(
+    rows: Iterable[Case | RowFault], sample_ids: Collection[str] | None, limit: int | None
+) -> Iterator[Case | RowFault]:
+    """Yield the rows of a data set that a run judges: those of the samples, if any are named, up to the limit.
+
+    Rows that cannot be read belong to no sample.
+    """
+    ids = None if sample_ids is None else {*sample_ids}
+    chosen = rows if ids is None else (row for row in rows if isinstance(row, Case) and row.id in ids)
+    return islice(chosen, limit)
+
+
+def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limits: ServerLimits) -> DatasetInfo:
+    """Read a file once, counting its cases and collecting the faults of the other rows."""
+    reader = file.open(limits)
+    unread: list[UnreadRow] = []
+    cases = unread_count = 0
+    with file.name_in_errors():
+        for row in reader:
+            if isinstance(row, Case):
+                cases += 1
+                continue
+            unread_count += 1
+            if len(unread) < MAX_LISTED_ROWS:
+                unread.append(UnreadRow(place=row.place, message=row.message[:MAX_MESSAGE]))
+            if unread_count > MAX_UNREAD_ROWS:
+                first = f"{unread[0].place}: {unread[0].message}"
+                message = f"more than {MAX_UNREAD_ROWS:,} rows are no cases; mend the file. The first: {first}"
+                raise DataError(f"{file.name}: {message}")
+    if not cases:
+        lines = [f"{row.place}: {row.message}" for row in unread]
+        faults = [build_fault(row.place, row.message) for row in unread]
+        raise ServeError("invalid_case", str(build_unreadable_error(lines, unread_count)), faults=faults)
+    return DatasetInfo(
+        id=dataset_id,
+        name=file.name,
+        kind=file.path.suffix,
+        cases=cases,
+        unread=tuple(unread),
+        unread_count=unread_count,
+        fields={format_printable(column): field[:MAX_MESSAGE] for column, field in _take(reader.mapping.items())},
+        ignored=tuple(_take(reader.ignored_columns)),
+        columns=dict(file.columns),
+        proposed_columns=dict(reader.proposed_columns),
+        created=datetime.now(UTC),
+        bytes=sent.bytes,
+        sha256=sent.sha256,
+    )
+
+
+def dump_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit: int) -> str:
+    """Return the rows of a data set after the first ones as a page of JSON; long rows end it earlier.
+
+    The file is read up to the page, because ids depend on the rows before.
+    """
+    cases: list[str] = []
+    unread: list[str] = []
+    following: int | None = None
+    length = 0
+    with file.name_in_errors():
+        for position, row in enumerate(islice(file.open(limits), after, None), after):
+            if position - after == limit or length > MAX_PAGE_CHARACTERS:
+                following = position
+                break
+            if isinstance(row, Case):
+                cases.append(row.model_dump_json())
+                length += len(cases[-1])
+            else:
+                unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
+    cursor = json.dumps(encode_cursor(following))
+    return f'{{"cases":[{",".join(cases)}],"unread":[{",".join(unread)}],"next":{cursor}}}'
+
+
+def _take(items: Iterable[T]) -> Iterator[T]:
+    return islice(items, MAX_LISTED_COLUMNS)
+
+
+def find_dataset(tenant: Tenant, dataset_id: str) -> DatasetInfo:
+    """Return a data set of a tenant, or raise `ServeError` (404)."""
+    try:
+        return DatasetInfo.model_validate_json(
+            (resolve_folder(tenant.datasets, dataset_id, "data set") / INFO_FILE).read_bytes()
+        )
+    except (OSError, ValidationError) as error:
+        raise build_not_found_error("data set", dataset_id) from error
+
+
+def find_dataset_file(tenant: Tenant, dataset_id: str) -> DatasetFile:
+    """Return the file of a data set, as it was sent, or raise `ServeError` (404)."""
+    info = find_dataset(tenant, dataset_id)
+    return DatasetFile(tenant.datasets / info.id / f"{FILE_STEM}{info.kind}", info.name, info.columns)
+
+
+def list_datasets(tenant: Tenant) -> list[DatasetInfo]:
+    """List all data sets of a tenant, newest first."""
+    datasets = []
+    for file in tenant.datasets.glob(f"[!.]*/{INFO_FILE}"):
+        # It was deleted meanwhile.
+        with suppress(ServeError):
+            datasets.append(find_dataset(tenant, file.parent.name))
+    return sorted(datasets, key=lambda info: (info.created, info.id), reverse=True)
+
+
+def remove_dataset(tenant: Tenant, dataset_id: str) -> None:
+    """Remove a data set, or raise `ServeError` (404)."""
+    info = find_dataset(tenant, dataset_id)
+    trash = tenant.datasets / f".gone-{secrets.token_hex(8)}"
+    try:
+        # Atomic: no reader sees a part of it.
+        (tenant.datasets / info.id).rename(trash)
+    except FileNotFoundError as error:
+        raise build_not_found_error("data set", dataset_id) from error
+    shutil.rmtree(trash, ignore_errors=True)
