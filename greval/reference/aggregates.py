@@ -112,9 +112,9 @@ def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, 
     tags = {kind: tag for tag, kind in schema.tags.items()}
     where: dict[str, tuple[str, ...]] = {}
     for entity in find_named_entities(index, question, schema):
-        if entity.kind in tags:
-            values = where.get(tags[entity.kind], ())
-            where[tags[entity.kind]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
+        if entity.type in tags:
+            values = where.get(tags[entity.type], ())
+            where[tags[entity.type]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
     selected = index.select_chunks(where)
     # A filter that would leave nothing is not used.
     return where if selected is not None and selected.any() else {}
@@ -149,7 +149,7 @@ class _Planner:
         self._group_by = count_question.group_by
         names_by_kind: dict[str, tuple[str, ...]] = {}
         for entity in count_question.entities:
-            names_by_kind[entity.kind] = (*names_by_kind.get(entity.kind, ()), entity.name)
+            names_by_kind[entity.type] = (*names_by_kind.get(entity.type, ()), entity.name)
         self._sources = {kind: names for kind, names in names_by_kind.items() if self._is_source(kind)}
         self._targets = {kind: names for kind, names in names_by_kind.items() if kind in self._relation.to}
         # A type that can be on both sides is taken for a source.

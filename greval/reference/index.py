@@ -31,6 +31,7 @@ from greval.reference.settings import IndexSettings, SearchSettings
 
 if TYPE_CHECKING:
     from greval.reference.embeddings import Embedder
+    from greval.reference.search_tables import SearchTables
     from greval.reference.storage.graph_store import GraphStore
     from greval.reference.storage.vectors import VectorIndex
     from greval.reference.storage.words import WordIndex
@@ -254,20 +255,19 @@ class ReferenceIndex(CloseOnExit):
             return position
         return self.entity_positions.get(normalise_spelling(name))
 
+    def read_entity(self, position: int) -> Entity:
+        """Return the entity at a position of `entities`."""
+        ids, chunks = self.chunk_ids, self.mentions.chunks.get_items(position)
+        return Entity(
+            name=self._names.names[position],
+            type=self._names.types[position],
+            aliases=tuple(self._names.aliases[position]),
+            chunks=tuple(ids[chunk] for chunk in chunks.tolist()),
+        )
+
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
-        ids, mentions = self.chunk_ids, self.mentions.chunks
-        return [
-            Entity(
-                name=name,
-                type=kind,
-                aliases=tuple(aliases),
-                chunks=tuple(ids[chunk] for chunk in mentions.get_items(position).tolist()),
-            )
-            for position, (name, kind, aliases) in enumerate(
-                zip(self._names.names, self._names.types, self._names.aliases, strict=True)
-            )
-        ]
+        return [self.read_entity(position) for position in range(len(self.entities))]
 
     def read_relations(self) -> list[Relation]:
         """Return all relations, in the order of `edges`."""
@@ -275,13 +275,11 @@ class ReferenceIndex(CloseOnExit):
         return [
             Relation(
                 source=names[source],
-                label=label,
+                label=edges.label(edge),
                 target=names[target],
                 chunks=tuple(ids[chunk] for chunk in edges.evidence.get_items(edge).tolist()),
             )
-            for edge, (source, label, target) in enumerate(
-                zip(edges.source.tolist(), edges.labels, edges.target.tolist(), strict=True)
-            )
+            for edge, (source, target) in enumerate(zip(edges.source.tolist(), edges.target.tolist(), strict=True))
         ]
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
@@ -364,6 +362,13 @@ class ReferenceIndex(CloseOnExit):
     def mentions(self) -> MentionTable:
         """The chunks of each entity and the entities of each chunk, as arrays."""
         return self._tables[1]
+
+    @cached_property
+    def tables(self) -> SearchTables:
+        """What searches compute once."""
+        from greval.reference.search_tables import SearchTables
+
+        return SearchTables(self)
 
     def digest(self) -> str:
         """Return the hash of all that a search can find; equal content has equal digests, whatever its files hold.

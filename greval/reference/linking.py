@@ -1,26 +1,19 @@
-"""Entities of a question: by their exact names, by similar names, and by embedding if no name is in it."""
+"""Entities of a question: by their exact names, and by similar names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import numpy as np
+from typing import Literal, NamedTuple
 
 from greval.reference.names import normalise_spelling
-from greval.reference.search_tables import SearchTables, gather_items
+from greval.reference.search_tables import SearchTables
 from greval.reference.storage.words import STOP_WORDS
-from greval.reference.traversal import Mask, Positions
-
-if TYPE_CHECKING:
-    from greval.reference.embeddings import Embedder
+from greval.reference.traversal import Mask
 
 MAX_WORDS = 9
 """The most words of a name that is looked up."""
-MAX_COMPARED_NAMES = 64
-"""The most names whose embeddings are compared with that of the question."""
 CANDIDATES = 10
 """The number of similar names among which one with the same numbers is looked for."""
 FUNCTION_WORDS = STOP_WORDS | {"few", "many", "may", "much", "one", "per"}
@@ -38,51 +31,45 @@ _CAPITALISED = re.compile(
 
 
 class LinkedEntity(NamedTuple):
-    """An entity that was found in a question: the phrase, how it was found, and how similar it is (0 to 1).
-
-    The phrase is empty if the whole question was compared. `position` is that of the entity in the index.
-    """
+    """An entity of a question: the phrase, how it was found, how similar it is (0 to 1), its position in the index."""
 
     name: str
     phrase: str
-    how: Literal["exact", "fuzzy", "embedding"]
+    how: Literal["exact", "fuzzy"]
     score: float
     position: int
 
 
-class _Span(NamedTuple):
+class TextSpan(NamedTuple):
+    """A part of a question."""
+
     start: int
     end: int
 
 
-def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity], list[_Span]]:
-    """Return the entities whose names are in a question, in its order, and their places.
+def find_names(question: str, find_entity: Callable[[str], int | None]) -> list[tuple[TextSpan, int]]:
+    """Return the places of the names of entities in a question, in its order, each with the position of its entity.
 
     Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
     match at most.
     """
-    words = [match.span() for match in _WORD.finditer(question)]
-    gaps = [bool(_GAP.fullmatch(question[word[1] : following[0]])) for word, following in pairwise(words)]
+    words = [TextSpan(*match.span()) for match in _WORD.finditer(question)]
+    gaps = [bool(_GAP.fullmatch(question[word.end : following.start])) for word, following in pairwise(words)]
     free = [True] * len(words)
-    matches: list[tuple[_Span, int]] = []
+    matches: list[tuple[TextSpan, int]] = []
     for size in range(min(MAX_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
+            part = words[first : first + size]
             if not all(free[first : first + size]) or not all(gaps[first : first + size - 1]):
                 continue
-            span = _Span(words[first][0], words[first + size - 1][1])
-            phrase = question[span.start : span.end]
-            if _is_function_phrase([question[start:end] for start, end in words[first : first + size]]):
+            if _is_function_phrase([question[start:end] for start, end in part]):
                 continue
-            entity = tables.find_entity(phrase)
+            span = TextSpan(part[0].start, part[-1].end)
+            entity = find_entity(question[span.start : span.end])
             if entity is not None:
                 matches.append((span, entity))
                 free[first : first + size] = [False] * size
-    matches.sort()
-    linked = [
-        LinkedEntity(tables.entities[entity], question[span.start : span.end], "exact", 1.0, entity)
-        for span, entity in matches
-    ]
-    return linked, [span for span, _ in matches]
+    return sorted(matches)
 
 
 def _is_function_phrase(words: Sequence[str]) -> bool:
@@ -93,7 +80,7 @@ def _is_function_phrase(words: Sequence[str]) -> bool:
 
 
 def link_similar(
-    question: str, tables: SearchTables, threshold: float, excluded: Iterable[_Span] = ()
+    question: str, tables: SearchTables, threshold: float, excluded: Iterable[TextSpan] = ()
 ) -> list[LinkedEntity]:
     """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
 
@@ -165,53 +152,22 @@ def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int
         yield start, start + len(masked[start:end].rstrip(".'\u2019&-"))
 
 
-def link_by_embedding(
-    vector: np.ndarray,
-    tables: SearchTables,
-    embedder: Embedder,
-    chunks: Positions,
-    threshold: float,
-    allowed: Mask | None = None,
-) -> list[LinkedEntity]:
-    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention."""
-    entities = np.unique(gather_items(tables.mentions.entities, chunks)[0])
-    entities = entities if allowed is None else entities[allowed[entities]]
-    if not len(entities):
-        return []
-    # Not the names of all entities: the embedding of some ten thousand takes minutes.
-    rarest = entities[np.argsort(-tables.rarity[entities], kind="stable")][:MAX_COMPARED_NAMES]
-    unknown = [int(position) for position in rarest if int(position) not in tables.name_vectors]
-    if unknown:
-        vectors = embedder.embed_passages([tables.entities[position] for position in unknown])
-        tables.name_vectors.update(zip(unknown, vectors, strict=True))
-    scores = np.array([float(tables.name_vectors[int(position)] @ vector) for position in rarest])
-    best = int(scores.argmax())
-    if scores[best] < threshold:
-        return []
-    entity, score = int(rarest[best]), min(float(scores[best]), 1.0)
-    return [LinkedEntity(tables.entities[entity], "", "embedding", score, entity)]
-
-
 def link_entities(
-    question: str,
-    tables: SearchTables,
-    *,
-    threshold: float,
-    allowed: Mask | None = None,
-    by_embedding: Callable[[], list[LinkedEntity]] | None = None,
+    question: str, tables: SearchTables, *, threshold: float, allowed: Mask | None = None
 ) -> tuple[LinkedEntity, ...]:
     """Return the entities of a question, each once, in the order of the question.
 
-    `allowed` says whether each entity may be linked; None: all may. `by_embedding` is called if none is linked by its
-    name.
+    `allowed` says whether each entity may be linked; None: all may.
     """
-    exact, spans = link_exact(question, tables)
-    linked = exact + link_similar(question, tables, threshold, spans)
+    names = find_names(question, tables.find_entity)
+    linked = [
+        LinkedEntity(tables.entities[entity], question[span.start : span.end], "exact", 1.0, entity)
+        for span, entity in names
+    ]
+    linked += link_similar(question, tables, threshold, [span for span, _ in names])
     # Only now, so that no shorter name is linked in place of one that is not allowed.
     if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]
-    if not linked and by_embedding:
-        linked = by_embedding()
     best: dict[str, LinkedEntity] = {}
     for link in linked:
         if link.name not in best or link.score > best[link.name].score:

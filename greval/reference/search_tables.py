@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from greval.reference.graph_arrays import GroupedPositions
 from greval.reference.pagerank import RankGraph
 from greval.reference.traversal import Mask, Neighbours, Scores, sort_neighbours
 
 if TYPE_CHECKING:
-    from greval.reference.graph_arrays import GroupedPositions
     from greval.reference.index import ReferenceIndex
-
-_LOCK = RLock()
 
 
 class SearchTables:
@@ -30,7 +26,7 @@ class SearchTables:
         self.names = index.entity_positions
         self.find_entity = index.find_entity
         self.chunks = len(index.chunk_ids)
-        self.name_vectors: dict[int, npt.NDArray[np.float32]] = {}
+        self._rank_graphs: dict[bool, RankGraph] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -45,8 +41,6 @@ class SearchTables:
     @cached_property
     def stated_edges(self) -> GroupedPositions:
         """The edges that each chunk states."""
-        from greval.reference.graph_arrays import GroupedPositions
-
         evidence = self.edges.evidence
         edges = np.repeat(np.arange(len(self.edges), dtype=np.int32), np.diff(evidence.offsets))
         return GroupedPositions.build(evidence.items, edges, self.chunks)
@@ -56,10 +50,6 @@ class SearchTables:
         """The inverse document frequency of each entity over chunks: log(1 + chunks / chunks that mention it)."""
         counts = np.diff(self.mentions.chunks.offsets)
         return np.log1p(self.chunks / np.maximum(counts, 1))
-
-    @cached_property
-    def _rank_graphs(self) -> dict[bool, RankGraph]:
-        return {}
 
     def get_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
         """Return the graph for PageRank: the entities, and with `passages` also the chunks, which follow them.
@@ -90,18 +80,6 @@ class SearchTables:
             np.concatenate((weight, np.ones(len(owners)))),
             entities + self.chunks,
         )
-
-
-def get_tables(index: ReferenceIndex) -> SearchTables:
-    """Return the tables of an index, the same ones at each call."""
-    with _LOCK:
-        if index not in _TABLES:
-            _TABLES[index] = SearchTables(index)
-        return _TABLES[index]
-
-
-# The tables of an index are dropped with it.
-_TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
 
 
 def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:

@@ -81,8 +81,6 @@ class SearchSettings(Record):
         damping: The share of the PageRank that follows an edge at each step.
         passages: Whether PageRank also follows edges between entities and the chunks that mention them.
         linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
-        linking_embedding: The least similarity (0 to 1) of the embeddings of a question and the name of an entity,
-            used only if no entity is linked by its name; 1 turns it off.
         neighbours: The most edges followed from one node, those with most statements first.
         triples: The most triples returned.
         width: The number of paths that Think-on-Graph keeps at each step.
@@ -102,7 +100,6 @@ class SearchSettings(Record):
     damping: Share = 0.85
     passages: bool = True
     linking: Share = 0.9
-    linking_embedding: Share = 1.0
     neighbours: Positive = 100
     triples: Positive = 30
     width: Positive = 3

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.judging.answer_schema import build_object_schema
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from greval.reference.linking import LinkedEntity
     from greval.reference.searches import Where
     from greval.reference.settings import SearchSettings
+    from greval.reference.traversal import Mask
 
 MAX_RELATIONS = 30
 MAX_ENTITIES = 20
@@ -70,8 +70,6 @@ The items are facts of the graph; the chunks are the passages that state them.
 - sufficient: true if nothing is missing, else false.
 - answer: the answer in a few words, from the items and chunks alone; an empty text if sufficient is false.
 Answer with JSON only, in this form: {{"missing": "...", "sufficient": true or false, "answer": "..."}}"""
-
-Mask = npt.NDArray[np.bool_]
 
 
 async def think_on_graph(
@@ -194,20 +192,18 @@ class _Walker:
 
     def _list_hops(self, beam: Sequence[_Path]) -> list[_Hop]:
         """List the edges at the ends of paths that lead to another node, those that most chunks state first."""
+        neighbours, most = self._index.tables.neighbours, self._settings.neighbours
         listed: list[_Hop] = []
         # Of several paths with one end, the first goes on, which the model chose first.
         for path in {path.end: path for path in reversed(beam)}.values():
-            edges = self._index.edges
-            ways = ((edges.leaving, edges.target, True), (edges.entering, edges.source, False))
+            slots = range(neighbours.offsets[path.end], neighbours.offsets[path.end + 1])
             hops = [
-                _Hop(path, edge, forward)
-                for grouping, ends, forward in ways
-                for edge in grouping.get_items(path.end).tolist()
-                if int(ends[edge]) not in path.nodes and self._is_allowed(edge)
+                _Hop(path, int(neighbours.edges[slot]), bool(neighbours.forward[slot]))
+                for slot in slots
+                if int(neighbours.nodes[slot]) not in path.nodes and self._is_allowed(int(neighbours.edges[slot]))
             ]
-            hops.sort(key=lambda hop: -int(edges.weight[hop.edge]))
-            self._count_cut(hops[self._settings.neighbours :])
-            listed += hops[: self._settings.neighbours]
+            self._count_cut(hops[most:])
+            listed += hops[:most]
         return listed
 
     def _is_allowed(self, edge: int) -> bool:

@@ -46,11 +46,11 @@ DEFAULT_GRID: Mapping[str, tuple[object, ...]] = {
     "damping": (0.5, 0.7, 0.85),
 }
 """The values that are tried by default, of the settings that have an effect."""
-OF_GRAPH = {"top_k", "graph", "linking", "linking_embedding"}
+OF_GRAPH = {"top_k", "graph", "linking"}
 SETTINGS_OF_SEARCH: Mapping[str, set[str]] = {
     "basic": {"k"},
     "bm25": {"k"},
-    "local": {"k", "depth", "decay", "neighbours", "linking", "linking_embedding"},
+    "local": {"k", "depth", "decay", "neighbours", "linking"},
     "graph": {"k", *OF_GRAPH},
     "hybrid": {"k", "fusion", *OF_GRAPH},
 }

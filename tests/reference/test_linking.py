@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_index import SmallIndex, make_harbour_index
+from small_index import SmallIndex
 
 from greval.reference.linking import find_phrases, link_entities, link_exact
-from greval.reference.search_tables import get_tables
-from greval.reference.searches import search_chunks
-from greval.reference.settings import SearchSettings
 
 NAMES = ["Ada", "Ada Quill", "Quill Harbour", "Boeing 747", "load_all", "The Who", "river"]
 
@@ -23,7 +20,7 @@ def make_index(names=NAMES, **more):
 
 def link(question, names=NAMES, threshold=0.85, **more):
     """Return (name, how) of the entities of a question."""
-    tables = get_tables(make_index(names, **more))
+    tables = make_index(names, **more).tables
     return [(one.name, one.how) for one in link_entities(question, tables, threshold=threshold)]
 
 
@@ -76,7 +73,7 @@ def test_the_threshold_decides():
     assert link("Where was Ada Quil born?", ["Ada Quill"], threshold=0.99) == []
 
 
-MIXED = get_tables(make_index())
+MIXED = make_index().tables
 
 
 @given(st.text(max_size=60), st.lists(st.sampled_from(NAMES), max_size=3))
@@ -108,17 +105,3 @@ def test_phrases_are_quoted_code_or_capitalised():
     """Phrases are found in their order; function words at the start of a sentence are not part of them."""
     question = "Which of the Dukes of York met 'the captain' at node_modules/x.js, and did Ada?"
     assert find_phrases(question) == ["Dukes of York", "the captain", "node_modules/x.js", "Ada"]
-
-
-def test_a_question_without_names_is_linked_by_embedding_if_it_is_turned_on():
-    """The nearest name among the entities of the best chunks is linked, and marked as such."""
-    index = make_harbour_index()
-    question = "who owns the vessel that Harlend made?"
-    assert not search_chunks(index, question, "graph", SearchSettings()).linked
-    texts = {"d#1": "harbour pilots guide vessels", "d#2": "the weather is bad"}
-    index = SmallIndex(texts, mentions={"harbour pilot guild": ["d#1"], "weather": ["d#2"]})
-    question = "do harbour guides cost much?"
-    assert not search_chunks(index, question, "graph", SearchSettings()).linked
-    linked = search_chunks(index, question, "graph", SearchSettings(linking_embedding=0.1)).linked
-    assert [(one.name, one.how, one.phrase) for one in linked] == [("harbour pilot guild", "embedding", "")]
-    assert not search_chunks(index, question, "graph", SearchSettings(linking_embedding=0.99)).linked

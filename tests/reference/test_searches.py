@@ -18,7 +18,7 @@ FUSIONS = ("weighted", "minmax", "rrf")
 QUESTION = "In which town was the ferry MV Tern built?"
 WORDS = ["amber", "birch", "cedar", "delta", "ember"]
 NAMES = [f"{one} {other}" for one in WORDS for other in WORDS[:2]]
-EVERYTHING = {"k": 1000, "top_k": 1000, "neighbours": 1000, "linking_embedding": 1.0}
+EVERYTHING = {"k": 1000, "top_k": 1000, "neighbours": 1000}
 
 
 @st.composite
@@ -53,7 +53,6 @@ SETTINGS = st.builds(
     graph=st.sampled_from(GRAPHS),
     passages=st.booleans(),
     neighbours=st.integers(1, 4),
-    linking_embedding=st.sampled_from([0.2, 1.0]),
 )
 
 

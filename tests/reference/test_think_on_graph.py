@@ -117,7 +117,7 @@ def test_no_call_is_made_when_there_is_nothing_to_choose(planned):
 def test_a_question_without_entities_is_answered_from_the_basic_search(planned):
     """If no entity is linked, the chunks are those of the basic search, and the result says why."""
     model = ScriptedJudge(["From the chunks."])
-    answer, found, usage = walk(planned, model, "why?", linking_embedding=1.0)
+    answer, found, usage = walk(planned, model, "why?")
     assert (answer, usage.calls) == ("From the chunks.", 1)
     assert found.fallback
     assert found.chunks

@@ -212,8 +212,7 @@ def _format_walk(outcome: Asked) -> Iterator[str]:
         yield f"only vectors were searched: {findings.fallback}"
     else:
         for link in findings.linked:
-            phrase = f"{link.phrase!r}" if link.phrase else "the question"
-            yield f"{phrase} is {link.name} ({link.how}, {link.score:.2f})"
+            yield f"{link.phrase!r} is {link.name} ({link.how}, {link.score:.2f})"
         yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in findings.edges})
     yield from (f"cut at {node}: {format_count(count, 'more edge')}" for node, count in findings.cut.items())
     yield from findings.notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -18,7 +18,6 @@ from greval.methods.inventories import find_system, read_index_spec
 from greval.methods.lightrag.index import read_lightrag_graph
 from greval.reference.index import ReferenceIndex
 from greval.reference.questions.facts import IndexText, compile_phrase
-from greval.reference.questions.judged_checks import FindChunks
 from greval.reference.searches import search_chunks
 from greval.reference.settings import SearchSettings
 from greval.reference.storage.words import WordIndex
@@ -27,6 +26,8 @@ NEAREST_CHUNKS = 5
 """The number of chunks that a judge is shown of a question that the documents do not answer, besides its evidence."""
 
 
+FindChunks = Callable[[str], Sequence[str]]
+"""Finds the ids of the chunks that are nearest to a question."""
 Grounded = TypeVar("Grounded", Entity, Relation)
 
 

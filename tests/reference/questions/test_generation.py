@@ -15,7 +15,7 @@ from greval import read_cases
 from greval.errors import JudgeError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.reference import generate_questions, generate_questions_async
-from greval.reference.questions.output import build_draw
+from greval.reference.questions.drawing import build_draw
 from greval.reference.questions.records import NOT_STATED, DraftQuestion
 from greval.reference.questions.sources import open_question_source
 from greval.runs.evaluation import STOP_REQUESTED
