@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, get_args, get_origin
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from greval._util.wording import did_you_mean
 from greval._util.work_clock import count_as_waiting, measure_work
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import JudgeClient
@@ -27,7 +26,7 @@ from greval.reference.answering import answer_question, select_context
 from greval.reference.index import IndexFile, ReferenceIndex, read_in_turn, read_index_file
 from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
 from greval.reference.searches import SearchFindings, Where
-from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings
+from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings, change_settings, format_faults
 from greval.reference.think_on_graph import think_on_graph
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
@@ -264,37 +263,7 @@ def create_answer_model(name: str | None) -> Judge | None:
     try:
         return Judge(name)
     except ValidationError as error:
-        raise MethodError(f"answer: {_format_faults(error)}") from error
-
-
-def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
-    """Return settings with other values, given as text.
-
-    Raises:
-        MethodError: If a setting is unknown or a value is not allowed.
-
-    Example:
-        >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
-        0.5
-        >>> change_settings(SearchSettings(), {"alpha": "2"})
-        Traceback (most recent call last):
-        greval.errors.MethodError: alpha: should be less than or equal to 1, got '2'
-    """
-    for name in changes:
-        if name not in SearchSettings.model_fields:
-            raise MethodError(f"unknown setting {name!r}{did_you_mean(name, SearchSettings.model_fields)}")
-    try:
-        return SearchSettings.model_validate({**settings.model_dump(), **changes}, strict=False)
-    except ValidationError as error:
-        raise MethodError(_format_faults(error)) from error
-
-
-def _format_faults(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Input ').removeprefix('Value error, ')}, "
-        f"got {fault['input']!r}"
-        for fault in error.errors(include_url=False)
-    )
+        raise MethodError(f"answer: {format_faults(error)}") from error
 
 
 def _list_setting_values() -> dict[str, tuple[str, ...] | None]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from greval._util.wording import did_you_mean
+from greval.errors import MethodError
 from greval.methods.reference_index import Search
 from greval.records.record import Record
 
@@ -105,3 +108,34 @@ class SearchSettings(Record):
     width: Positive = 3
     tog_depth: Positive = 3
     context_tokens: Positive | None = None
+
+
+def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
+    """Return settings with other values, given as text.
+
+    Raises:
+        MethodError: If a setting is unknown or a value is not allowed.
+
+    Example:
+        >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
+        0.5
+        >>> change_settings(SearchSettings(), {"alpha": "2"})
+        Traceback (most recent call last):
+        greval.errors.MethodError: alpha: should be less than or equal to 1, got '2'
+    """
+    for name in changes:
+        if name not in SearchSettings.model_fields:
+            raise MethodError(f"unknown setting {name!r}{did_you_mean(name, SearchSettings.model_fields)}")
+    try:
+        return SearchSettings.model_validate({**settings.model_dump(), **changes}, strict=False)
+    except ValidationError as error:
+        raise MethodError(format_faults(error)) from error
+
+
+def format_faults(error: ValidationError) -> str:
+    """Format what is wrong with settings, each fault with what was found."""
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Input ').removeprefix('Value error, ')}, "
+        f"got {fault['input']!r}"
+        for fault in error.errors(include_url=False)
+    )

@@ -17,7 +17,7 @@ from greval.records.case import Case
 from greval.reference.index import ReferenceIndex
 from greval.reference.searches import QuestionSearch, search_chunks
 from greval.reference.settings import SearchSettings
-from greval.reference.tuning import check_grid, find_ranking_metric, list_candidates, number_folds, tune
+from greval.reference.tuning import list_candidates, number_folds, tune
 from greval.stats.cross_validation import choose_candidate, validate_choice
 from greval.stats.mean_interval import sum_by_cluster
 from greval.stats.paired import compute_difference_intervals
@@ -101,7 +101,7 @@ def test_searches_with_several_settings_are_those_of_one(world, search):
     grid |= {"alpha": [0.2, 0.8], "top_k": [1, 5], "passages": [True, False]}
     with ReferenceIndex.open(folder) as index:
         query = QuestionSearch(index, cases[3].question)
-        for settings in list_candidates(SearchSettings(k=4), grid, "hybrid"):
+        for settings in list_candidates(SearchSettings(k=4), grid):
             assert query.search(search, settings) == search_chunks(index, cases[3].question, search, settings)
 
 
@@ -143,9 +143,6 @@ def test_questions_without_gold_are_counted(copied):
         ({"grid": {"alhpa": [1]}}, "did you mean alpha"),
         ({"grid": {"alpha": [2]}}, "less than or equal to 1"),
         ({"grid": {"alpha": []}}, "no setting of hybrid to try"),
-        ({"grid": {"depth": [1, 2]}}, "depth has no effect on hybrid"),
-        ({"grid": {"width": [1, 2]}}, "width has no effect on hybrid"),
-        ({"search": "basic", "grid": None}, "no setting of basic to try"),
         ({"search": "tog"}, "asks a model"),
         ({"folds": 1}, "expected 2 or more"),
         ({"grid": {"k": range(1, 60), "top_k": range(1, 60)}}, "at most 2,000"),
@@ -166,22 +163,10 @@ def test_few_questions_are_refused(world):
         tune_folder(folder, [*cases[:12], Case(id="x", question="Why?")])
 
 
-def test_settings_without_effect_are_not_tried():
-    """A setting is tried once if the way of the graph or the fusion does not use it."""
-    grid = {"graph": ["activation", "pagerank"], "depth": [1, 2], "damping": [0.5, 0.85]}
-    found = list_candidates(SearchSettings(), check_grid(grid, SearchSettings(), "hybrid"), "hybrid")
-    assert [(one.graph, one.depth, one.damping) for one in found] == [
-        ("pagerank", 2, 0.85),
-        ("activation", 2, 0.85),
-        ("pagerank", 2, 0.5),
-        ("activation", 1, 0.85),
-    ]
-    assert [*check_grid(None, SearchSettings(), "hybrid")] == ["alpha", "top_k", "damping"]
-
-
-def test_only_metrics_of_rankings_measure():
-    """The metric has its standard name."""
-    assert find_ranking_metric("ndcg@10").name == "ndcg@10"
+def test_settings_with_the_fewest_changes_are_tried_first():
+    """The first are the current ones; a combination that is there already is not tried again."""
+    candidates = list_candidates(SearchSettings(), {"depth": [1, 2], "damping": [0.5, 0.85]})
+    assert [(settings.depth, settings.damping) for settings in candidates] == [(2, 0.85), (1, 0.85), (2, 0.5), (1, 0.5)]
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=40), st.integers(2, 6))

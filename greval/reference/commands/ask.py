@@ -16,7 +16,7 @@ from greval.cli.console import escape_control_characters
 from greval.cli.options import parse_tag_filters
 from greval.methods.reference_index import Search
 from greval.records.metric_input import format_item
-from greval.reference.settings import DEFAULT_SEARCH, SearchSettings
+from greval.reference.settings import DEFAULT_SEARCH, SearchSettings, change_settings
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex
@@ -68,7 +68,7 @@ def ask(  # noqa: PLR0913 - the options of a command
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
 ) -> None:
     """Ask an index a question. It prints the answer, the chunks and triples that it is built from, and the walk."""
-    from greval.reference.method import ReferenceMethod, change_settings, create_answer_model, open_shared_index
+    from greval.reference.method import ReferenceMethod, create_answer_model, open_shared_index
 
     if not question.strip():
         raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
