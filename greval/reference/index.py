@@ -93,11 +93,7 @@ class Manifest(Record):
 
 
 def read_index_file(folder: Path) -> IndexFile | None:
-    """Read `index.json` of a folder; None if it has no such file.
-
-    Raises:
-        DataError: If it cannot be read.
-    """
+    """Read `index.json` of a folder; None if it has no such file."""
     path = folder / INDEX_FILE
     try:
         return IndexFile.model_validate_json(path.read_bytes())
@@ -108,11 +104,7 @@ def read_index_file(folder: Path) -> IndexFile | None:
 
 
 def compute_build_digest(folder: Path) -> str | None:
-    """Return a digest of the build of an index and of its search settings; None if the folder has no index.
-
-    Raises:
-        DataError: If the index cannot be read.
-    """
+    """Return a digest of the build of an index and of its search settings; None if the folder has no index."""
     file = read_index_file(folder)
     if file is None:
         return None
@@ -126,11 +118,7 @@ async def read_in_turn(function: Callable[P, T], *args: P.args, **kwargs: P.kwar
 
 
 def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
-    """Store the settings that searches of an index use by default.
-
-    Raises:
-        DataError: If the folder holds no index.
-    """
+    """Store the settings that searches of an index use by default."""
     file = read_index_file(Path(folder))
     if file is None:
         raise _describe_missing(Path(folder))

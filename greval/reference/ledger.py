@@ -114,11 +114,7 @@ class IndexLedger(CloseOnExit):
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
-        """Write everything within the `with` block in one transaction, which is on the disk at its end or not at all.
-
-        Raises:
-            StoreError: If it cannot be written, because the disk is full for example.
-        """
+        """Write everything within the `with` block in one transaction, which is on the disk at its end or not at all."""
         with self._translate_errors():
             # SQLite has no nested transactions: the outermost one commits.
             if self._db.in_transaction:
@@ -268,11 +264,7 @@ class IndexLedger(CloseOnExit):
             )
 
     def read_embeddings(self, embedder: str, keys: Sequence[str], dimensions: int) -> FloatArray:
-        """Return the vectors of texts, a row for each key.
-
-        Raises:
-            StoreError: If one is not there.
-        """
+        """Return the vectors of texts, a row for each key."""
         vectors = np.zeros((len(keys), dimensions), np.float32)
         places: dict[str, list[int]] = {}
         for position, key in enumerate(keys):

@@ -102,12 +102,7 @@ class ReferenceMethod:
                 await self._client.ready()
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Answer the sample's question.
-
-        Raises:
-            MethodError: If the sample lacks a tag to filter by, or the model gives no answer.
-            DataError: If no chunk has a field to filter by.
-        """
+        """Answer the sample's question."""
         missing = [name for name in self._where if name not in sample.tags]
         if missing:
             raise MethodError(f"where: the sample has no tag {missing[0]!r}, whose value its chunks must have")
@@ -196,11 +191,7 @@ _OPENING = Lock()
 
 
 def open_shared_index(folder: Path | str) -> ReferenceIndex:
-    """Open the index of a folder, or return the one that is open. It is opened again if it was built anew.
-
-    Raises:
-        DataError: If the folder holds no index.
-    """
+    """Open the index of a folder, or return the one that is open. It is opened again if it was built anew."""
     path = Path(folder).resolve()
     with _OPENING:
         file = read_index_file(path)
@@ -253,11 +244,7 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
 
 
 def create_answer_model(name: str | None) -> Judge | None:
-    """Return the settings of the model of this name; None if there is no name.
-
-    Raises:
-        MethodError: If there can be no such model.
-    """
+    """Return the settings of the model of this name; None if there is no name."""
     if not name:
         return None
     try:

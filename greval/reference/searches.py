@@ -122,11 +122,7 @@ class QuestionSearch:
         self._computed: dict[tuple[object, ...], Any] = {}
 
     def search(self, search: Search, settings: SearchSettings) -> SearchFindings:
-        """Search with these settings.
-
-        Raises:
-            MethodError: If the search is `tog`, which asks a model.
-        """
+        """Search with these settings."""
         if search in TEXT_SEARCHES:
             return _search_words(self, settings) if search == "bm25" else _search_basic(self, settings)
         if search not in _GRAPH_SEARCHES:

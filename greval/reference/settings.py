@@ -113,9 +113,6 @@ class SearchSettings(Record):
 def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
     """Return settings with other values, given as text.
 
-    Raises:
-        MethodError: If a setting is unknown or a value is not allowed.
-
     Example:
         >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
         0.5

@@ -202,11 +202,7 @@ def number_folds(questions: Sequence[str], count: int) -> Integers:
 
 
 def find_ranking_metric(name: str) -> ComputedMetric:
-    """Return the computed metric of a ranking by its name.
-
-    Raises:
-        DataError: If there is no such metric, it needs more than chunks and gold, or lower is better.
-    """
+    """Return the computed metric of a ranking by its name."""
     metric = find_computed_metric(name)
     if metric is None:
         bad = explain_bad_name(name)
@@ -223,9 +219,6 @@ def check_grid(
     grid: Mapping[str, Sequence[object]], current: SearchSettings, search: Search
 ) -> dict[str, tuple[object, ...]]:
     """Return the values to try as the settings read them.
-
-    Raises:
-        DataError: If the search asks a model, a setting does not exist, or a value is not allowed.
 
     Example:
         >>> check_grid({"alpha": ["0.2", "0.4"]}, SearchSettings(), "hybrid")
@@ -249,9 +242,6 @@ def list_candidates(current: SearchSettings, values: Mapping[str, Sequence[objec
     """List the distinct settings of a grid, those with the fewest changes first, so that of equal ones they are chosen.
 
     The first are the current ones.
-
-    Raises:
-        DataError: If there are too many.
     """
     count = int(np.prod([len(tried) for tried in values.values()]))
     if count > MAX_CANDIDATES:

@@ -246,19 +246,17 @@ def test_the_type_of_an_entity_is_its_most_frequent():
     assert resolve(chunk_of("Acme/Firm"), chunk_of("Acme/Brand")).entities[0].type == "Brand"
 
 
-def test_the_report_adds_up():
-    """The names less the merged ones are the entities, and each step has examples."""
+def test_merged_names_add_up():
+    """The names less the merged ones are the entities."""
     graph = resolve(
         chunk_of("Acme", "Algiers (film)"),
         chunk_of("ACME", "Algiers"),
         chunk_of("Winston Churchill"),
         chunk_of("Winston Churchil", facts=[("Associated Press", ALIAS, "AP")]),
     )
-    report = graph.report
-    assert report.merged == {"normalisation": 1, "stated aliases": 1, "qualifiers": 1, "similarity": 1}
-    assert report.names - sum(report.merged.values()) == report.entities == len(graph.entities)
-    assert report.examples["normalisation"] == (("Acme", "ACME"),)
-    assert resolve(chunk_of("Acme", "ACME"), settings=OFF).report.merged == {}
+    assert graph.merged == {"normalisation": 1, "stated aliases": 1, "qualifiers": 1, "similarity": 1}
+    assert graph.names - sum(graph.merged.values()) == len(graph.entities)
+    assert resolve(chunk_of("Acme", "ACME"), settings=OFF).merged == {}
 
 
 NAMES = st.sampled_from(
@@ -329,7 +327,7 @@ def test_every_name_is_in_one_entity(chunks, settings):
     for relation in graph.relations:
         assert relation.source != relation.target
         assert {*relation.chunks} <= chunks_of[relation.source] & chunks_of[relation.target]
-    assert graph.report.names - sum(graph.report.merged.values()) == len(graph.entities)
+    assert graph.names - sum(graph.merged.values()) == len(graph.entities)
 
 
 @given(CHUNKS, ALL)

@@ -100,9 +100,6 @@ def ask(  # noqa: PLR0913 - the options of a command
 def parse_settings(changes: Iterable[str]) -> dict[str, str]:
     """Parse settings written as NAME=VALUE.
 
-    Raises:
-        typer.BadParameter: If one is not written so.
-
     Example:
         >>> parse_settings(["depth=3", "fusion=rrf"])
         {'depth': '3', 'fusion': 'rrf'}
@@ -117,12 +114,7 @@ def parse_settings(changes: Iterable[str]) -> dict[str, str]:
 
 
 def _check_filters(index: ReferenceIndex, filters: Mapping[str, Collection[str]]) -> None:
-    """Check that chunks have what is filtered by.
-
-    Raises:
-        DataError: If no chunk has such a field.
-        typer.BadParameter: If no chunk has any of the values of a field, or none has those of all fields.
-    """
+    """Check that chunks have what is filtered by."""
     for name, values in filters.items():
         selected = index.select_chunks({name: values})
         if selected is not None and not selected.any():

@@ -113,9 +113,6 @@ def build(  # noqa: PLR0913 - the options of a command
 def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
     """Parse the values of an option that are written as NAME=VALUE.
 
-    Raises:
-        typer.BadParameter: If one is written otherwise, or a name is given twice.
-
     Example:
         >>> parse_pairs("--tag", ["source=wiki", "year=1843"])
         {'source': 'wiki', 'year': '1843'}
@@ -132,11 +129,7 @@ def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
 
 
 def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> ResolutionSettings:
-    """Parse how names are resolved to entities.
-
-    Raises:
-        typer.BadParameter: If a setting is unknown or a value is not allowed.
-    """
+    """Parse how names are resolved to entities."""
     from greval.reference.settings import ResolutionSettings
 
     pairs = parse_pairs("--resolve", settings)

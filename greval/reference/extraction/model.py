@@ -194,11 +194,7 @@ def _build_schema(schema: GraphSchema | None, *, brief: bool) -> dict[str, Any]:
 
 
 def _read_extraction(fields: Mapping[str, Any], chunk: IndexedChunk, schema: GraphSchema | None) -> Extraction:
-    """Read the answer of a model, and keep what the text and the schema allow.
-
-    Raises:
-        MalformedVerdictError: If the answer has another form.
-    """
+    """Read the answer of a model, and keep what the text and the schema allow."""
     entities = _read_rows(fields, "entities", ("name", "type") if schema else ("name",))
     relations = _read_rows(fields, "relations", ("subject", "predicate", "object"))
     checks = _Checks(chunk, schema)
@@ -215,9 +211,6 @@ def _read_rows(fields: Mapping[str, Any], part: str, names: Sequence[str]) -> li
     """Return the rows of a list, each with its texts on one line; a row of one part is a text.
 
     A row with other parts is empty, so that it is dropped and counted.
-
-    Raises:
-        MalformedVerdictError: If there is no list, or none of its rows has the parts.
     """
     form = "a text" if len(names) == 1 else f"a list of {len(names)} texts ({', '.join(names)})"
     items = fields.get(part)

@@ -45,9 +45,6 @@ def open_question_source(index: str | Path | ReferenceIndex) -> Iterator[Questio
     """Open an index to draw questions from it: one of greval, of Microsoft GraphRAG or of LightRAG.
 
     `?document=title` after a folder of GraphRAG, or `?document=path` after one of LightRAG, names documents by it.
-
-    Raises:
-        DataError: If there is no index, or it lacks what questions need.
     """
     if isinstance(index, ReferenceIndex):
         yield _read_reference(index)
@@ -84,9 +81,6 @@ def build_described_source(graph: IndexGraph, label: str) -> QuestionSource:
     A chunk needs a text and a document, an entity or relation a chunk, and a relation two entities; what lacks them is
     left out and counted. A name is written as the texts write it most often, because such indexes have names in
     capitals; names that differ in case only are one entity.
-
-    Raises:
-        DataError: If no chunk has a text and a document.
     """
     chunks = {chunk.id: chunk for chunk in graph.chunks if chunk.text.strip() and chunk.doc_id}
     if not chunks:

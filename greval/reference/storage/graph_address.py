@@ -25,10 +25,6 @@ def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStor
         graph: `embedded`, or the address of a Neo4j server such as `bolt://localhost:7687`.
         folder: The folder of the build, which the embedded graph is in.
         read_only: Whether the graph is only read. Any number of processes may read it at the same time.
-
-    Raises:
-        DataError: If `graph` is neither, there is no graph to read, or the server cannot be reached.
-        MissingExtraError: If the package is not installed.
     """
     if graph == EMBEDDED:
         from greval.reference.storage.ladybug import LadybugStore

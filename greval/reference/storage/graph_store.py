@@ -43,11 +43,7 @@ class GraphStore(Protocol):
 
 
 def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-    """Check that no entity and no relation is given twice, and that both ends of each relation are given.
-
-    Raises:
-        DataError: If they are not.
-    """
+    """Check that no entity and no relation is given twice, and that both ends of each relation are given."""
     names = {entity.name for entity in entities}
     if len(names) < len(entities):
         counts = Counter(entity.name for entity in entities)

@@ -36,10 +36,6 @@ class LadybugStore:
     Args:
         path: The file.
         read_only: Whether `write` is refused.
-
-    Raises:
-        DataError: If there is no graph to read.
-        MissingExtraError: If ladybug is not installed.
     """
 
     def __init__(self, path: Path, *, read_only: bool = True) -> None:

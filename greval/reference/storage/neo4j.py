@@ -41,10 +41,6 @@ class Neo4jStore:
     Args:
         address: Such as `bolt://localhost:7687`, without user and password.
         read_only: Whether `write` is refused.
-
-    Raises:
-        DataError: If the address holds a password, or the server cannot be reached or refuses the user.
-        MissingExtraError: If the driver is not installed.
     """
 
     def __init__(self, address: str, *, read_only: bool = True) -> None:

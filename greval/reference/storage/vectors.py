@@ -56,10 +56,6 @@ class VectorIndex:
         Args:
             vectors: The rows, each of unit length.
             exact_rows: Up to this many rows, all are compared.
-
-        Raises:
-            DataError: If the rows are not a matrix of unit vectors.
-            MissingExtraError: If usearch is needed and not installed.
         """
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         if vectors.ndim != 2:  # noqa: PLR2004 - a matrix
@@ -103,9 +99,6 @@ class VectorIndex:
             vector: The vector of the query, of unit length.
             k: The most rows to return.
             allowed: Whether each row may be returned; None: all may.
-
-        Raises:
-            DataError: If the vector has another number of columns, or the mask another number of rows.
         """
         if allowed is not None and len(allowed) != len(self):
             raise DataError(f"the mask has {len(allowed)} values for {len(self)} vectors; give one for each")

@@ -97,9 +97,6 @@ class WordIndex:
         Args:
             texts: The texts.
             stop_words: Whether the most frequent words of English are left out; turn it off for other languages.
-
-        Raises:
-            MissingExtraError: If bm25s is not installed.
         """
         numbers: dict[str, int] = {}
         rows = [
@@ -145,9 +142,6 @@ class WordIndex:
             text: The question. A word that it has twice counts twice.
             k: The most texts to return.
             allowed: Whether each text may be returned; None: all may.
-
-        Raises:
-            DataError: If the mask has another number of texts.
         """
         if allowed is not None and len(allowed) != self._size:
             raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
