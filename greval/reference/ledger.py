@@ -114,7 +114,7 @@ class IndexLedger(CloseOnExit):
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
-        """Write everything within the `with` block in one transaction, which is on the disk at its end or not at all."""
+        """Write everything in the `with` block in one transaction: at its end it is on the disk, or none of it is."""
         with self._translate_errors():
             # SQLite has no nested transactions: the outermost one commits.
             if self._db.in_transaction:
