@@ -511,7 +511,7 @@ class _Build:
 
     def _write_build(self, name: str, stored: Sequence[StoredChunk]) -> None:
         """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
-        from greval.reference.storage.graph_address import open_graph
+        from greval.reference.storage.graph_store import open_graph
         from greval.reference.storage.vectors import VectorIndex
         from greval.reference.storage.words import WordIndex
 

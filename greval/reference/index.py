@@ -326,7 +326,7 @@ class ReferenceIndex(CloseOnExit):
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, which can be asked in Cypher."""
-        from greval.reference.storage.graph_address import check_stored_address, open_graph
+        from greval.reference.storage.graph_store import check_stored_address, open_graph
 
         check_stored_address(self.manifest.graph)
         return open_graph(self.manifest.graph, self._build)

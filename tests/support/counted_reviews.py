@@ -12,8 +12,7 @@ from small_index import SmallIndex
 from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.reference.index import Manifest
 from greval.reference.schema import read_schema
-from greval.reference.storage.graph_address import open_graph
-from greval.reference.storage.graph_store import GraphStore
+from greval.reference.storage.graph_store import GraphStore, open_graph
 
 SCHEMA = """\
 entities:

@@ -10,8 +10,7 @@ from stored_graphs import read_stored_entities, read_stored_relations
 
 from greval.errors import DataError
 from greval.methods.index_records import Entity, Relation
-from greval.reference.storage.graph_address import open_graph
-from greval.reference.storage.graph_store import check_query
+from greval.reference.storage.graph_store import check_query, open_graph
 
 BRANDS = [
     Entity(name="Volt One", type="Brand", aliases=("Volt", "the 'One'"), chunks=("a#1", "b#2")),

@@ -8,7 +8,7 @@ from stored_graphs import read_stored_entities
 
 from greval.errors import DataError
 from greval.methods.index_records import Entity
-from greval.reference.storage.graph_address import open_graph
+from greval.reference.storage.graph_store import open_graph
 from greval.reference.storage.neo4j import BATCH
 
 neo4j = pytest.importorskip("neo4j", reason="the driver is not installed")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.reference.storage.words import STOP_WORDS, WordIndex, split_search_words
+from greval.reference.storage.words import WordIndex, split_search_words
 
 WORDS = ["ferry", "harbour", "noon", "sails", "retry_limit", "the", "Ärzte", "漢字"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=8)
@@ -75,19 +75,9 @@ def test_texts_are_split_into_words(text, words):
     assert split_search_words(text) == words
 
 
-def test_stop_words_can_be_kept():
-    """For other languages: "die" and "was" are words of German, not of English."""
-    assert split_search_words("Was the ferry", stop_words=False) == ["was", "the", "ferry"]
-    assert WordIndex.build(["was ist das"]).search("was", 3)[0].tolist() == []
-    assert WordIndex.build(["was ist das"], stop_words=False).search("was", 3)[0].tolist() == [0]
-    assert all(split_search_words(word, stop_words=False) == [word] for word in STOP_WORDS)
-
-
-@pytest.mark.parametrize("stop_words", [True, False])
-def test_a_saved_index_finds_the_same(tmp_path, stop_words):
-    """Also its setting of stop words is kept."""
-    texts = ["the ferry sails", "what sails at noon", "", "harbour"]
-    index = WordIndex.build(texts, stop_words=stop_words)
+def test_a_saved_index_finds_the_same(tmp_path):
+    """An index that is read from its folder ranks as before."""
+    index = WordIndex.build(["the ferry sails", "what sails at noon", "", "harbour"])
     index.save(tmp_path / "words")
     loaded = WordIndex.load(tmp_path / "words")
     assert len(loaded) == 4
