@@ -47,7 +47,6 @@ from greval.reference.ledger import (
     IndexLedger,
     StoredChunk,
     compute_text_key,
-    list_kinds,
 )
 from greval.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
 from greval.reference.records import Document
@@ -345,7 +344,7 @@ class _Build:
 
     def _write_documents(self, sources: Source | Iterable[Source]) -> dict[str, int]:
         """Write new and changed documents to the ledger, retire those that are gone, and count all of them."""
-        old_digests = self.ledger.list_documents()
+        old_digests = {name: digest for _, name, digest in self.ledger.list_document_rows()}
         ids: set[str] = set()
         counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
         for group in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
@@ -370,11 +369,8 @@ class _Build:
                 yield item
 
     def _write_document(self, document: Document, old_digest: str | None) -> str:
-        # Digests of texts do not cover the fields by which other documents differ from texts.
-        digest = compute_text_key(
-            document.model_dump_json(exclude={"triples"} - list_kinds(document)),
-            *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
-        )
+        rules = (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)
+        digest = compute_text_key(document.model_dump_json(), *map(str, rules))
         if old_digest == digest:
             return "unchanged"
         self.ledger.put_document(document, digest, chunk_document(document, self.settings))

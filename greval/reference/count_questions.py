@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.methods.index_records import Entity
-from greval.reference.linking import FUNCTION_WORDS, TextSpan, find_names
+from greval.reference.linking import FUNCTION_WORDS, Place, match_names
 from greval.reference.schema import GraphSchema, RelationType
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchem
     return tuple(dict.fromkeys(entity for _, entity in _find_entities(index, question, schema)))
 
 
-def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> list[tuple[TextSpan, Entity]]:
+def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> list[tuple[Place, Entity]]:
     def look_up(phrase: str) -> int | None:
         spelling = schema.spellings.get(phrase.casefold()) if schema else None
         # A plural is looked up last, because a name may end in "s" itself.
@@ -99,7 +99,7 @@ def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | N
     def is_known(position: int) -> bool:
         return schema is None or index.read_entity(position).type in schema.entities
 
-    return [(span, index.read_entity(position)) for span, position in find_names(question, look_up)]
+    return [(place, index.read_entity(position)) for place, position in match_names(question, look_up)]
 
 
 def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
@@ -114,8 +114,8 @@ def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: st
     tokens = _split_tokens(question)
     starts = [token.start for token in tokens]
     mentions = [
-        ((bisect_left(starts, span.start), bisect_left(starts, span.end)), entity)
-        for span, entity in _find_entities(index, question, schema)
+        ((bisect_left(starts, start), bisect_left(starts, end)), entity)
+        for (start, end), entity in _find_entities(index, question, schema)
     ]
     used = {position for (start, end), _ in mentions for position in range(start, end)}
     type_words = {kind: (_split_name(kind), *entity.words) for kind, entity in schema.entities.items()}

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from greval._util.files import CloseOnExit, write_atomically
-from greval._util.groups import take_groups
 from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
 from greval.methods.index_records import Entity, IndexedChunk, Relation
@@ -43,12 +42,6 @@ COLUMNS = ("doc_id", "repo", "version")
 TAG_PREFIX = "tags."
 DAMAGE = (OSError, ValueError, KeyError, BadZipFile)
 """The errors of reading a damaged file."""
-VECTOR_STEPS = 10_000
-"""Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
-DIGESTED_CHUNKS = 1_000
-"""The number of chunks that are read together for a digest."""
-DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
-"""A digest covers the best results for about this many chunks as questions to the index of words."""
 BUILD_DIGEST_LENGTH = 12
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -357,26 +350,6 @@ class ReferenceIndex(CloseOnExit):
         from greval.reference.search_tables import SearchTables
 
         return SearchTables(self)
-
-    def digest(self) -> str:
-        """Return the hash of all that a search can find; equal content has equal digests, whatever its files hold.
-
-        It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
-        """
-        hasher = hashlib.sha256()
-        for ids in take_groups(self.chunk_ids, DIGESTED_CHUNKS):
-            for chunk in self.read_chunks(ids):
-                hasher.update(chunk.model_dump_json().encode())
-        for part in (self.read_entities(), self.read_relations()):
-            for record in part:
-                hasher.update(record.model_dump_json().encode())
-        hasher.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
-        step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
-        for chunk in self.read_chunks(self.chunk_ids[::step]):
-            positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)
-            ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
-            hasher.update(repr(sorted(ranked)).encode())
-        return hasher.hexdigest()
 
 
 def _name_column(field: str) -> str:

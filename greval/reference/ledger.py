@@ -63,11 +63,6 @@ def compute_text_key(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def list_kinds(document: Document) -> set[str]:
-    """List the fields by which a document differs from a text; headers and digests of texts have none of them."""
-    return {"triples"} if document.triples else set()
-
-
 class StoredChunk(NamedTuple):
     """A chunk with its row in the ledger and the key of its content."""
 
@@ -143,17 +138,13 @@ class IndexLedger(CloseOnExit):
 
     # Documents and chunks
 
-    def list_documents(self) -> dict[str, str]:
-        """Return the digest of each current document by its id."""
-        return dict(self._db.execute("SELECT id, digest FROM documents WHERE NOT retired ORDER BY id"))
-
     def list_document_rows(self) -> list[tuple[int, str, str]]:
         """Return row, id and digest of the current documents, sorted by id."""
         return self._db.execute("SELECT row, id, digest FROM documents WHERE NOT retired ORDER BY id").fetchall()
 
     def put_document(self, document: Document, digest: str, chunks: Sequence[IndexedChunk]) -> None:
         """Write a document with its chunks, in place of the one with its id."""
-        header = document.model_dump_json(include={"title", "repo", "version", "tags", *list_kinds(document)})
+        header = document.model_dump_json(include={"title", "repo", "version", "tags", "triples"})
         with self.write_together():
             self._retire(document.id)
             revived = self._db.execute(

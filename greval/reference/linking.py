@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from greval.reference.extraction.phrases import find_names, split_tokens
 from greval.reference.names import normalise_spelling
 from greval.reference.search_tables import SearchTables
 from greval.reference.storage.words import STOP_WORDS
@@ -22,12 +23,8 @@ _WORD = re.compile(r"\w+")
 _GAP = re.compile("[\\s.,:&+/'\u2019-]*")
 """What may stand between two words of a name."""
 _NUMBER = re.compile(r"\d+")
-_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|(?<!\w)'([^']+)'(?!\w)")
-_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|/|-)\w+)*(?:\(\))?")
-_CODE_MARK = re.compile(r"[_/]|\w\.\w|::|\(\)|[a-z][A-Z]|[A-Za-z]\d")
-_CAPITALISED = re.compile(
-    r"[A-Z0-9][\w.'\u2019&-]*(?:\s+(?:(?:of|the|de|la|von|van|and|for|in)\s+){0,2}[A-Z0-9][\w.'\u2019&-]*)*"
-)
+Place = tuple[int, int]
+"""The start and the end of a part of a question."""
 
 
 class LinkedEntity(NamedTuple):
@@ -40,23 +37,16 @@ class LinkedEntity(NamedTuple):
     position: int
 
 
-class TextSpan(NamedTuple):
-    """A part of a question."""
-
-    start: int
-    end: int
-
-
-def find_names(question: str, find_entity: Callable[[str], int | None]) -> list[tuple[TextSpan, int]]:
+def match_names(question: str, find_entity: Callable[[str], int | None]) -> list[tuple[Place, int]]:
     """Return the places of the names of entities in a question, in its order, each with the position of its entity.
 
     Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
     match at most.
     """
-    words = [TextSpan(*match.span()) for match in _WORD.finditer(question)]
-    gaps = [bool(_GAP.fullmatch(question[word.end : following.start])) for word, following in pairwise(words)]
+    words = [match.span() for match in _WORD.finditer(question)]
+    gaps = [bool(_GAP.fullmatch(question[word[1] : following[0]])) for word, following in pairwise(words)]
     free = [True] * len(words)
-    matches: list[tuple[TextSpan, int]] = []
+    matches: list[tuple[Place, int]] = []
     for size in range(min(MAX_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
             part = words[first : first + size]
@@ -64,10 +54,10 @@ def find_names(question: str, find_entity: Callable[[str], int | None]) -> list[
                 continue
             if _is_function_phrase([question[start:end] for start, end in part]):
                 continue
-            span = TextSpan(part[0].start, part[-1].end)
-            entity = find_entity(question[span.start : span.end])
+            start, end = part[0][0], part[-1][1]
+            entity = find_entity(question[start:end])
             if entity is not None:
-                matches.append((span, entity))
+                matches.append(((start, end), entity))
                 free[first : first + size] = [False] * size
     return sorted(matches)
 
@@ -80,9 +70,9 @@ def _is_function_phrase(words: Sequence[str]) -> bool:
 
 
 def link_similar(
-    question: str, tables: SearchTables, threshold: float, excluded: Iterable[TextSpan] = ()
+    question: str, tables: SearchTables, threshold: float, excluded: Collection[Place] = ()
 ) -> list[LinkedEntity]:
-    """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
+    """Return the entities whose names are similar to a name of the question, by its form.
 
     Args:
         question: The question.
@@ -94,7 +84,10 @@ def link_similar(
 
     spellings, entities = tables.spellings
     linked: list[LinkedEntity] = []
-    for phrase in find_phrases(question, excluded):
+    for name in find_names(question, split_tokens(question), code=True):
+        if any(name.start < end and start < name.end for start, end in excluded):
+            continue
+        phrase = name.name
         normalised = normalise_spelling(phrase)
         numbers = _NUMBER.findall(normalised)
         candidates = process.extract(
@@ -109,49 +102,6 @@ def link_similar(
     return linked
 
 
-def find_phrases(question: str, excluded: Iterable[tuple[int, int]] = ()) -> list[str]:
-    """Return the quoted phrases, identifiers of code and capitalised phrases of a question, outside of excluded places.
-
-    Example:
-        >>> find_phrases('Who calls `load_all` in "the loader" of Acme Corp?')
-        ['load_all', 'the loader', 'Acme Corp']
-    """
-    used = [False] * len(question)
-    for start, end in excluded:
-        used[start:end] = [True] * (end - start)
-    phrases: list[tuple[int, str]] = []
-
-    def add(start: int, end: int) -> None:
-        words = _WORD.findall(question[start:end])
-        if any(used[start:end]) or not words or _is_function_phrase(words):
-            return
-        used[start:end] = [True] * (end - start)
-        phrases.append((start, question[start:end]))
-
-    for match in _QUOTED.finditer(question):
-        group = match.lastindex or 0
-        add(match.start(group), match.end(group))
-    for match in _CODE.finditer(question):
-        if _CODE_MARK.search(match[0]):
-            add(*match.span())
-    for start, end in _find_capitalised(question, used):
-        add(start, end)
-    return [phrase for _, phrase in sorted(phrases)]
-
-
-def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int, int]]:
-    """Yield the places of capitalised phrases between used places, without function words at their start."""
-    # A used place separates two phrases, and all positions stay.
-    masked = "".join("|" if mark else sign for sign, mark in zip(question, used, strict=True))
-    for match in _CAPITALISED.finditer(masked):
-        start, end = match.span()
-        for word in _WORD.finditer(masked, start, end):
-            if word[0].lower() not in FUNCTION_WORDS:
-                start = word.start()
-                break
-        yield start, start + len(masked[start:end].rstrip(".'\u2019&-"))
-
-
 def link_entities(
     question: str, tables: SearchTables, *, threshold: float, allowed: Mask | None = None
 ) -> tuple[LinkedEntity, ...]:
@@ -159,12 +109,12 @@ def link_entities(
 
     `allowed` says whether each entity may be linked; None: all may.
     """
-    names = find_names(question, tables.find_entity)
+    names = match_names(question, tables.find_entity)
     linked = [
-        LinkedEntity(tables.entities[entity], question[span.start : span.end], "exact", 1.0, entity)
-        for span, entity in names
+        LinkedEntity(tables.entities[entity], question[start:end], "exact", 1.0, entity)
+        for (start, end), entity in names
     ]
-    linked += link_similar(question, tables, threshold, [span for span, _ in names])
+    linked += link_similar(question, tables, threshold, [place for place, _ in names])
     # Only now, so that no shorter name is linked in place of one that is not allowed.
     if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]

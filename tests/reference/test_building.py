@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from reference_indexes import SETTINGS, answer_with_names, make_documents, make_index, make_model
+from reference_indexes import SETTINGS, answer_with_names, digest_index, make_documents, make_index, make_model
 
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, GrevalError, StoreError
@@ -16,12 +16,6 @@ from greval.reference.index import ReferenceIndex
 from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
-
-
-def digest(folder):
-    """Return the digest of the index in a folder."""
-    with ReferenceIndex.open(folder) as index:
-        return index.digest()
 
 
 def list_counts(report):
@@ -44,9 +38,9 @@ def test_only_new_and_changed_documents_are_indexed(tmp_path):
     later = change(documents, 4)[2:] + make_documents(2, start=20)
     assert list_counts(make_index(tmp_path / "one", later)) == (2, 1, 6, 2, 0)
     make_index(tmp_path / "two", reversed(later))
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert digest_index(tmp_path / "one") == digest_index(tmp_path / "two")
     make_index(tmp_path / "three", documents)
-    assert digest(tmp_path / "one") != digest(tmp_path / "three")
+    assert digest_index(tmp_path / "one") != digest_index(tmp_path / "three")
 
 
 def test_ids_of_chunks_do_not_depend_on_other_documents(tmp_path):
@@ -88,7 +82,7 @@ def test_a_chunk_that_the_model_cannot_read_is_reported_and_asked_about_again(tm
     mended = make_index(tmp_path, documents, model=model)
     assert (mended.failed_chunks, len(model.calls), mended.rebuilt) == (0, 1, True)
     make_index(tmp_path / "unbroken", documents, model=make_model())
-    assert digest(tmp_path) == digest(tmp_path / "unbroken")
+    assert digest_index(tmp_path) == digest_index(tmp_path / "unbroken")
 
 
 def test_a_model_that_always_fails_is_asked_no_further(tmp_path):
@@ -112,7 +106,7 @@ def test_rows_that_are_no_documents_are_reported_and_stop_no_other(tmp_path):
 def test_sources_without_documents_change_nothing(tmp_path):
     """An empty folder, or one with faults only, is an error, and the index stays as it was."""
     make_index(tmp_path / "index", make_documents(3))
-    before = digest(tmp_path / "index")
+    before = digest_index(tmp_path / "index")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="the sources hold no documents; name files"):
         build_index(tmp_path / "empty", tmp_path / "index", SETTINGS)
@@ -120,7 +114,7 @@ def test_sources_without_documents_change_nothing(tmp_path):
         build_index([RowFault(place="x", message="bad")], tmp_path / "index", SETTINGS)
     with pytest.raises(DataError, match="no such file"):
         build_index(tmp_path / "nothing", tmp_path / "index", SETTINGS)
-    assert digest(tmp_path / "index") == before
+    assert digest_index(tmp_path / "index") == before
 
 
 def test_one_command_writes_at_a_time(tmp_path):
@@ -129,7 +123,7 @@ def test_one_command_writes_at_a_time(tmp_path):
     with lock_index(tmp_path):
         with pytest.raises(StoreError, match="another command writes to this index"):
             make_index(tmp_path, make_documents(4))
-        assert digest(tmp_path)
+        assert digest_index(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be used as the folder of an index"):
         make_index(tmp_path / "file", make_documents(1))
@@ -147,7 +141,7 @@ def test_settings_that_change_chunks_or_names_build_the_index_anew(tmp_path):
         settings = SETTINGS.model_copy(update=changed)
         assert make_index(tmp_path / "one", documents, settings).rebuilt
         make_index(tmp_path / str(changed), documents, settings)
-        assert digest(tmp_path / "one") == digest(tmp_path / str(changed))
+        assert digest_index(tmp_path / "one") == digest_index(tmp_path / str(changed))
 
 
 def test_leftovers_and_old_builds_are_removed(tmp_path):
@@ -165,14 +159,14 @@ def test_a_build_that_is_lost_is_made_again(tmp_path):
     """The ledger is all that is needed: a deleted build, or a deleted index.json, is made again without the model."""
     documents, model = make_documents(4), make_model()
     make_index(tmp_path, documents, model=model)
-    before, calls = digest(tmp_path), len(model.calls)
+    before, calls = digest_index(tmp_path), len(model.calls)
     for path in tmp_path.glob("build-*"):
         shutil.rmtree(path)
     make_index(tmp_path, documents, model=model)
-    assert digest(tmp_path) == before
+    assert digest_index(tmp_path) == before
     (tmp_path / "index.json").unlink()
     make_index(tmp_path, documents, model=model)
-    assert (digest(tmp_path), len(model.calls)) == (before, calls)
+    assert (digest_index(tmp_path), len(model.calls)) == (before, calls)
 
 
 def test_progress_comes_to_its_end_in_each_step(tmp_path):
@@ -218,7 +212,7 @@ def test_a_passage_that_several_documents_share_is_extracted_from_by_its_place(t
         stated = {chunk for one in index.read_relations() if one.source == "Harbour Trust" for chunk in one.chunks}
         assert "b#1" in stated
         assert "a#2" not in stated
-    assert digest(tmp_path / "index") == digest(tmp_path / "unbroken")
+    assert digest_index(tmp_path / "index") == digest_index(tmp_path / "unbroken")
 
 
 def test_a_reader_keeps_its_index_while_another_is_built(tmp_path):

@@ -9,9 +9,7 @@ import time
 import pytest
 from command_line import started
 from killing import killed_at_write
-from reference_indexes import SETTINGS, make_documents, make_index
-
-from greval.reference.index import ReferenceIndex
+from reference_indexes import SETTINGS, digest_index, make_documents, make_index
 
 BEFORE, AFTER = make_documents(6), [*make_documents(8, start=2)]
 
@@ -26,8 +24,7 @@ def find_digest(folder, documents=None):
     """Return the digest of the index of a folder, made or brought up to date first if there are documents."""
     if documents:
         make_index(folder, documents)
-    with ReferenceIndex.open(folder) as index:
-        return index.digest()
+    return digest_index(folder)
 
 
 def list_names(folder):

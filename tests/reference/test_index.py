@@ -143,23 +143,6 @@ def test_a_folder_without_an_index_says_what_to_do(tmp_path):
         ReferenceIndex.open(tmp_path)
 
 
-def test_the_digest_notices_every_part(tmp_path, folder):
-    """Indexes of the same documents are equal; another text, tag, name or vector makes another digest."""
-    digests = set()
-    documents = make_documents(4)
-    other_tag = [documents[0].model_copy(update={"tags": {"kind": "new"}}), *documents[1:]]
-    for name, given, model in (
-        ("same", documents, None),
-        ("again", documents, None),
-        ("tag", other_tag, None),
-        ("model", documents, make_model()),
-    ):
-        make_index(tmp_path / name, given, model=model)
-        with ReferenceIndex.open(tmp_path / name) as opened:
-            digests.add(opened.digest())
-    assert len(digests) == 3
-
-
 def test_opening_an_index_loads_nothing_heavy(folder):
     """The graph, the vectors and the words are opened when they are asked for, so that opening is quick."""
     code = (

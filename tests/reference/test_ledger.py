@@ -97,7 +97,7 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
     with pytest.raises(ValueError, match=r"^$"):
         write_two()
-    assert not ledger.list_documents()
+    assert not ledger.list_document_rows()
 
 
 def test_a_ledger_of_another_layout_is_refused(tmp_path):

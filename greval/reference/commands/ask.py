@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from greval.cli.console import escape_control_characters
 from greval.cli.options import parse_tag_filters
 from greval.methods.reference_index import Search
 from greval.records.metric_input import format_item
+from greval.reference.commands.build import parse_pairs
 from greval.reference.settings import DEFAULT_SEARCH, SearchSettings, change_settings
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def ask(  # noqa: PLR0913 - the options of a command
     if not question.strip():
         raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
     filters = parse_tag_filters(where or ())
-    changed = {**parse_settings(changes or ())}
+    changed = parse_pairs("--set", changes or ())
     changed |= {name: str(value) for name, value in (("k", k), ("alpha", alpha)) if value is not None}
     opened = open_shared_index(index)
     _check_filters(opened, filters)
@@ -95,22 +96,6 @@ def ask(  # noqa: PLR0913 - the options of a command
         # On stderr, so that the output holds the answer alone.
         typer.echo("no model answered: the answer is sentences of the chunks; --answer MODEL names a model", err=True)
     typer.echo(escape_control_characters(format_asked(outcome, parts)))
-
-
-def parse_settings(changes: Iterable[str]) -> dict[str, str]:
-    """Parse settings written as NAME=VALUE.
-
-    Example:
-        >>> parse_settings(["depth=3", "fusion=rrf"])
-        {'depth': '3', 'fusion': 'rrf'}
-    """
-    parsed: dict[str, str] = {}
-    for change in changes:
-        name, sign, value = change.partition("=")
-        if not sign or not name.strip():
-            raise typer.BadParameter(f"--set {change}: write it as NAME=VALUE")
-        parsed[name.strip()] = value.strip()
-    return parsed
 
 
 def _check_filters(index: ReferenceIndex, filters: Mapping[str, Collection[str]]) -> None:
