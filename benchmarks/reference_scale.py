@@ -157,7 +157,6 @@ def load_packages() -> None:
     import ladybug  # noqa: F401, PLC0415
     import pyarrow as pa  # noqa: F401, PLC0415
     import scipy.sparse.linalg  # noqa: F401, PLC0415
-    import usearch.index  # noqa: F401, PLC0415
     from rapidfuzz import fuzz, process  # noqa: F401, PLC0415
 
 

@@ -523,7 +523,7 @@ class _Build:
             store.write(graph.entities, graph.relations)
         finally:
             store.close()
-        VectorIndex.build(vectors).save(new / "vectors")
+        VectorIndex(vectors).save(new / "vectors")
         WordIndex.build([record.chunk.content for record in stored]).save(new / "words")
         np.savez(new / "embedder.npz", **fitted.state())  # type: ignore[arg-type]  # numpy's stubs have no arrays here
         manifest = Manifest(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.methods.index_records import Entity
-from greval.reference.linking import FUNCTION_WORDS, Place, match_names
+from greval.reference.linking import Place, match_names
 from greval.reference.schema import GraphSchema, RelationType
 
 if TYPE_CHECKING:
@@ -100,13 +100,6 @@ def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | N
         return schema is None or index.read_entity(position).type in schema.entities
 
     return [(place, index.read_entity(position)) for place, position in match_names(question, look_up)]
-
-
-def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
-    """Return the stems of the words of a question, without function words and the words of the given names."""
-    name_stems = {token.stem for name in names for token in _split_tokens(name)}
-    words = (token for token in _split_tokens(question) if token.text.casefold() not in FUNCTION_WORDS)
-    return {token.stem for token in words} - name_stems
 
 
 def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:

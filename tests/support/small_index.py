@@ -76,7 +76,7 @@ class SmallIndex:
     @cached_property
     def vectors(self):
         """The vectors of the chunks."""
-        return VectorIndex.build(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
+        return VectorIndex(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
 
     @cached_property
     def words(self):
