@@ -30,6 +30,27 @@ class GroupedPositions:
         """Return the items of a group."""
         return self.items[self.offsets[group] : self.offsets[group + 1]]
 
+    def find_allowed(self, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return whether each group has an item that a mask over items allows."""
+        # The count of allowed items rises over a group that has one.
+        cumulative = np.concatenate(([0], np.cumsum(allowed[self.items])))
+        return np.asarray(cumulative[self.offsets[1:]] > cumulative[self.offsets[:-1]])
+
+    def gather_items(self, groups: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the items of several groups one after the other, each with the place of its group in `groups`.
+
+        Example:
+            >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+            >>> items, places = grouped.gather_items(np.array([1, 0]))
+            >>> items.tolist(), places.tolist()
+            ([9, 7, 8], [0, 1, 1])
+        """
+        starts = self.offsets[groups].astype(np.int64)
+        counts = self.offsets[np.asarray(groups) + 1] - starts
+        # The places of all items at once, without a loop over the groups.
+        slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
+        return self.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)
+
     @classmethod
     def build(cls, groups: IntArray, items: IntArray, count: int) -> GroupedPositions:
         """Group items by the number of their group, in the order given.

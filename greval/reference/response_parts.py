@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greval.records.case import Chunk, NodeSource, Traversal, Triple
-from greval.reference.search_tables import gather_items
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex
@@ -88,7 +87,7 @@ def _find_sources(
     if not columns["repo"].values and not columns["version"].values:
         return None
     positions = [position for name in names if (position := index.find_entity(name)) is not None]
-    chunks, places = gather_items(index.mentions.chunks, np.array(positions, dtype=np.int64))
+    chunks, places = index.mentions.chunks.gather_items(np.array(positions, dtype=np.int64))
     if (allowed := index.select_chunks(where or {})) is not None:
         chunks, places = chunks[allowed[chunks]], places[allowed[chunks]]
     fields: list[dict[str, str]] = [{} for _ in positions]

