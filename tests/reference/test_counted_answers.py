@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from counted_reviews import SCHEMA
 
-from greval.errors import MethodError
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.fair_context.counts import create_fact_counter
 from greval.records.case import Sample
@@ -69,12 +68,6 @@ def test_given_filter_counts_first(folder):
     sample = QUESTION.model_copy(update={"tags": {"brand": "Ohmly"}})
     found = ask(load(f"{folder}?search=basic&filter=auto&where=brand"), sample)
     assert {chunk.doc_id for chunk in found.chunks} == {"d3", "d4"}
-
-
-def test_unknown_filter(folder):
-    """Another value of `filter` is rejected."""
-    with pytest.raises(MethodError, match="filter"):
-        load(f"{folder}?filter=brand")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
 from stored_graphs import read_stored_entities, read_stored_relations
@@ -85,10 +84,7 @@ def test_chunks_are_read_by_their_ids(index):
     ("where", "accepts"),
     [
         ({"doc_id": "harbour/3.md"}, lambda chunk: chunk.doc_id == "harbour/3.md"),
-        (
-            {"repo": "north", "version": ["v0", "v1"]},
-            lambda chunk: chunk.repo == "north" and chunk.version in {"v0", "v1"},
-        ),
+        ({"repo": "north", "version": ["v0"]}, lambda chunk: (chunk.repo, chunk.version) == ("north", "v0")),
         ({"kind": "odd"}, lambda chunk: chunk.tags["kind"] == "odd"),
         ({"tags.kind": {"odd", "even"}}, lambda chunk: True),
         ({"kind": "neither"}, lambda chunk: False),
@@ -105,17 +101,6 @@ def test_a_filter_by_an_unknown_field_is_an_error(index):
     assert index.select_chunks({}) is None
     with pytest.raises(DataError, match="no chunk has 'knid'; known are doc_id, repo, version, kind"):
         index.select_chunks({"knid": "odd"})
-
-
-def test_vectors_and_words_find_the_chunk_itself(index):
-    """A chunk, asked as a question, is the first result of both searches: positions are the same everywhere."""
-    for position in range(0, len(index.chunk_ids), 5):
-        (chunk,) = index.read_chunks([index.chunk_ids[position]])
-        (best, *_), _ = index.words.search(chunk.content, 3)
-        (near, *_), (score, *_) = index.vectors.search(index.embedder.embed_query(chunk.content), 3)
-        assert index.read_chunks([index.chunk_ids[best]])[0].text == chunk.text
-        assert index.read_chunks([index.chunk_ids[near]])[0].text == chunk.text
-        assert np.isclose(score, 1, atol=1e-3)
 
 
 def test_search_settings_are_kept_by_the_next_build(tmp_path):
@@ -152,15 +137,6 @@ def test_opening_an_index_loads_nothing_heavy(folder):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_an_index_of_one_chunk_without_names_can_be_read(tmp_path):
-    """A text without any name gives an index without edges, not an error."""
-    (tmp_path / "a.txt").write_text("it rains.")
-    build_index(tmp_path / "a.txt", tmp_path / "index", SETTINGS)
-    with ReferenceIndex.open(tmp_path / "index") as index:
-        assert (index.chunk_ids, len(index.edges), [*index.entities]) == (["a.txt#1"], 0, [])
-        assert index.words.search("rains", 5)[0].tolist() == [0]
 
 
 def name_in_manifest(folder, **values):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,10 +154,3 @@ def test_a_phrase_is_found_only_if_its_letters_are_there(text, phrase):
     """Whatever the texts, a phrase that is found has all of its words in the text, in their order."""
     if phrase.split() and has_phrase(text, phrase):
         assert "".join(phrase.split()).casefold()[:1] in "".join(text.split()).casefold()
-
-
-def test_drafts_are_json_lines(fleet, tmp_path):
-    """Other programs read the drafts line by line."""
-    draw(fleet, tmp_path, 3)
-    rows = [json.loads(line) for line in (tmp_path / "q.drafts.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert all({"type", "pattern", "question", "answer", "evidence", "rejected"} <= row.keys() for row in rows)

@@ -66,12 +66,6 @@ def test_without_a_model_sentences_are_asked_about_and_the_report_says_so(fleet,
     assert "comparison: cannot be drawn, because it needs two relations with one predicate" in report.notes
 
 
-def test_types_that_are_not_wanted_are_not_remarked_on(fleet, tmp_path):
-    """The report says nothing of comparisons if none were asked for."""
-    report, _ = draw(fleet, tmp_path, types=["single_fact"])
-    assert not any(note.startswith(("comparison", "aggregation")) for note in report.notes)
-
-
 def test_a_model_words_descriptions(fleet, tmp_path):
     """The model sees the description, and a draft with a letter in place of the name that is asked for."""
     model, calls = script()
@@ -212,16 +206,6 @@ def test_a_description_may_give_another_answer(tmp_path):
     assert found.rejected == "several_answers"
 
 
-def test_one_seed_draws_the_same_questions_and_asks_nothing_again(fleet, tmp_path):
-    """The same command makes no call whose reply is there, and writes the same file."""
-    model, _ = script()
-    draw(fleet, tmp_path, 8, model=model, seed=3)
-    asked, written = len(model.calls), (tmp_path / "q.jsonl").read_bytes()
-    report, _ = draw(fleet, tmp_path, 8, model=model, seed=3)
-    assert (len(model.calls), report.usage.calls, report.usage.hits) == (asked, 0, asked)
-    assert (tmp_path / "q.jsonl").read_bytes() == written
-
-
 @pytest.mark.parametrize("schema", ["v2_dulce", "v3_dulce"])
 def test_tables_of_graphrag_itself(data_set, tmp_path, schema):
     """A dry run over whole tables draws from descriptions, and counts what it does not use."""
@@ -237,12 +221,6 @@ def test_tables_of_graphrag_itself(data_set, tmp_path, schema):
     if len(read.documents) == 1:  # the published tables, whose texts name what the descriptions do
         assert report.accepted["single_fact"] > 5
         assert report.accepted["multi_hop"] > 5
-
-
-def test_stores_of_lightrag_without_texts_are_refused(data_set, tmp_path):
-    """The published stores have neither chunks nor a graph; the message names both and says what to give."""
-    with pytest.raises(DataError, match=r"found no kv_store_text_chunks.json and no graph_chunk_"):
-        generate_questions(data_set("lightrag_novel_kv"), tmp_path / "q.jsonl")
 
 
 @pytest.mark.parametrize("table", ["text_units", "entities", "relationships"])
