@@ -25,7 +25,6 @@ class SearchTables:
         self.names = index.entity_positions
         self.find_entity = index.find_entity
         self.chunks = len(index.chunk_ids)
-        self._rank_graphs: dict[bool, RankGraph] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -50,24 +49,17 @@ class SearchTables:
         counts = np.diff(self.mentions.chunks.offsets)
         return np.log1p(self.chunks / np.maximum(counts, 1))
 
-    def get_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
-        """Return the graph for PageRank: the entities, and with `passages` also the chunks, which follow them.
+    @cached_property
+    def rank_graph(self) -> RankGraph:
+        """The graph for PageRank: the entities, and the chunks that mention them, which follow them."""
+        return self.build_rank_graph()
 
-        With a mask over chunks, only what allowed chunks state or mention is in it.
-        """
-        if allowed is not None:
-            return self._build_rank_graph(passages=passages, allowed=allowed)
-        if passages not in self._rank_graphs:
-            self._rank_graphs[passages] = self._build_rank_graph(passages=passages)
-        return self._rank_graphs[passages]
-
-    def _build_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
+    def build_rank_graph(self, allowed: Mask | None = None) -> RankGraph:
+        """Build the graph for PageRank; with a mask over chunks, only of what allowed chunks state or mention."""
         edges, entities = self.edges, len(self.entities)
         selected = slice(None) if allowed is None else edges.evidence.find_allowed(allowed)
         source, target = edges.source[selected].astype(np.int64), edges.target[selected].astype(np.int64)
         weight = edges.weight[selected].astype(np.float64)
-        if not passages:
-            return RankGraph.build(source, target, weight, entities)
         by_entity = self.mentions.chunks
         owners = np.repeat(np.arange(entities), np.diff(by_entity.offsets))
         mentioned = by_entity.items.astype(np.int64)

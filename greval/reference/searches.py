@@ -32,7 +32,7 @@ LOGGED_NODES = 100
 """The nodes with the highest PageRank that are logged, with the edges between them."""
 ROUNDED = 12
 """The decimals in which scores differ; sums in another order differ in later ones."""
-GRAPH_SETTINGS = ("graph", "depth", "decay", "neighbours", "damping", "passages", "linking", "top_k")
+GRAPH_SETTINGS = ("graph", "depth", "decay", "neighbours", "damping", "linking", "top_k")
 """The settings that the scores of chunks by the graph, or their log, depend on."""
 NOTHING_LINKED = "no entity of the question is in the graph"
 
@@ -299,20 +299,16 @@ def _rank_graph(
 ) -> tuple[Positions, Scores, Scores, SearchFindings]:
     """Score chunks by their personalised PageRank.
 
-    Walks start at the entities of the question, at rare ones more often. Without `passages`, the rank of a chunk is the
-    sum of the ranks of its entities, each multiplied by its rarity.
+    Walks start at the entities of the question, at rare ones more often.
     """
     tables = query.tables
     entities = len(tables.entities)
-    graph = tables.get_rank_graph(passages=settings.passages, allowed=query.allowed)
+    graph = tables.rank_graph if query.allowed is None else tables.build_rank_graph(query.allowed)
     starts = np.zeros(len(graph.roots))
     positions = [link.position for link in linked]
     starts[positions] = tables.rarity[positions]
     ranks = rank_nodes(graph, starts, settings.damping)
     log = _log_ranks(query, settings, linked, ranks[:entities])
-    if not settings.passages:
-        chunks, ties, scores = score_chunks(ranks, tables, query.allowed)
-        return chunks, scores, ties, log
     ranked = np.flatnonzero(ranks[entities:] > 0)
     return ranked, ranks[entities + ranked], np.zeros(len(ranked)), log
 

@@ -82,7 +82,6 @@ class SearchSettings(Record):
         rrf_k: The constant of reciprocal rank fusion.
         graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
         damping: The share of the PageRank that follows an edge at each step.
-        passages: Whether PageRank also follows edges between entities and the chunks that mention them.
         linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
         neighbours: The most edges followed from one node, those with most statements first.
         triples: The most triples returned.
@@ -101,7 +100,6 @@ class SearchSettings(Record):
     rrf_k: Positive = 60
     graph: GraphScore = "pagerank"
     damping: Share = 0.85
-    passages: bool = True
     linking: Share = 0.9
     neighbours: Positive = 100
     triples: Positive = 30
@@ -114,7 +112,7 @@ def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> Sea
     """Return settings with other values, given as text.
 
     Example:
-        >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
+        >>> change_settings(SearchSettings(), {"alpha": "0.5", "fusion": "rrf"}).alpha
         0.5
         >>> change_settings(SearchSettings(), {"alpha": "2"})
         Traceback (most recent call last):

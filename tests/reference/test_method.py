@@ -14,8 +14,8 @@ from greval import Sample
 from greval.errors import DataError, MethodError
 from greval.methods.loading import default_name, load_method
 from greval.reference.building import build_index
-from greval.reference.method import ReferenceMethod, change_settings, open_shared_index
-from greval.reference.settings import IndexSettings, SearchSettings
+from greval.reference.method import ReferenceMethod, open_shared_index
+from greval.reference.settings import IndexSettings, SearchSettings, change_settings
 from greval.testing import ScriptedJudge
 
 QUESTION = "Who owns the ferry MV Tern?"
@@ -163,7 +163,7 @@ def test_an_unknown_setting_is_named():
         change_settings(SearchSettings(), {"alpa": "1"})
     with pytest.raises(MethodError, match="known: k, top_k"):
         change_settings(SearchSettings(), {"zzz": "1"})
-    assert change_settings(SearchSettings(k=3), {"passages": "false"}) == SearchSettings(k=3, passages=False)
+    assert change_settings(SearchSettings(k=3), {"alpha": "0.5"}) == SearchSettings(k=3, alpha=0.5)
 
 
 async def test_many_questions_at_once(folder):

@@ -51,7 +51,6 @@ SETTINGS = st.builds(
     alpha=st.floats(0, 1),
     fusion=st.sampled_from(FUSIONS),
     graph=st.sampled_from(GRAPHS),
-    passages=st.booleans(),
     neighbours=st.integers(1, 4),
 )
 
@@ -191,7 +190,7 @@ def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
         ("Bob", "knows", "Cem", ["d#2"]),
         ("Cem", "knows", "Dora", [*chunks]),
     ]
-    settings = SearchSettings(graph="pagerank", passages=False, depth=3, damping=0.95)
+    settings = SearchSettings(graph="pagerank", depth=3, damping=0.95)
     found = search_chunks(SmallIndex(chunks, relations), "Who is Ada?", "graph", settings)
     assert found.nodes["Dora"] > found.nodes["Bob"]
     assert [edge.target for edge in found.edges] == ["Bob", "Cem", "Dora"]
@@ -200,10 +199,14 @@ def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
 
 
 @pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
-@pytest.mark.parametrize("graph", [{"graph": "activation"}, {"graph": "pagerank"}, {"passages": False}])
+@pytest.mark.parametrize("graph", GRAPHS)
 def test_a_filter_leaves_out_other_chunks_of_the_same_entity(search, graph):
     """An entity that selected and other chunks mention leads to the selected ones only."""
     found = search_chunks(
-        make_harbour_index(), "Where is Skerry?", search, SearchSettings(**graph), {"doc_id": "skerry", "version": "2"}
+        make_harbour_index(),
+        "Where is Skerry?",
+        search,
+        SearchSettings(graph=graph),
+        {"doc_id": "skerry", "version": "2"},
     )
     assert [make_harbour_index().chunk_ids[position] for position, _ in found.chunks] == ["skerry#2"]

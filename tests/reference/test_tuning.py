@@ -98,7 +98,7 @@ def test_searches_with_several_settings_are_those_of_one(world, search):
     """What is computed once for all settings changes no ranking."""
     folder, cases = world
     grid = {"graph": ["activation", "pagerank"], "fusion": ["minmax", "weighted", "rrf"], "depth": [0, 2]}
-    grid |= {"alpha": [0.2, 0.8], "top_k": [1, 5], "passages": [True, False]}
+    grid |= {"alpha": [0.2, 0.8], "top_k": [1, 5]}
     with ReferenceIndex.open(folder) as index:
         query = QuestionSearch(index, cases[3].question)
         for settings in list_candidates(SearchSettings(k=4), grid):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -43,12 +42,10 @@ class GraphStore(ABC):
         """Replace the whole graph.
 
         Raises:
-            DataError: If the store was opened to be read, two entities have one name, a relation names an entity that
-                is not given, or the graph cannot be written.
+            DataError: If the store was opened to be read, or the graph cannot be written.
         """
         if self._read_only:
             raise DataError(f"{self._place}: the graph is open to be read; open it with read_only=False to write it")
-        _check_graph(entities, relations)
         self._replace_graph(entities, relations)
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
@@ -67,7 +64,7 @@ class GraphStore(ABC):
 
     @abstractmethod
     def _replace_graph(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-        """Replace the whole graph by a valid one."""
+        """Replace the whole graph."""
 
     @abstractmethod
     def _read_rows(self, cypher: str, parameters: dict[str, object]) -> Iterable[Mapping[str, object]]:
@@ -134,30 +131,6 @@ def hide_password(address: str) -> str:
         'bolt://db.example.org:7687'
     """
     return re.sub("//[^/]*@", "//", address)
-
-
-def _check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-    """Check that no entity and no relation is given twice, and that both ends of each relation are given."""
-    names = {entity.name for entity in entities}
-    if len(names) < len(entities):
-        counts = Counter(entity.name for entity in entities)
-        raise DataError(
-            f"two entities are called {counts.most_common(1)[0][0]!r}; give each name once, with all of its chunks"
-        )
-    edges = {(relation.source, relation.label, relation.target) for relation in relations}
-    if len(edges) < len(relations):
-        repeats = Counter((relation.source, relation.label, relation.target) for relation in relations)
-        raise DataError(
-            f"the relation {' '.join(map(repr, repeats.most_common(1)[0][0]))} is given twice; give it once, with all "
-            "of its chunks"
-        )
-    for relation in relations:
-        for end in (relation.source, relation.target):
-            if end not in names:
-                raise DataError(
-                    f"the relation {relation.source!r} {relation.label!r} {relation.target!r} names {end!r}, "
-                    "which is no entity of the graph; add the entity"
-                )
 
 
 def check_query(cypher: str, parameters: Mapping[str, object]) -> None:

@@ -75,10 +75,8 @@ class VectorIndex:
             allowed: Whether each row may be returned; None: all may.
 
         Raises:
-            DataError: If the vector has another number of columns, or the mask another number of rows.
+            DataError: If the vector has another number of columns.
         """
-        if allowed is not None and len(allowed) != len(self):
-            raise DataError(f"the mask has {len(allowed)} values for {len(self)} vectors; give one for each")
         if not len(self):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if vector.shape != self.rows.shape[1:]:

@@ -129,8 +129,6 @@ class WordIndex:
             k: The most texts to return.
             allowed: Whether each text may be returned; None: all may.
         """
-        if allowed is not None and len(allowed) != self._size:
-            raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
         vocabulary = self._ranking.vocab_dict if self._ranking is not None else {}
         words = [vocabulary[word] for word in split_search_words(text) if word in vocabulary]
         if not words:

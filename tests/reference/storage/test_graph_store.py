@@ -107,21 +107,6 @@ def test_a_query_that_cannot_be_answered_is_refused(graph, cypher, parameters, f
     assert len(read_stored_entities(graph)) == 3
 
 
-@pytest.mark.parametrize(
-    ("entities", "relations", "fault"),
-    [
-        ([*BRANDS, BRANDS[1]], [], "two entities are called 'battery'"),
-        (BRANDS, [STATED[0], STATED[0]], "'Volt One' 'HAS_NEGATIVE' 'battery' is given twice"),
-        (BRANDS[:1], STATED[:1], "names 'battery', which is no entity"),
-    ],
-)
-def test_an_invalid_graph_is_refused_before_anything_is_written(graph, entities, relations, fault):
-    """The message names the row, and the earlier graph stays."""
-    with pytest.raises(DataError, match=fault):
-        graph.write(entities, relations)
-    assert len(read_stored_relations(graph)) == 4
-
-
 def test_a_reader_cannot_write(graph, place):
     """A store that is open to be read refuses to write."""
     graph.close()

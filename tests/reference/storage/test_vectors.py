@@ -87,8 +87,6 @@ def test_what_does_not_fit_is_refused(tmp_path):
     index = VectorIndex(vectors)
     with pytest.raises(DataError, match=r"shape \(3,\), the index \(16,\)"):
         index.search(np.ones(3, dtype=np.float32), 2)
-    with pytest.raises(DataError, match="4 values for 5 vectors"):
-        index.search(vectors[0], 2, np.ones(4, dtype=bool))
     with pytest.raises(DataError, match="row 1 of the vectors is not of unit length"):
         VectorIndex(vectors * np.array([[1], [2], [1], [0], [1]])).save(tmp_path)
     with pytest.raises(DataError, match="row 0 of the vectors"):
