@@ -194,7 +194,8 @@ def _select_sentences(word_weights: Mapping[str, float], candidates: Sequence[tu
     missing, chosen = set(weights), list[int]()
     while len(chosen) < MAX_SENTENCES and missing:
         gains = [sum(weights[word] for word in words & missing) for words in stems]
-        best = max(range(len(gains)), key=lambda place: gains[place] / (1 + RANK_DISCOUNT * candidates[place][1]))
+        scores = [gain / (1 + RANK_DISCOUNT * rank) for gain, (_, rank) in zip(gains, candidates, strict=True)]
+        best = scores.index(max(scores))
         if chosen and gains[best] < MIN_GAIN * sum(weights.values()):
             break
         chosen.append(best)

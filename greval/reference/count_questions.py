@@ -93,13 +93,13 @@ def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | N
         spelling = schema.spellings.get(phrase.casefold()) if schema else None
         # A plural is looked up last, because a name may end in "s" itself.
         names = (phrase, spelling[0] if spelling else "", phrase.removesuffix("s"))
-        found = (index.find_entity(name) for name in names if name)
-        return next((position for position in found if position is not None and is_known(position)), None)
+        positions = (index.find_entity(name) for name in names if name)
+        return next((position for position in positions if position is not None and is_known(position)), None)
 
     def is_known(position: int) -> bool:
         return schema is None or index.read_entity(position).type in schema.entities
 
-    return [(place, index.read_entity(position)) for place, position in match_names(question, look_up)]
+    return [(span, index.read_entity(position)) for span, position in match_names(question, look_up)]
 
 
 def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:

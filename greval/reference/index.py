@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from greval.reference.storage.vectors import VectorIndex
     from greval.reference.storage.words import WordIndex
 
-LAYOUT = 1
-"""The version of the files of an index; increased when they change."""
 COLUMNS = ("doc_id", "repo", "version")
 """The fields of chunks that a search can filter by, in addition to tags."""
 TAG_PREFIX = "tags."
@@ -53,7 +51,6 @@ interpreter, so that each would take as long as all of them."""
 class IndexFile(Record):
     """What `index.json` holds: the settings of an index, and the name of its current build."""
 
-    layout: int = LAYOUT
     build: Annotated[str, Field(pattern=r"^build-\w+$")]
     settings: IndexSettings
     search_settings: SearchSettings = Field(default_factory=SearchSettings)

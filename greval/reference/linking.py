@@ -114,7 +114,7 @@ def link_entities(
         LinkedEntity(tables.entities[entity], question[start:end], "exact", 1.0, entity)
         for (start, end), entity in names
     ]
-    linked += link_similar(question, tables, threshold, [place for place, _ in names])
+    linked += link_similar(question, tables, threshold, [span for span, _ in names])
     # Only now, so that no shorter name is linked in place of one that is not allowed.
     if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]

@@ -132,9 +132,9 @@ class ReferenceMethod:
             else:
                 findings, response = await read_in_turn(self._retrieve, question, where)
                 response = await self._select_context(response)
-                found = (response.chunks or (), response.triples or (), response.aggregates or ())
+                context = (response.chunks or (), response.triples or (), response.aggregates or ())
                 tokens = self.settings.context_tokens
-                answer, usage = await answer_question(question, *found, self._client, context_tokens=tokens)
+                answer, usage = await answer_question(question, *context, self._client, context_tokens=tokens)
         response_usage = ResponseUsage(
             latency=spent.worked,
             waited=spent.waited,

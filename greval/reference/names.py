@@ -328,8 +328,8 @@ class _Resolver:
         groups: dict[str, list[str]] = defaultdict(list)
         for name in self.spellings:
             groups[self.find_root(name)].append(name)
-        given = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
-        titles = {root: given.get(root) or self._choose_name(members) for root, members in groups.items()}
+        preferred = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
+        titles = {root: preferred.get(root) or self._choose_name(members) for root, members in groups.items()}
         name_of = {member: titles[root] for root, members in groups.items() for member in members}
         entities = (self._build_entity(titles[root], members) for root, members in groups.items())
         relations: dict[tuple[str, str, str], set[str]] = defaultdict(set)

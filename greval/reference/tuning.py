@@ -176,9 +176,9 @@ def tune(  # noqa: PLR0913 - the options of a command
     labelled = _score_questions(index, questions, plan)
     count, needed = len({*labelled.ids}), max(MIN_QUESTIONS, folds)
     if count < needed:
-        left_out = "".join(f", and {number} left out: {reason}" for reason, number in labelled.skipped.items())
+        skipped = "".join(f", and {number} left out: {reason}" for reason, number in labelled.skipped.items())
         raise DataError(
-            f"expected at least {needed} questions with gold, got {count}{left_out}; "
+            f"expected at least {needed} questions with gold, got {count}{skipped}; "
             "with fewer, a gain cannot be distinguished from noise; label more questions"
         )
     tuning = _build_tuning(index, plan, labelled, validate_choice(labelled.scores, number_folds(labelled.ids, folds)))
@@ -206,8 +206,8 @@ def find_ranking_metric(name: str) -> ComputedMetric:
     metric = find_computed_metric(name)
     if metric is None:
         bad = explain_bad_name(name)
-        known = ["recall@5", "perfect_recall@5", "ndcg@10", "mrr", "map", *list_name_variants(name)]
-        explained = f": {bad}" if bad else did_you_mean(name, known)
+        names = ["recall@5", "perfect_recall@5", "ndcg@10", "mrr", "map", *list_name_variants(name)]
+        explained = f": {bad}" if bad else did_you_mean(name, names)
         raise DataError(f"measure: {name!r} is no computed metric{explained}")
     by_gold = {*metric.needs} <= {"chunks", "gold"} and find_direction(metric.scale).better == "higher"
     if not isinstance(metric, ComputedMetric) or not by_gold:

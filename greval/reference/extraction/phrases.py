@@ -222,10 +222,8 @@ class _Scanner:
         if position == 0:
             return len(self.tokens) > 1
         preceding = self._get_lower(position - 1)
-        near = (self._get_lower(place) for place in range(max(0, position - 6), position - 1))
-        return preceding in LINKING_VERBS or (
-            preceding in {"and", "or", ","} and any(word in LINKING_VERBS for word in near)
-        )
+        earlier = [token.lower for token in self.tokens[max(0, position - 6) : position - 1]]
+        return preceding in LINKING_VERBS or (preceding in {"and", "or", ","} and not LINKING_VERBS.isdisjoint(earlier))
 
     def _begins_name(self, position: int) -> bool:
         token = self.tokens[position]

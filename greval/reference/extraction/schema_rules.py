@@ -109,7 +109,7 @@ def _split_clauses(
     start = 0
     for end in [*(match.start() for match in _CLAUSE_END.finditer(sentence)), len(sentence)]:
         # To a pattern that ignores case, a dotless i is an i, which is in no term.
-        found = [(match.start(), match[1].casefold()) for match in pattern.finditer(sentence, start, end)]
+        matches = [(match.start(), match[1].casefold()) for match in pattern.finditer(sentence, start, end)]
         stated: list[tuple[int, str]] = []
         for match in cue_pattern.finditer(sentence, start, end):
             label = cues.get(match[1].casefold())
@@ -117,7 +117,7 @@ def _split_clauses(
                 label = schema.relations[label].opposite
             if label is not None:
                 stated.append((match.start(), label))
-        yield _Clause([(position, terms[term][0]) for position, term in found if term in terms], stated)
+        yield _Clause([(position, terms[term][0]) for position, term in matches if term in terms], stated)
         start = end
 
 

@@ -256,9 +256,9 @@ async def _check_drawn(  # noqa: PLR0913 - what a generation needs
 
         await draw.draw(check, batch=BATCH)
         # One model may have both roles.
-        asked = {id(each): each.usage for each in (models.writer, models.judge) if each}
+        usages = {id(each): each.usage for each in (models.writer, models.judge) if each}
         return {
-            "usage": sum(asked.values(), Usage()).model_copy(update={"calls": models.guard.calls}),
+            "usage": sum(usages.values(), Usage()).model_copy(update={"calls": models.guard.calls}),
             "cost": models.guard.spent if models.guard.calls else 0.0,
             "spent": _sum_spending(models.guard),
             "stopped": models.guard.why,

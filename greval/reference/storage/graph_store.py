@@ -30,12 +30,12 @@ class GraphStore(ABC):
     may share a store, and any number of processes may read one graph.
 
     Args:
-        place: The file or the address, for messages.
+        location: The file or the address, for messages.
         read_only: Whether `write` is refused.
     """
 
-    def __init__(self, place: str, *, read_only: bool) -> None:
-        self._place = place
+    def __init__(self, location: str, *, read_only: bool) -> None:
+        self._location = location
         self._read_only = read_only
 
     def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
@@ -45,7 +45,7 @@ class GraphStore(ABC):
             DataError: If the store was opened to be read, or the graph cannot be written.
         """
         if self._read_only:
-            raise DataError(f"{self._place}: the graph is open to be read; open it with read_only=False to write it")
+            raise DataError(f"{self._location}: the graph is open to be read; open it with read_only=False to write it")
         self._replace_graph(entities, relations)
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:

@@ -49,7 +49,8 @@ class Neo4jStore(GraphStore):
         super().__init__(f"{parts.scheme}://{host}", read_only=read_only)
         if parts.netloc != host:
             raise DataError(
-                f"{self._place}: expected an address without user and password; set NEO4J_USERNAME and NEO4J_PASSWORD"
+                f"{self._location}: expected an address without user and password; set NEO4J_USERNAME and "
+                "NEO4J_PASSWORD"
             )
         self._neo4j = _import_driver()
         with self._translate_errors():
@@ -86,7 +87,7 @@ class Neo4jStore(GraphStore):
             markers = transaction.run(FIND_MARKER).single()["count"]
             if not markers and transaction.run(COUNT_ENTITIES).single()["count"]:
                 raise DataError(
-                    f"{self._place}: the database has Entity nodes that greval did not write; give the index a "
+                    f"{self._location}: the database has Entity nodes that greval did not write; give the index a "
                     "database of its own with NEO4J_DATABASE"
                 )
             for statement in (DELETE_ENTITIES, ADD_MARKER):
@@ -125,15 +126,15 @@ class Neo4jStore(GraphStore):
             yield
         except errors.AuthError as error:
             raise DataError(
-                f"{self._place}: the server refuses the user; set NEO4J_USERNAME and NEO4J_PASSWORD to those of the "
+                f"{self._location}: the server refuses the user; set NEO4J_USERNAME and NEO4J_PASSWORD to those of the "
                 "server"
             ) from error
         except (errors.ServiceUnavailable, errors.ConfigurationError, ValueError, OSError) as error:
             raise DataError(
-                f"{self._place}: the server cannot be reached ({error}); start it, or correct the address"
+                f"{self._location}: the server cannot be reached ({error}); start it, or correct the address"
             ) from error
         except (errors.Neo4jError, errors.DriverError) as error:
-            raise DataError(f"{self._place}: {f'{cypher.strip()}: ' if cypher else ''}{error}") from error
+            raise DataError(f"{self._location}: {f'{cypher.strip()}: ' if cypher else ''}{error}") from error
 
 
 def _import_driver() -> Any:  # noqa: ANN401 - the package is optional
