@@ -52,65 +52,41 @@ def read_counts(text: str) -> dict[str, int]:
     return {"": int(re.search(r": (\d+);", text)[1])}
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        (
-            "Which brand has the most charging complaints?",
-            "HAS_NEGATIVE (complaint) for Feature charging, by Brand (2 values): Volta: 3, Ohmly: 1; 4 in all",
-        ),
-        (
-            "What are the most common complaints about Volta?",
-            "HAS_NEGATIVE (complaint) of Brand Volta, by Feature (2 values): charging: 3, battery: 1; 3 in all",
-        ),
-        (
-            "How many reviews praise the display of the Volta One?",
-            "HAS_POSITIVE (praise) of Product Volta One for Feature screen: 1",
-        ),
-        (
-            "What is the most common complaint across all products?",
-            "HAS_NEGATIVE (complaint), by Feature (3 values): charging: 4, battery: 1, screen: 1; 4 in all",
-        ),
-        (
-            "Who has more problems with the charger, Volta or Ohmly?",
-            "HAS_NEGATIVE (complaint) for Feature charging, by Brand: Volta: 3, Ohmly: 1; 4 in all",
-        ),
-        (
-            "Which product of Volta gets the most complaints about charging?",
-            (
-                "HAS_NEGATIVE (complaint) of Brand Volta for Feature charging, by Product (2 values): "
-                "Volta One: 2, Volta Two: 1; 3 in all"
-            ),
-        ),
-        (
-            "Which maker has the fewest complaints?",
-            "HAS_NEGATIVE (complaint), by Brand (3 values, fewest first): Fara: 0, Ohmly: 1, Volta: 3; 4 in all",
-        ),
-        (
-            "How many reviews complain about the battery of the brand Fara?",
-            "HAS_NEGATIVE (complaint) of Brand Fara for Feature battery: 0",
-        ),
-        (
-            "What complaint do products of Ohmly get most?",
-            "HAS_NEGATIVE (complaint) of Brand Ohmly, by Feature (2 values): charging: 1, screen: 1; 1 in all",
-        ),
-        (
-            "What is loved most?",
-            "HAS_POSITIVE (praise), by Feature (2 values): battery: 2, screen: 1; 3 in all",
-        ),
-        (
-            "How often is the battery or the screen of Ohmly a problem?",
-            "HAS_NEGATIVE (complaint) of Brand Ohmly, by Feature: screen: 1, battery: 0; 1 in all",
-        ),
-        (
-            "Which brand makes the most products?",
-            (
-                "MAKES, by Brand (3 values): Volta: 3, Ohmly: 2, Fara: 1; 6 in all; "
-                "distinct Product: Volta: 2, Fara: 1, Ohmly: 1"
-            ),
-        ),
-    ],
+COUNTED = """
+Which brand has the most charging complaints?
+NEGATIVE for Feature charging, by Brand (2 values): Volta: 3, Ohmly: 1; 4 in all
+What are the most common complaints about Volta?
+NEGATIVE of Brand Volta, by Feature (2 values): charging: 3, battery: 1; 3 in all
+How many reviews praise the display of the Volta One?
+POSITIVE of Product Volta One for Feature screen: 1
+What is the most common complaint across all products?
+NEGATIVE, by Feature (3 values): charging: 4, battery: 1, screen: 1; 4 in all
+Who has more problems with the charger, Volta or Ohmly?
+NEGATIVE for Feature charging, by Brand: Volta: 3, Ohmly: 1; 4 in all
+Which product of Volta gets the most complaints about charging?
+NEGATIVE of Brand Volta for Feature charging, by Product (2 values): Volta One: 2, Volta Two: 1; 3 in all
+Which maker has the fewest complaints?
+NEGATIVE, by Brand (3 values, fewest first): Fara: 0, Ohmly: 1, Volta: 3; 4 in all
+How many reviews complain about the battery of the brand Fara?
+NEGATIVE of Brand Fara for Feature battery: 0
+What complaint do products of Ohmly get most?
+NEGATIVE of Brand Ohmly, by Feature (2 values): charging: 1, screen: 1; 1 in all
+What is loved most?
+POSITIVE, by Feature (2 values): battery: 2, screen: 1; 3 in all
+How often is the battery or the screen of Ohmly a problem?
+NEGATIVE of Brand Ohmly, by Feature: screen: 1, battery: 0; 1 in all
+Which brand makes the most products?
+MAKES, by Brand (3 values): Volta: 3, Ohmly: 2, Fara: 1; 6 in all; distinct Product: Volta: 2, Fara: 1, Ohmly: 1
+"""
+"""Questions, each with what is counted for it on the next line."""
+LINES = (
+    COUNTED.replace("NEGATIVE", "HAS_NEGATIVE (complaint)")
+    .replace("POSITIVE", "HAS_POSITIVE (praise)")
+    .split("\n")[1:-1]
 )
+
+
+@pytest.mark.parametrize(("question", "expected"), zip(LINES[::2], LINES[1::2], strict=True))
 def test_words_decide(index, question, expected):
     """Relation, filter, grouping and order follow from the words of the question."""
     assert compute_aggregates(index, question)[0] == (

@@ -146,6 +146,10 @@ def test_rows_of_tables_are_documents(tmp_path):
         ("a.txt", b"ok \xff", "is not UTF-8 (0xff in line 1)"),
         ("a.txt", b"a\0b", "is no text, but a binary file"),
         ("a.txt", b" \n", "text: is empty"),
+        ("a.txt", b"%PDF-1.7\n", "is a PDF; convert it to text or Markdown first"),
+        ("a.txt", b"PK\x03\x04", "is a ZIP archive, as .docx"),
+        ("a.txt", "Ferry".encode("utf-16"), "is UTF-16; save the file as UTF-8"),
+        ("a.jsonl", b'{"page_content": null}', "page_content: is empty"),
         ("a.jsonl", b'{"id": "x"}', "text: is missing; it may be called text, content"),
         ("a.jsonl", b'{"txet": "x"}', "text: is missing, nearest: txet"),
         ("a.jsonl", b'{"text": 3}', "text: must be a text, got a number"),
@@ -166,10 +170,10 @@ def test_what_is_no_document_is_reported_and_stops_no_other(tmp_path, name, cont
     """A faulty file or row is a fault with its place; the documents after it are read."""
     (tmp_path / name).write_bytes(content)
     (tmp_path / "z.txt").write_text("At nine.")
-    documents, (told,) = read(tmp_path)
+    documents, (line,) = read(tmp_path)
     assert [*documents] == ["z.txt"]
-    assert told.startswith(str(tmp_path / name))
-    assert fault in told
+    assert line.startswith(str(tmp_path / name))
+    assert fault in line
 
 
 def test_an_id_that_is_there_already_is_reported_with_the_place_of_the_first(tmp_path):
@@ -200,27 +204,3 @@ def test_defaults_fill_what_documents_do_not_say(tmp_path):
         {"kind": "a", "team": "c"},
     )
     assert documents["bare"].repo == "r"
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        (b"%PDF-1.7\n", "is a PDF; convert it to text or Markdown first"),
-        (b"PK\x03\x04", "is a ZIP archive, as .docx"),
-        ("Ferry".encode("utf-16"), "is UTF-16; save the file as UTF-8"),
-    ],
-)
-def test_binary_files_are_told_apart(tmp_path, start, message):
-    """What people take for a text is named for what it is."""
-    path = tmp_path / "report.txt"
-    path.write_bytes(start)
-    (fault,) = read_documents(path)
-    assert fault.message.startswith(message)
-
-
-def test_a_text_that_is_null_is_empty(tmp_path):
-    """A field that is there, but without a value, is not told as missing."""
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"page_content": null}')
-    (fault,) = read_documents(path)
-    assert fault.message == "page_content: is empty"

@@ -93,13 +93,6 @@ def test_what_the_text_does_not_name_is_dropped_and_counted():
     assert (found.statements, found.dropped) == ((), 6)
 
 
-def test_ends_of_relations_become_entities():
-    """An end need not be in the list of entities, which holds the names that no relation has."""
-    found, _, _ = extract([answer(["London"], [("Charles Babbage", "read", "Notes")])])
-    assert [one.name for one in found.mentions] == ["London", "Charles Babbage", "Notes"]
-    assert len(found.statements) == 1
-
-
 def test_the_title_is_an_entity():
     """A chunk is read with its title, which the model need not list; relations may name it in another case."""
     chunk = build_chunk("It opens at  nine. Ann owns it.", title="Old  Harbour")

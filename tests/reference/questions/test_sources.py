@@ -109,8 +109,7 @@ def test_gold_of_a_sentence_matches_any_description(tmp_path):
     assert found.gold.expected_edges == (("Black Tansy", "", "Lumm"),)
 
 
-@pytest.mark.parametrize("with_model", [False, True])
-@pytest.mark.parametrize("option", ["", "name"])
+@pytest.mark.parametrize(("with_model", "option"), [(False, ""), (True, "name")])
 def test_the_gold_fits_the_inventory_of_the_index(fleet, tmp_path, with_model, option):
     """Whatever identifies documents, `check_gold` finds no fault in documents, nodes and edges."""
     names = {"kv_store_text_chunks.json": "path", "text_units.parquet": "title"}
