@@ -96,8 +96,8 @@ def test_words_decide(index, question, expected):
 
 def test_comparison_counts_both_signs(index):
     """A comparison that names no relation counts all that sentences state, for each of the two."""
-    found = compute_aggregates(index, "Compare Volta and Ohmly.")
-    assert [read_counts(text) for text in found] == [
+    texts = compute_aggregates(index, "Compare Volta and Ohmly.")
+    assert [read_counts(text) for text in texts] == [
         {"Volta": 1, "Ohmly": 2},
         {"screen": 1},
         {"battery": 2},
@@ -124,8 +124,8 @@ def test_filter_counts_its_documents_only(index):
 def test_names_are_parameters(index):
     """A question never becomes part of a query: quotes and Cypher in it are words only."""
     question = "How many complaints about Volta' OR 1=1 RETURN e //? MATCH (n) DETACH DELETE n; \"}) {x: $y} `"
-    found = compute_aggregates(index, question)
-    assert read_counts(found[0]) == {"charging": 3, "battery": 1}
+    texts = compute_aggregates(index, question)
+    assert read_counts(texts[0]) == {"charging": 3, "battery": 1}
     assert len(index.graph.query("MATCH (e:Entity) RETURN e.name AS name")) == len(index.entities)
 
 
@@ -172,22 +172,28 @@ def test_counts_equal_plain_counts(world, data):
                 brand, product = data.draw(st.sampled_from(BRANDS)), data.draw(st.sampled_from([*PRODUCTS]))
                 feature = data.draw(st.sampled_from(FEATURES))
                 where = data.draw(st.none() | st.sampled_from(BRANDS).map(lambda name: {"brand": name}))
-                kept = [one for one in reviews if where is None or one.brand == where["brand"]]
-                asked = {
-                    f"Which brand has the most {feature} {noun}?": count_plainly(kept, label, "Brand", feature=feature),
-                    f"Which product has the most {noun}?": count_plainly(kept, label, "Product"),
-                    f"Which product of {brand} gets most {noun}?": count_plainly(kept, label, "Product", brand=brand),
-                    f"What is the most common {noun} about {brand}?": count_plainly(
-                        kept, label, "Feature", brand=brand
+                counted_reviews = [each for each in reviews if where is None or each.brand == where["brand"]]
+                questions = {
+                    f"Which brand has the most {feature} {noun}?": count_plainly(
+                        counted_reviews, label, "Brand", feature=feature
                     ),
-                    f"What is the most common {noun}?": count_plainly(kept, label, "Feature"),
+                    f"Which product has the most {noun}?": count_plainly(counted_reviews, label, "Product"),
+                    f"Which product of {brand} gets most {noun}?": count_plainly(
+                        counted_reviews, label, "Product", brand=brand
+                    ),
+                    f"What is the most common {noun} about {brand}?": count_plainly(
+                        counted_reviews, label, "Feature", brand=brand
+                    ),
+                    f"What is the most common {noun}?": count_plainly(counted_reviews, label, "Feature"),
                     f"How many {noun} about the {feature} of the {product} are there?": {
-                        "": count_plainly(kept, label, "Feature", product=product, feature=feature).get(feature, 0)
+                        "": count_plainly(counted_reviews, label, "Feature", product=product, feature=feature).get(
+                            feature, 0
+                        )
                     },
                 }
-                for question, expected in asked.items():
-                    found = compute_aggregates(index, question, where)
-                    assert (read_counts(found[0]) if found else {}) == expected, question
+                for question, expected in questions.items():
+                    texts = compute_aggregates(index, question, where)
+                    assert (read_counts(texts[0]) if texts else {}) == expected, question
         finally:
             index.graph.close()
 

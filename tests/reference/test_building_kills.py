@@ -47,7 +47,7 @@ def test_a_kill_before_a_build_is_in_place_leaves_the_old_index(tmp_path, unbrok
 def test_random_kills_change_nothing(tmp_path, unbroken):
     """Killed at random moments of the command, again and again, it is at last the index of an unbroken one."""
     rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in AFTER))
+    rows.write_text("".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in AFTER))
     words = (
         "index",
         "build",

@@ -87,7 +87,7 @@ def test_sentences_are_the_whole_text(text):
     """Joined, the sentences are the text, white space aside; none is empty or overlaps with another."""
     spans = find_sentences(text)
     assert join(split_sentences(text)) == join([text])
-    assert all(one.end <= two.start for one, two in pairwise(spans))
+    assert all(each.end <= two.start for each, two in pairwise(spans))
     assert all(text[span.start : span.end].strip() == text[span.start : span.end] != "" for span in spans)
 
 

@@ -28,9 +28,9 @@ def write(folder, **files):
 
 def read(*sources, defaults=NO_DEFAULTS):
     """Return the documents by id, and the faults as lines."""
-    found = [*read_documents(sources, defaults)]
-    documents = {one.id: one for one in found if isinstance(one, Document)}
-    return documents, [f"{one.place}: {one.message}" for one in found if isinstance(one, RowFault)]
+    items = [*read_documents(sources, defaults)]
+    documents = {each.id: each for each in items if isinstance(each, Document)}
+    return documents, [f"{each.place}: {each.message}" for each in items if isinstance(each, RowFault)]
 
 
 def test_the_id_of_a_file_is_its_path_in_the_folder(tmp_path):
@@ -114,8 +114,8 @@ def test_rows_of_json_are_documents(tmp_path, name):
     """Names of other tools are understood, plain columns become tags, and a row without an id gets one."""
     path = tmp_path / name
     lines = "".join(f"{json.dumps(row)}\n\n" for row in ROWS)
-    whole = json.dumps({"documents": ROWS} if name == "nested.json" else ROWS)
-    path.write_text(lines if path.suffix == ".jsonl" else whole)
+    content = json.dumps({"documents": ROWS} if name == "nested.json" else ROWS)
+    path.write_text(lines if path.suffix == ".jsonl" else content)
     documents, faults = read(path)
     assert not faults
     ids = ["rows.jsonl#5", "rows.jsonl#7"] if path.suffix == ".jsonl" else [f"{name}#3", f"{name}#4"]
@@ -195,9 +195,9 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path):
 
 def test_defaults_fill_what_documents_do_not_say(tmp_path):
     """The own repository, version and tags of a document go before the defaults."""
-    own = Document(id="own", text="One.", repo="mine", tags={"kind": "a"})
+    documents_of_own = Document(id="own", text="One.", repo="mine", tags={"kind": "a"})
     bare = Document(id="bare", text="Two.")
-    documents, _ = read(own, bare, defaults=DocumentDefaults("r", "v1", {"kind": "b", "team": "c"}))
+    documents, _ = read(documents_of_own, bare, defaults=DocumentDefaults("r", "v1", {"kind": "b", "team": "c"}))
     assert (documents["own"].repo, documents["own"].version, documents["own"].tags) == (
         "mine",
         "v1",

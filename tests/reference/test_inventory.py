@@ -25,16 +25,16 @@ def index(tmp_path_factory):
 
 def test_all_of_the_index_is_in_the_inventory(index):
     """Documents, chunks, nodes with other names and edges, each with the documents that it comes from."""
-    found = read_inventory(index)
-    assert found.documents == {"bramble.txt", "hallow.txt", "late.txt", "marl.txt"}
-    assert found.chunks["marl.txt#1"] == "marl.txt"
-    assert found.nodes["Old Bramble"] == ("bramble.txt", "late.txt")
-    assert found.aliases["Old Bramble"] == ("Bramble",)
-    ends = {(source, target): documents for (source, _, target), documents in found.edges.items()}
+    inventory = read_inventory(index)
+    assert inventory.documents == {"bramble.txt", "hallow.txt", "late.txt", "marl.txt"}
+    assert inventory.chunks["marl.txt#1"] == "marl.txt"
+    assert inventory.nodes["Old Bramble"] == ("bramble.txt", "late.txt")
+    assert inventory.aliases["Old Bramble"] == ("Bramble",)
+    ends = {(source, target): documents for (source, _, target), documents in inventory.edges.items()}
     assert ends["Port Hallow", "Team Petrel"] == ("hallow.txt",)
     with ReferenceIndex.open(index) as opened:
-        assert {*found.nodes} == {*opened.entities}
-        assert {*found.chunks} == {*opened.chunk_ids}
+        assert {*inventory.nodes} == {*opened.entities}
+        assert {*inventory.chunks} == {*opened.chunk_ids}
 
 
 def test_titles_and_paths_are_of_other_systems(index):

@@ -21,7 +21,7 @@ def make_index(names=NAMES, **more):
 def link(question, names=NAMES, threshold=0.85, **more):
     """Return (name, how) of the entities of a question."""
     tables = make_index(names, **more).tables
-    return [(one.name, one.how) for one in link_entities(question, tables, threshold=threshold)]
+    return [(each.name, each.how) for each in link_entities(question, tables, threshold=threshold)]
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_the_longest_name_of_whole_words_is_linked(question, names):
 )
 def test_a_capitalised_or_quoted_phrase_is_linked_to_a_similar_name(question, name):
     """A misspelled phrase finds its name; numbers must be the same."""
-    found = link(question, names=NAMES[1:])
-    assert found in ([], [(name, "exact")], [(name, "fuzzy")])
-    assert [one for one, _ in found] == ([name] if name else [])
+    linked = link(question, names=NAMES[1:])
+    assert linked in ([], [(name, "exact")], [(name, "fuzzy")])
+    assert [each for each, _ in linked] == ([name] if name else [])
 
 
 def test_an_alias_leads_to_its_entity_once():
@@ -80,19 +80,19 @@ MIXED = make_index().tables
 def test_any_question_is_read(text, names):
     """Any text gives entities of the index, each once, with phrases of the question."""
     question = " ".join([text, *names])
-    found = link_entities(question, MIXED, threshold=0.9)
-    assert len({one.name for one in found}) == len(found)
-    for one in found:
-        assert one.phrase in question
-        assert MIXED.entities[one.position] == one.name
-        assert 0.9 <= one.score <= 1
+    linked = link_entities(question, MIXED, threshold=0.9)
+    assert len({each.name for each in linked}) == len(linked)
+    for each in linked:
+        assert each.phrase in question
+        assert MIXED.entities[each.position] == each.name
+        assert 0.9 <= each.score <= 1
 
 
 @given(st.permutations(NAMES[:5]))
 def test_every_name_in_a_question_is_linked(names):
     """Names that stand apart are all found, in the order of the question."""
-    found = match_names(" | ".join(names), MIXED.find_entity)
-    assert [MIXED.entities[entity] for _, entity in found] == names
+    linked = match_names(" | ".join(names), MIXED.find_entity)
+    assert [MIXED.entities[entity] for _, entity in linked] == names
 
 
 def test_a_shorter_name_is_not_linked_in_place_of_one_that_is_not_allowed():

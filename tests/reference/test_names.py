@@ -33,9 +33,9 @@ def groups_of(graph):
     return {frozenset((entity.name, *entity.aliases)) for entity in graph.entities}
 
 
-def is_one(one, other, settings=SETTINGS):
+def is_one(first, second, settings=SETTINGS):
     """Return whether two names of different chunks are one entity."""
-    return len(resolve(chunk_of(one), chunk_of(other), settings=settings).entities) == 1
+    return len(resolve(chunk_of(first), chunk_of(second), settings=settings).entities) == 1
 
 
 NORMALISED = """
@@ -105,17 +105,17 @@ def split_pairs(text):
     return [tuple(map(str.strip, pair.split("|"))) for pair in re.split(r"[;\n]", text.strip())]
 
 
-@pytest.mark.parametrize(("one", "other"), split_pairs(DIFFERENT))
-def test_different_things_stay_apart(one, other):
+@pytest.mark.parametrize(("first", "second"), split_pairs(DIFFERENT))
+def test_different_things_stay_apart(first, second):
     """Numbers, numerals, codes, short names and different words are never alike enough."""
-    assert not is_one(one, other)
+    assert not is_one(first, second)
 
 
-@pytest.mark.parametrize(("one", "other"), split_pairs(SAME))
-def test_slips_of_spelling_are_one_entity(one, other):
+@pytest.mark.parametrize(("first", "second"), split_pairs(SAME))
+def test_slips_of_spelling_are_one_entity(first, second):
     """One letter of a long word, a space, an accent or an article do not make another entity."""
-    assert is_one(one, other)
-    assert not is_one(one, other, OFF)
+    assert is_one(first, second)
+    assert not is_one(first, second, OFF)
 
 
 def test_similar_names_of_one_chunk_are_two_entities():
@@ -146,10 +146,10 @@ def test_a_qualified_name_is_the_plain_one_if_it_is_the_only_one():
 def test_stated_aliases_are_merged_if_they_are_stated_of_one_entity():
     """An acronym that two entities have stays on its own, as does any if the setting is off."""
     first = chunk_of(facts=[("Associated Press", ALIAS, "AP")])
-    other = chunk_of(facts=[("Andhra Pradesh", ALIAS, "AP")])
+    second = chunk_of(facts=[("Andhra Pradesh", ALIAS, "AP")])
     assert len(resolve(first).entities) == 1
     assert len(resolve(first, settings=ResolutionSettings(stated_aliases=False)).entities) == 2
-    graph = resolve(first, other)
+    graph = resolve(first, second)
     assert len(graph.entities) == 3
     assert len(graph.relations) == 2
 
@@ -243,13 +243,13 @@ def test_resolving_a_resolved_graph_changes_nothing(chunks, settings):
     """Extractions whose names are those of the entities are resolved to the same entities."""
     settings = settings.model_copy(update={"stated_aliases": False})  # a merged name may lose the text's evidence
     graph = resolve(*chunks, settings=settings)
-    again = {f"d#{n}": chunk_of() for n in range(1, len(chunks) + 1)}
-    for chunk in again:
-        again[chunk] = chunk_of(
+    repeated = {f"d#{n}": chunk_of() for n in range(1, len(chunks) + 1)}
+    for chunk in repeated:
+        repeated[chunk] = chunk_of(
             *(entity.name for entity in graph.entities if chunk in entity.chunks),
             facts=[(each.source, each.label, each.target) for each in graph.relations if chunk in each.chunks],
         )
-    second = resolve_entities(again.items(), settings)
+    second = resolve_entities(repeated.items(), settings)
     assert {(each.name, each.chunks) for each in second.entities} == {
         (each.name, each.chunks) for each in graph.entities
     }

@@ -143,8 +143,8 @@ def test_missing_file(tmp_path):
 def test_every_spelling_leads_to_one_entity(terms):
     """A schema is valid if and only if no spelling leads to two entities; then each spelling leads to its own."""
     owners: dict[str, set[str]] = {}
-    for name, others in terms.items():
-        for spelling in (name, *others):
+    for name, spellings in terms.items():
+        for spelling in (name, *spellings):
             owners.setdefault(spelling, set()).add(name)
     content = {"entities": {"Thing": {"terms": terms}}}
     if any(len(names) > 1 for names in owners.values()):

@@ -52,9 +52,11 @@ def test_only_the_wanted_parts_are_printed(greval_says, index):
 def test_what_was_cut_and_could_not_be_used_is_printed():
     """Edges that were not followed, and answers of a model that could not be used, are part of the walk."""
     walk = Traversal(start_nodes=("Ada",), traversed_edges=(("Ada", "wrote", "Notes"),))
-    found = SearchFindings(cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",))
-    lines = format_asked(Asked(Response(answer="", traversal=walk), found), [Part.WALK]).splitlines()
-    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *found.notes]
+    output_fields = SearchFindings(
+        cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",)
+    )
+    lines = format_asked(Asked(Response(answer="", traversal=walk), output_fields), [Part.WALK]).splitlines()
+    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *output_fields.notes]
 
 
 def test_everything_as_json(greval_says, index):
@@ -62,13 +64,13 @@ def test_everything_as_json(greval_says, index):
     output = greval_says(
         "index", "ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3"
     )[1]
-    found = json.loads(output)
-    assert found["settings"]["depth"] == 1
-    assert (found["settings"]["fusion"], found["settings"]["alpha"]) == ("rrf", 0.3)
-    assert found["linked"][0]["how"] == "exact"
-    assert found["chunks"][0]["id"] == "ship#1"
-    assert max(found["activation"].values()) == 1.0
-    assert found["traversal"]["start_nodes"] == [found["linked"][0]["name"]]
+    output_fields = json.loads(output)
+    assert output_fields["settings"]["depth"] == 1
+    assert (output_fields["settings"]["fusion"], output_fields["settings"]["alpha"]) == ("rrf", 0.3)
+    assert output_fields["linked"][0]["how"] == "exact"
+    assert output_fields["chunks"][0]["id"] == "ship#1"
+    assert max(output_fields["activation"].values()) == 1.0
+    assert output_fields["traversal"]["start_nodes"] == [output_fields["linked"][0]["name"]]
 
 
 def test_chunks_are_filtered(greval_says, index):
@@ -112,7 +114,9 @@ def test_an_empty_question_is_refused(greval_says, index):
 )
 def test_a_filter_that_leaves_nothing_is_refused(greval_says, index, where, message):
     """The message names the values that chunks have."""
-    code, _, err = greval_says("index", "ask", index, QUESTION, *(word for one in where for word in ("--where", one)))
+    code, _, err = greval_says(
+        "index", "ask", index, QUESTION, *(word for condition in where for word in ("--where", condition))
+    )
     assert code == 2
     assert message in " ".join(err.split())
 

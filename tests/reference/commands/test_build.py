@@ -16,7 +16,7 @@ def documents(tmp_path):
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "ferry.md").write_text("# Ferry\n\nThe Ferry leaves Pier Two at nine. Ada Byron steers it.\n")
-    rows = "".join(f"{one.model_dump_json(exclude_none=True)}\n" for one in make_documents(3))
+    rows = "".join(f"{each.model_dump_json(exclude_none=True)}\n" for each in make_documents(3))
     (folder / "rows.jsonl").write_text(rows)
     return folder
 
@@ -68,7 +68,7 @@ def test_options_reach_the_index(documents, tmp_path, greval_says):
         assert index.settings.resolution == ResolutionSettings(
             similarity=1, aliases={"Ada Byron": "Countess of Lovelace"}
         )
-        chunks = index.read_chunks([one for one in index.chunk_ids if one.startswith("ferry.md")])
+        chunks = index.read_chunks([each for each in index.chunk_ids if each.startswith("ferry.md")])
         assert [chunk.text for chunk in chunks] == ["The Ferry leaves Pier Two at nine.", "Ada Byron steers it."]
 
 
@@ -101,5 +101,5 @@ def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says
     for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile", "LICENSE.md"):
         (documents / name).touch()
     code, _, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
-    left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
-    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
+    passed_over = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
+    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {passed_over}")

@@ -104,21 +104,21 @@ def test_a_model_words_questions_and_the_report_has_its_cost(ask, fault_server, 
     tokens = f"{100 * fault_server.calls:,} input and {20 * fault_server.calls:,} output tokens"
     assert f"calls: {fault_server.calls}, {tokens}, cost unknown" in out
     assert "Please tell me: " in (tmp_path / "q.jsonl").read_text(encoding="utf-8")
-    asked = fault_server.calls
+    call_count = fault_server.calls
     code, out, _ = ask("-n", 4)
-    assert (code, fault_server.calls) == (0, asked)
-    assert f"calls: 0, {asked} from before, " in out
-    assert f"all commands for this file: {asked} calls" in out
+    assert (code, fault_server.calls) == (0, call_count)
+    assert f"calls: 0, {call_count} from before, " in out
+    assert f"all commands for this file: {call_count} calls" in out
 
 
 def test_a_failed_call_ends_with_3_and_is_asked_again(ask, fault_server):
     """The report counts what failed, by its error; the same command makes it good."""
     plan = fault_server.plan
-    seen = []
+    requests = []
 
     def fail_once(body):
-        seen.append(body["response_format"]["json_schema"]["name"])
-        return error(500) if seen[-1] == "recall" and seen.count("recall") == 1 else plan(body)
+        requests.append(body["response_format"]["json_schema"]["name"])
+        return error(500) if requests[-1] == "recall" and requests.count("recall") == 1 else plan(body)
 
     fault_server.plan = fail_once
     code, out, _ = ask("-n", 2, "--types", "single_fact")

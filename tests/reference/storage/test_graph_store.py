@@ -35,7 +35,7 @@ def database(tmp_path_factory):
 
 
 @pytest.fixture(params=["embedded", pytest.param("bolt", marks=pytest.mark.nightly)])
-def place(request, tmp_path, monkeypatch):
+def location(request, tmp_path, monkeypatch):
     """Return how `open_graph` is called for a store."""
     if request.param == "embedded":
         return "embedded", tmp_path
@@ -46,9 +46,9 @@ def place(request, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def graph(place):
+def graph(location):
     """Return a store with the graph of brands."""
-    store = open_graph(*place, read_only=False)
+    store = open_graph(*location, read_only=False)
     store.write(BRANDS, STATED)
     yield store
     store.close()
@@ -71,12 +71,12 @@ def test_writing_replaces_the_whole_graph(graph):
 
 def test_a_query_groups_and_counts(graph):
     """Names of tables, properties and parameters are those that the documentation has."""
-    found = graph.query(
+    rows = graph.query(
         "MATCH (b:Entity {type: $type})-[r:RELATION {label: 'HAS_NEGATIVE'}]->(f:Entity) "
         "RETURN f.name AS feature, r.weight AS times, r.documents AS documents",
         {"type": "Brand"},
     )
-    assert found == [{"feature": "battery", "times": 3, "documents": ["a", "b"]}]
+    assert rows == [{"feature": "battery", "times": 3, "documents": ["a", "b"]}]
 
 
 def test_a_node_is_a_dictionary_of_its_properties(graph):
@@ -107,10 +107,10 @@ def test_a_query_that_cannot_be_answered_is_refused(graph, cypher, parameters, f
     assert len(read_stored_entities(graph)) == 3
 
 
-def test_a_reader_cannot_write(graph, place):
+def test_a_reader_cannot_write(graph, location):
     """A store that is open to be read refuses to write."""
     graph.close()
-    reader = open_graph(*place)
+    reader = open_graph(*location)
     with pytest.raises(DataError, match="open to be read"):
         reader.write([], [])
     assert len(read_stored_entities(reader)) == 3
@@ -125,8 +125,8 @@ def test_threads_share_a_store(graph):
         return graph.query("MATCH (e:Entity {name: $name}) RETURN e.type AS type", {"name": name})
 
     with ThreadPoolExecutor(8) as pool:
-        found = [*pool.map(find_type, [entity.name for entity in BRANDS] * 20)]
-    assert found == [[{"type": entity.type}] for entity in BRANDS] * 20
+        rows = [*pool.map(find_type, [entity.name for entity in BRANDS] * 20)]
+    assert rows == [[{"type": entity.type}] for entity in BRANDS] * 20
 
 
 @pytest.mark.parametrize("graph", ["sqlite", "http://user:secret@host:7687", "bolt:host"])

@@ -20,7 +20,7 @@ def environment(monkeypatch):
     """Return a function that sets the variables; without it, none is set."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    return lambda **given: [monkeypatch.setenv(f"NEO4J_{name}", value) for name, value in given.items()]
+    return lambda **variables: [monkeypatch.setenv(f"NEO4J_{name}", value) for name, value in variables.items()]
 
 
 @pytest.fixture(scope="module")

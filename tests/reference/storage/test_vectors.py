@@ -38,9 +38,9 @@ SCORES = arrays.arrays(np.float32, st.integers(0, 30), elements=st.sampled_from(
 def test_the_best_are_those_of_plain_sorting(scores, k, data):
     """Any k, any mask, and ties by position."""
     mask = data.draw(st.none() | arrays.arrays(bool, len(scores)))
-    positions, found = select_best(scores, k, None if mask is None else np.flatnonzero(mask))
+    positions, best_scores = select_best(scores, k, None if mask is None else np.flatnonzero(mask))
     assert positions.tolist() == rank_all(scores, k, mask)
-    assert np.array_equal(found, scores[positions])
+    assert np.array_equal(best_scores, scores[positions])
 
 
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 9), st.data())

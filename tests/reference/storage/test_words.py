@@ -26,7 +26,7 @@ def score_by_hand(texts, question, k1=1.5, b=0.75):
     for row in rows:
         score = 0.0
         for word in split_search_words(question):
-            holding = sum(word in other for other in rows)
+            holding = sum(word in words for words in rows)
             idf = math.log(1 + (len(rows) - holding + 0.5) / (holding + 0.5))
             times = row.count(word)
             if times:
@@ -41,13 +41,13 @@ def test_scores_are_those_of_the_formula(texts, question, k, data):
     mask = data.draw(st.none() | st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))
     expected = score_by_hand(texts, question)
     positions, scores = WordIndex.build(texts).search(question, k, None if mask is None else np.array(mask, dtype=bool))
-    kept = [n for n, score in enumerate(expected) if score > 0 and (mask is None or mask[n])]
-    assert len(positions) == min(k, len(kept))
-    assert set(positions) <= set(kept)
+    matching = [n for n, score in enumerate(expected) if score > 0 and (mask is None or mask[n])]
+    assert len(positions) == min(k, len(matching))
+    assert set(positions) <= set(matching)
     assert np.allclose(scores, [expected[n] for n in positions], rtol=1e-5)
     assert [*positions] == sorted(positions, key=lambda n: (-scores[[*positions].index(n)], n))
-    left = [expected[n] for n in kept if n not in positions]
-    assert not left or max(left) <= min(scores) * (1 + 1e-5)
+    omitted = [expected[n] for n in matching if n not in positions]
+    assert not omitted or max(omitted) <= min(scores) * (1 + 1e-5)
 
 
 @pytest.mark.parametrize(
