@@ -12,8 +12,7 @@ import numpy as np
 from greval.errors import MethodError
 from greval.reference.fusion import fuse_minmax, fuse_ranks, fuse_weighted
 from greval.reference.linking import LinkedEntity, link_entities
-from greval.reference.pagerank import rank_nodes
-from greval.reference.search_tables import SearchTables
+from greval.reference.search_tables import SearchTables, rank_nodes
 from greval.reference.settings import TEXT_SEARCHES
 from greval.reference.traversal import Mask, Neighbours, Positions, Scores, Walk, spread_activation
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.reference.pagerank import RankGraph, rank_nodes
+from greval.reference.search_tables import RankGraph, rank_nodes
 
 NODES = 7
 EDGES = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.integers(1, 5)), max_size=20)
