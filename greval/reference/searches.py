@@ -117,7 +117,6 @@ class QuestionSearch:
         self.index = index
         self.question = question
         self.allowed = index.select_chunks(where) if where else None
-        self.tables = index.tables
         self._computed: dict[tuple[object, ...], Any] = {}
 
     def search(self, search: Search, settings: SearchSettings) -> SearchFindings:
@@ -137,6 +136,11 @@ class QuestionSearch:
             self._computed[key] = compute()
         value: Computed = self._computed[key]
         return value
+
+    @property
+    def tables(self) -> SearchTables:
+        """The tables of the index, which a search of texts does not read."""
+        return self.index.tables
 
     @cached_property
     def vector(self) -> npt.NDArray[np.float32]:
