@@ -238,9 +238,10 @@ def _drop_common_words(
 
 def _is_person_name(words: Sequence[str]) -> bool:
     """Return whether a name may be that of a person or a team, which is called by its last word alone."""
+    if not 2 <= len(words) <= 4 or not all(word[0].isupper() for word in words):  # noqa: PLR2004
+        return False
     first, last = words[0].lower(), words[-1].lower()
-    is_listed = first in NATIONALITIES or first == "new" or last in GENERIC_NAMES
-    return 2 <= len(words) <= 4 and not is_listed and all(word[0].isupper() for word in words)  # noqa: PLR2004
+    return first not in NATIONALITIES and first != "new" and last not in GENERIC_NAMES
 
 
 def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, findings: _ChunkFindings) -> None:
