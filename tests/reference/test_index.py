@@ -182,20 +182,6 @@ def test_a_build_is_a_folder_of_the_index(tmp_path):
         ReferenceIndex.open(tmp_path / "index")
 
 
-def test_a_build_without_types_is_refused(folder, tmp_path):
-    """Entities without types or aliases, as in another version of the build, are an error that says what to do."""
-    shutil.copytree(folder, tmp_path / "index")
-    (names,) = (tmp_path / "index").glob("build-*/entities.json")
-    content = json.loads(names.read_text(encoding="utf-8"))
-    del content["types"]
-    names.write_text(json.dumps(content), encoding="utf-8")
-    with (
-        ReferenceIndex.open(tmp_path / "index") as index,
-        pytest.raises(DataError, match=r"'types'.*index the documents again"),
-    ):
-        index.read_entities()
-
-
 @pytest.mark.parametrize("name", ["chunks.npz", "chunks.json", "entities.json", "graph.npz", "embedder.npz"])
 def test_a_damaged_build_is_named_and_made_again(tmp_path, name):
     """The message says what to delete; indexing again mends it."""

@@ -174,14 +174,6 @@ def test_what_cannot_be_searched_is_refused():
         search_chunks(index, QUESTION, "tog", SearchSettings())
 
 
-def test_an_index_without_a_graph_is_searched_by_vectors():
-    """No entity and no relation is no fault."""
-    index = SmallIndex({"d#1": "The harbour is old.", "d#2": "The yard is new."})
-    findings = search_chunks(index, "How old is the harbour?", "hybrid", SearchSettings())
-    assert names_of(index, findings)[0] == "d#1"
-    assert findings.fallback
-
-
 def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
     """A node that many chunks relate to another has a high rank; the path to it does not."""
     chunks = {f"d#{number}": "Nothing." for number in range(1, 41)}
@@ -196,17 +188,3 @@ def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
     assert [edge.target for edge in findings.edges] == ["Bob", "Cem", "Dora"]
     first, second, third = (edge.activation for edge in findings.edges)
     assert first >= second >= third
-
-
-@pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_a_filter_leaves_out_other_chunks_of_the_same_entity(search, graph):
-    """An entity that selected and other chunks mention leads to the selected ones only."""
-    findings = search_chunks(
-        make_harbour_index(),
-        "Where is Skerry?",
-        search,
-        SearchSettings(graph=graph),
-        {"doc_id": "skerry", "version": "2"},
-    )
-    assert [make_harbour_index().chunk_ids[position] for position, _ in findings.chunks] == ["skerry#2"]
