@@ -25,7 +25,7 @@ from pathlib import Path
 
 from fault_scene import FORKED, JITTER, KEY, LATENCY
 from fault_server import FaultServer, gives
-from reference_indexes import SETTINGS, find_names, make_documents, make_model
+from reference_indexes import SETTINGS, digest_index, find_names, make_documents, make_model
 
 from greval.cli import main
 from greval.methods.reference_index import LEDGER_FILE
@@ -79,8 +79,7 @@ def find_digest(folder: Path) -> str:
     """Return the digest of an index; "" if the folder holds none yet."""
     if not (folder / "index.json").exists():
         return ""
-    with ReferenceIndex.open(folder) as index:
-        return index.digest()
+    return digest_index(folder)
 
 
 def is_sound(folder: Path) -> bool:

@@ -114,7 +114,6 @@ def ask(folder: Path) -> dict[str, Any]:
     """Open the index of a folder and ask its questions, and return how long each took."""
     from greval.reference.index import ReferenceIndex  # noqa: PLC0415
     from greval.reference.linking import link_entities  # noqa: PLC0415
-    from greval.reference.search_tables import get_tables  # noqa: PLC0415
     from greval.reference.searches import search_chunks  # noqa: PLC0415
     from greval.reference.settings import SearchSettings  # noqa: PLC0415
     from greval.reference.traversal import spread_activation  # noqa: PLC0415
@@ -126,7 +125,7 @@ def ask(folder: Path) -> dict[str, Any]:
     times = {"open": time.perf_counter() - begin}
     search_chunks(opened, questions[0], "hybrid", SearchSettings())
     times["first"] = time.perf_counter() - begin
-    tables = get_tables(opened)
+    tables = opened.tables
     starts = [{one.position: 1.0 for one in link_entities(question, tables, threshold=0.9)} for question in questions]
     plain = SearchSettings(fusion="weighted", graph="activation")
     edges: list[int] = []
@@ -158,7 +157,6 @@ def load_packages() -> None:
     import ladybug  # noqa: F401, PLC0415
     import pyarrow as pa  # noqa: F401, PLC0415
     import scipy.sparse.linalg  # noqa: F401, PLC0415
-    import usearch.index  # noqa: F401, PLC0415
     from rapidfuzz import fuzz, process  # noqa: F401, PLC0415
 
 

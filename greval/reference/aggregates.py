@@ -1,8 +1,7 @@
 """Aggregates: counts and groupings over the whole graph, computed in Cypher for questions such as "which has most?".
 
 With a schema, the words of the question decide what is counted: relations, filters (entities that it names) and the
-type to group by. Without one, the entities are counted that a named entity is related to by a verb of the question.
-Documents are counted, each once, however many of its chunks state a relation.
+type to group by. Documents are counted, each once, however many of its chunks state a relation.
 """
 
 from __future__ import annotations
@@ -15,12 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from greval._util.wording import format_count
 from greval.methods.index_records import find_document
 from greval.reference.count_questions import (
-    AGGREGATION,
     CountQuestion,
-    find_content_stems,
     find_named_entities,
     read_count_question,
-    stem_word,
 )
 from greval.reference.schema import GraphSchema, RelationType
 
@@ -82,6 +78,8 @@ class _Count:
 def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None = None) -> tuple[str, ...]:
     """Return what a question asks to be counted, as texts for an answering model; empty if it asks for no count.
 
+    An index without a schema has no counts.
+
     Args:
         index: The index, whose graph is asked in Cypher.
         question: The question.
@@ -89,7 +87,7 @@ def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None
     """
     schema = index.manifest.graph_schema
     if schema is None:
-        return tuple(_count_related(index, question, where)) if AGGREGATION.search(question) else ()
+        return ()
     count_question = read_count_question(index, schema, question)
     if not count_question.labels:
         return ()
@@ -112,9 +110,9 @@ def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, 
     tags = {kind: tag for tag, kind in schema.tags.items()}
     where: dict[str, tuple[str, ...]] = {}
     for entity in find_named_entities(index, question, schema):
-        if entity.kind in tags:
-            values = where.get(tags[entity.kind], ())
-            where[tags[entity.kind]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
+        if entity.type in tags:
+            values = where.get(tags[entity.type], ())
+            where[tags[entity.type]] = tuple(dict.fromkeys((*values, entity.name, *entity.aliases)))
     selected = index.select_chunks(where)
     # A filter that would leave nothing is not used.
     return where if selected is not None and selected.any() else {}
@@ -149,7 +147,7 @@ class _Planner:
         self._group_by = count_question.group_by
         names_by_kind: dict[str, tuple[str, ...]] = {}
         for entity in count_question.entities:
-            names_by_kind[entity.kind] = (*names_by_kind.get(entity.kind, ()), entity.name)
+            names_by_kind[entity.type] = (*names_by_kind.get(entity.type, ()), entity.name)
         self._sources = {kind: names for kind, names in names_by_kind.items() if self._is_source(kind)}
         self._targets = {kind: names for kind, names in names_by_kind.items() if kind in self._relation.to}
         # A type that can be on both sides is taken for a source.
@@ -331,34 +329,3 @@ def _format_values(counts: Mapping[str, int], *, ascending: bool) -> str:
     ranked = sorted(counts.items(), key=lambda item: (item[1] if ascending else -item[1], item[0]))
     listed = ", ".join(f"{name}: {number}" for name, number in ranked[:MAX_VALUES])
     return f"{listed}, and {len(ranked) - MAX_VALUES} more" if len(ranked) > MAX_VALUES else listed
-
-
-def _count_related(index: ReferenceIndex, question: str, where: Where | None) -> Iterator[str]:
-    """Count the entities that the named ones are related to by a label that shares a word with the question."""
-    entities = find_named_entities(index, question, None)
-    if not entities:
-        return
-    stems = find_content_stems(question, [entity.name for entity in entities])
-    scope = _Scope(index, where)
-    for entity in entities:
-        for this, opposite in (("s", "t"), ("t", "s")):
-            rows = scope.graph.query(
-                f"MATCH (s:Entity)-[r:RELATION]->(t:Entity) WHERE {this}.name = $name UNWIND r.documents AS document "
-                f"RETURN DISTINCT r.label AS label, {opposite}.name AS name, document",
-                {"name": entity.name},
-            )
-            related: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-            for row in rows:
-                if scope.documents is None or str(row["document"]) in scope.documents:
-                    related[str(row["label"])][str(row["name"])].add(str(row["document"]))
-            for label, names in sorted(related.items()):
-                if stems.isdisjoint(map(stem_word, label.replace("_", " ").split())):
-                    continue
-                listed = ", ".join(sorted(names)[:MAX_VALUES])
-                more = f", and {len(names) - MAX_VALUES} more" if len(names) > MAX_VALUES else ""
-                statement = f"{entity.name} {label} ..." if this == "s" else f"... {label} {entity.name}"
-                documents = len(set[str]().union(*names.values()))
-                yield (
-                    f"entities in the place of ... in '{statement}': {len(names)} ({listed}{more}), stated by "
-                    f"{documents} of {format_count(scope.size, 'document')}; counted in Cypher"
-                )

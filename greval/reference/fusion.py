@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import fsum, log
 
 
@@ -60,21 +60,16 @@ def _divide_by_highest(scores: Mapping[int, float]) -> dict[int, float]:
     return {item: max(score, 0.0) / highest for item, score in scores.items()}
 
 
-def fuse_rrf(rankings: Iterable[Sequence[int]], k: int) -> dict[int, float]:
+def fuse_ranks(rankings: Iterable[Mapping[int, int]], k: int) -> dict[int, float]:
     """Return the reciprocal rank fusion of rankings: the sum of 1 / (k + rank), with ranks from 1.
 
     What is not in a ranking gets nothing from it.
 
     Example:
-        >>> fused = fuse_rrf([[1, 2], [2, 3]], k=60)
+        >>> fused = fuse_ranks([{1: 1, 2: 2}, {2: 1, 3: 2}], k=60)
         >>> sorted(fused, key=fused.get, reverse=True)
         [2, 1, 3]
     """
-    return fuse_ranks(({item: rank for rank, item in enumerate(ranking, 1)} for ranking in rankings), k)
-
-
-def fuse_ranks(rankings: Iterable[Mapping[int, int]], k: int) -> dict[int, float]:
-    """Return the reciprocal rank fusion of rankings, each given as the rank of each item, from 1."""
     parts: dict[int, list[float]] = {}
     for ranks in rankings:
         for item, rank in ranks.items():

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from greval.methods.index_records import Entity, Relation
 
 IntArray = npt.NDArray[np.int32]
+_COLUMNS = ("source", "target", "label_codes")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,27 @@ class GroupedPositions:
     def get_items(self, group: int) -> IntArray:
         """Return the items of a group."""
         return self.items[self.offsets[group] : self.offsets[group + 1]]
+
+    def find_allowed(self, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return whether each group has an item that a mask over items allows."""
+        # The count of allowed items rises over a group that has one.
+        cumulative = np.concatenate(([0], np.cumsum(allowed[self.items])))
+        return np.asarray(cumulative[self.offsets[1:]] > cumulative[self.offsets[:-1]])
+
+    def gather_items(self, groups: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the items of several groups one after the other, each with the place of its group in `groups`.
+
+        Example:
+            >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
+            >>> items, places = grouped.gather_items(np.array([1, 0]))
+            >>> items.tolist(), places.tolist()
+            ([9, 7, 8], [0, 1, 1])
+        """
+        starts = self.offsets[groups].astype(np.int64)
+        counts = self.offsets[np.asarray(groups) + 1] - starts
+        # The places of all items at once, without a loop over the groups.
+        slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
+        return self.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)
 
     @classmethod
     def build(cls, groups: IntArray, items: IntArray, count: int) -> GroupedPositions:
@@ -54,9 +76,6 @@ class EdgeTable:
         target: The position of the entity that each edge enters.
         label_codes: The position of the label of each edge in `label_names`.
         label_names: The different labels.
-        weight: The number of chunks that state each edge.
-        leaving: The edges that leave each entity, those that most chunks state first.
-        entering: The edges that enter each entity, in the same order.
         evidence: The positions of the chunks that state each edge.
     """
 
@@ -64,19 +83,15 @@ class EdgeTable:
     target: IntArray
     label_codes: IntArray
     label_names: tuple[str, ...]
-    weight: IntArray
-    leaving: GroupedPositions
-    entering: GroupedPositions
     evidence: GroupedPositions
 
     def __len__(self) -> int:
         return len(self.source)
 
     @cached_property
-    def labels(self) -> Sequence[str]:
-        """The label of each edge."""
-        names = self.label_names
-        return [names[code] for code in self.label_codes.tolist()]
+    def weight(self) -> IntArray:
+        """The number of chunks that state each edge."""
+        return np.diff(self.evidence.offsets)
 
     def label(self, edge: int) -> str:
         """Return the label of an edge."""
@@ -85,25 +100,18 @@ class EdgeTable:
     @classmethod
     def build(cls, relations: Sequence[Relation], entities: Mapping[str, int], chunks: Mapping[str, int]) -> EdgeTable:
         """Build the table of relations, given the positions of entities and chunks."""
-        names = {label: code for code, label in enumerate(dict.fromkeys(relation.label for relation in relations))}
-        source = _to_array(entities[relation.source] for relation in relations)
-        target = _to_array(entities[relation.target] for relation in relations)
-        weight = _to_array(len(relation.chunks) for relation in relations)
-        evidence = GroupedPositions.build(
-            np.repeat(np.arange(len(relations), dtype=np.int32), weight),
-            _to_array(chunks[chunk] for relation in relations for chunk in relation.chunks),
-            len(relations),
-        )
-        by_weight = np.argsort(-weight, kind="stable").astype(np.int32)
+        codes = {label: code for code, label in enumerate(dict.fromkeys(relation.label for relation in relations))}
+        counts = _to_array(len(relation.chunks) for relation in relations)
         return cls(
-            source=source,
-            target=target,
-            label_codes=_to_array(names[relation.label] for relation in relations),
-            label_names=tuple(names),
-            weight=weight,
-            leaving=GroupedPositions.build(source[by_weight], by_weight, len(entities)),
-            entering=GroupedPositions.build(target[by_weight], by_weight, len(entities)),
-            evidence=evidence,
+            source=_to_array(entities[relation.source] for relation in relations),
+            target=_to_array(entities[relation.target] for relation in relations),
+            label_codes=_to_array(codes[relation.label] for relation in relations),
+            label_names=tuple(codes),
+            evidence=GroupedPositions.build(
+                np.repeat(np.arange(len(relations), dtype=np.int32), counts),
+                _to_array(chunks[chunk] for relation in relations for chunk in relation.chunks),
+                len(relations),
+            ),
         )
 
 
@@ -137,20 +145,9 @@ def _to_array(values: Iterable[int]) -> IntArray:
 
 def dump_arrays(edges: EdgeTable, mentions: MentionTable) -> dict[str, npt.NDArray[np.generic]]:
     """Return the arrays of both tables by name, to store them in one file."""
-    groupings = {
-        "leaving": edges.leaving,
-        "entering": edges.entering,
-        "evidence": edges.evidence,
-        "chunks": mentions.chunks,
-        "entities": mentions.entities,
-    }
-    stored: dict[str, npt.NDArray[np.generic]] = {
-        "source": edges.source,
-        "target": edges.target,
-        "label_codes": edges.label_codes,
-        "label_names": np.frombuffer(json.dumps(edges.label_names).encode(), np.uint8),
-        "weight": edges.weight,
-    }
+    stored: dict[str, npt.NDArray[np.generic]] = {name: getattr(edges, name) for name in _COLUMNS}
+    stored["label_names"] = np.frombuffer(json.dumps(edges.label_names).encode(), np.uint8)
+    groupings = {"evidence": edges.evidence, "chunks": mentions.chunks, "entities": mentions.entities}
     for name, grouping in groupings.items():
         stored |= {f"{name}_offsets": grouping.offsets, f"{name}_items": grouping.items}
     return stored
@@ -165,24 +162,17 @@ def restore_arrays(stored: Mapping[str, npt.NDArray[np.generic]]) -> tuple[EdgeT
         >>> chunks = {"d#1": 0, "d#2": 1}
         >>> edges = EdgeTable.build([wrote], {"Ada": 0, "Notes": 1}, chunks)
         >>> edges, mentions = restore_arrays(dump_arrays(edges, MentionTable.build([ada, notes], chunks)))
-        >>> edges.labels, mentions.chunks.get_items(1).tolist(), mentions.entities.get_items(0).tolist()
-        (['wrote'], [0, 1], [0, 1])
+        >>> edges.label(0), mentions.chunks.get_items(1).tolist(), mentions.entities.get_items(0).tolist()
+        ('wrote', [0, 1], [0, 1])
     """
-
-    def get(name: str) -> IntArray:
-        return stored[name].astype(np.int32, copy=False)
+    columns = {name: stored[name].astype(np.int32, copy=False) for name in stored if name != "label_names"}
 
     def group(name: str) -> GroupedPositions:
-        return GroupedPositions(get(f"{name}_offsets"), get(f"{name}_items"))
+        return GroupedPositions(columns[f"{name}_offsets"], columns[f"{name}_items"])
 
     edges = EdgeTable(
-        source=get("source"),
-        target=get("target"),
-        label_codes=get("label_codes"),
+        **{name: columns[name] for name in _COLUMNS},
         label_names=tuple(json.loads(stored["label_names"].tobytes())),
-        weight=get("weight"),
-        leaving=group("leaving"),
-        entering=group("entering"),
         evidence=group("evidence"),
     )
     return edges, MentionTable(chunks=group("chunks"), entities=group("entities"))

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from greval._util.files import CloseOnExit, write_atomically
-from greval._util.groups import take_groups
 from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
 from greval.methods.index_records import Entity, IndexedChunk, Relation
@@ -31,23 +30,16 @@ from greval.reference.settings import IndexSettings, SearchSettings
 
 if TYPE_CHECKING:
     from greval.reference.embeddings import Embedder
+    from greval.reference.search_tables import SearchTables
     from greval.reference.storage.graph_store import GraphStore
     from greval.reference.storage.vectors import VectorIndex
     from greval.reference.storage.words import WordIndex
 
-LAYOUT = 1
-"""The version of the files of an index; increased when they change."""
 COLUMNS = ("doc_id", "repo", "version")
 """The fields of chunks that a search can filter by, in addition to tags."""
 TAG_PREFIX = "tags."
 DAMAGE = (OSError, ValueError, KeyError, BadZipFile)
 """The errors of reading a damaged file."""
-VECTOR_STEPS = 10_000
-"""Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
-DIGESTED_CHUNKS = 1_000
-"""The number of chunks that are read together for a digest."""
-DIGESTED_QUESTIONS, DIGESTED_RESULTS = 100, 20
-"""A digest covers the best results for about this many chunks as questions to the index of words."""
 BUILD_DIGEST_LENGTH = 12
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +51,6 @@ interpreter, so that each would take as long as all of them."""
 class IndexFile(Record):
     """What `index.json` holds: the settings of an index, and the name of its current build."""
 
-    layout: int = LAYOUT
     build: Annotated[str, Field(pattern=r"^build-\w+$")]
     settings: IndexSettings
     search_settings: SearchSettings = Field(default_factory=SearchSettings)
@@ -92,11 +83,7 @@ class Manifest(Record):
 
 
 def read_index_file(folder: Path) -> IndexFile | None:
-    """Read `index.json` of a folder; None if it has no such file.
-
-    Raises:
-        DataError: If it cannot be read.
-    """
+    """Read `index.json` of a folder; None if it has no such file."""
     path = folder / INDEX_FILE
     try:
         return IndexFile.model_validate_json(path.read_bytes())
@@ -107,11 +94,7 @@ def read_index_file(folder: Path) -> IndexFile | None:
 
 
 def compute_build_digest(folder: Path) -> str | None:
-    """Return a digest of the build of an index and of its search settings; None if the folder has no index.
-
-    Raises:
-        DataError: If the index cannot be read.
-    """
+    """Return a digest of the build of an index and of its search settings; None if the folder has no index."""
     file = read_index_file(folder)
     if file is None:
         return None
@@ -125,11 +108,7 @@ async def read_in_turn(function: Callable[P, T], *args: P.args, **kwargs: P.kwar
 
 
 def save_search_settings(folder: str | Path, settings: SearchSettings) -> None:
-    """Store the settings that searches of an index use by default.
-
-    Raises:
-        DataError: If the folder holds no index.
-    """
+    """Store the settings that searches of an index use by default."""
     file = read_index_file(Path(folder))
     if file is None:
         raise _describe_missing(Path(folder))
@@ -254,20 +233,19 @@ class ReferenceIndex(CloseOnExit):
             return position
         return self.entity_positions.get(normalise_spelling(name))
 
+    def read_entity(self, position: int) -> Entity:
+        """Return the entity at a position of `entities`."""
+        ids, chunks = self.chunk_ids, self.mentions.chunks.get_items(position)
+        return Entity(
+            name=self._names.names[position],
+            type=self._names.types[position],
+            aliases=tuple(self._names.aliases[position]),
+            chunks=tuple(ids[chunk] for chunk in chunks.tolist()),
+        )
+
     def read_entities(self) -> list[Entity]:
         """Return all entities, in the order of `entities`."""
-        ids, mentions = self.chunk_ids, self.mentions.chunks
-        return [
-            Entity(
-                name=name,
-                type=kind,
-                aliases=tuple(aliases),
-                chunks=tuple(ids[chunk] for chunk in mentions.get_items(position).tolist()),
-            )
-            for position, (name, kind, aliases) in enumerate(
-                zip(self._names.names, self._names.types, self._names.aliases, strict=True)
-            )
-        ]
+        return [self.read_entity(position) for position in range(len(self.entities))]
 
     def read_relations(self) -> list[Relation]:
         """Return all relations, in the order of `edges`."""
@@ -275,13 +253,11 @@ class ReferenceIndex(CloseOnExit):
         return [
             Relation(
                 source=names[source],
-                label=label,
+                label=edges.label(edge),
                 target=names[target],
                 chunks=tuple(ids[chunk] for chunk in edges.evidence.get_items(edge).tolist()),
             )
-            for edge, (source, label, target) in enumerate(
-                zip(edges.source.tolist(), edges.labels, edges.target.tolist(), strict=True)
-            )
+            for edge, (source, target) in enumerate(zip(edges.source.tolist(), edges.target.tolist(), strict=True))
         ]
 
     def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> npt.NDArray[np.bool_] | None:
@@ -340,7 +316,7 @@ class ReferenceIndex(CloseOnExit):
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, which can be asked in Cypher."""
-        from greval.reference.storage.graph_address import check_stored_address, open_graph
+        from greval.reference.storage.graph_store import check_stored_address, open_graph
 
         check_stored_address(self.manifest.graph)
         return open_graph(self.manifest.graph, self._build)
@@ -365,25 +341,12 @@ class ReferenceIndex(CloseOnExit):
         """The chunks of each entity and the entities of each chunk, as arrays."""
         return self._tables[1]
 
-    def digest(self) -> str:
-        """Return the hash of all that a search can find; equal content has equal digests, whatever its files hold.
+    @cached_property
+    def tables(self) -> SearchTables:
+        """What searches compute once."""
+        from greval.reference.search_tables import SearchTables
 
-        It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
-        """
-        hasher = hashlib.sha256()
-        for ids in take_groups(self.chunk_ids, DIGESTED_CHUNKS):
-            for chunk in self.read_chunks(ids):
-                hasher.update(chunk.model_dump_json().encode())
-        for part in (self.read_entities(), self.read_relations()):
-            for record in part:
-                hasher.update(record.model_dump_json().encode())
-        hasher.update(np.round(self.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
-        step = max(1, len(self.chunk_ids) // DIGESTED_QUESTIONS)
-        for chunk in self.read_chunks(self.chunk_ids[::step]):
-            positions, scores = self.words.search(chunk.content, DIGESTED_RESULTS)
-            ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
-            hasher.update(repr(sorted(ranked)).encode())
-        return hasher.hexdigest()
+        return SearchTables(self)
 
 
 def _name_column(field: str) -> str:

@@ -63,11 +63,6 @@ def compute_text_key(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def list_kinds(document: Document) -> set[str]:
-    """List the fields by which a document differs from a text; headers and digests of texts have none of them."""
-    return {"triples"} if document.triples else set()
-
-
 class StoredChunk(NamedTuple):
     """A chunk with its row in the ledger and the key of its content."""
 
@@ -114,11 +109,7 @@ class IndexLedger(CloseOnExit):
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
-        """Write everything within the `with` block in one transaction, which is on the disk at its end or not at all.
-
-        Raises:
-            StoreError: If it cannot be written, because the disk is full for example.
-        """
+        """Write everything in the `with` block in one transaction: at its end it is on the disk, or none of it is."""
         with self._translate_errors():
             # SQLite has no nested transactions: the outermost one commits.
             if self._db.in_transaction:
@@ -147,17 +138,13 @@ class IndexLedger(CloseOnExit):
 
     # Documents and chunks
 
-    def list_documents(self) -> dict[str, str]:
-        """Return the digest of each current document by its id."""
-        return dict(self._db.execute("SELECT id, digest FROM documents WHERE NOT retired ORDER BY id"))
-
     def list_document_rows(self) -> list[tuple[int, str, str]]:
         """Return row, id and digest of the current documents, sorted by id."""
         return self._db.execute("SELECT row, id, digest FROM documents WHERE NOT retired ORDER BY id").fetchall()
 
     def put_document(self, document: Document, digest: str, chunks: Sequence[IndexedChunk]) -> None:
         """Write a document with its chunks, in place of the one with its id."""
-        header = document.model_dump_json(include={"title", "repo", "version", "tags", *list_kinds(document)})
+        header = document.model_dump_json(include={"title", "repo", "version", "tags", "triples"})
         with self.write_together():
             self._retire(document.id)
             revived = self._db.execute(
@@ -268,11 +255,7 @@ class IndexLedger(CloseOnExit):
             )
 
     def read_embeddings(self, embedder: str, keys: Sequence[str], dimensions: int) -> FloatArray:
-        """Return the vectors of texts, a row for each key.
-
-        Raises:
-            StoreError: If one is not there.
-        """
+        """Return the vectors of texts, a row for each key."""
         vectors = np.zeros((len(keys), dimensions), np.float32)
         places: dict[str, list[int]] = {}
         for position, key in enumerate(keys):

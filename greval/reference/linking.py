@@ -1,26 +1,20 @@
-"""Entities of a question: by their exact names, by similar names, and by embedding if no name is in it."""
+"""Entities of a question: by their exact names, and by similar names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import numpy as np
-
+from greval.reference.extraction.phrases import find_names, split_tokens
 from greval.reference.names import normalise_spelling
-from greval.reference.search_tables import SearchTables, gather_items
+from greval.reference.search_tables import SearchTables
 from greval.reference.storage.words import STOP_WORDS
-from greval.reference.traversal import Mask, Positions
-
-if TYPE_CHECKING:
-    from greval.reference.embeddings import Embedder
+from greval.reference.traversal import Mask
 
 MAX_WORDS = 9
 """The most words of a name that is looked up."""
-MAX_COMPARED_NAMES = 64
-"""The most names whose embeddings are compared with that of the question."""
 CANDIDATES = 10
 """The number of similar names among which one with the same numbers is looked for."""
 FUNCTION_WORDS = STOP_WORDS | {"few", "many", "may", "much", "one", "per"}
@@ -29,34 +23,22 @@ _WORD = re.compile(r"\w+")
 _GAP = re.compile("[\\s.,:&+/'\u2019-]*")
 """What may stand between two words of a name."""
 _NUMBER = re.compile(r"\d+")
-_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|(?<!\w)'([^']+)'(?!\w)")
-_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|/|-)\w+)*(?:\(\))?")
-_CODE_MARK = re.compile(r"[_/]|\w\.\w|::|\(\)|[a-z][A-Z]|[A-Za-z]\d")
-_CAPITALISED = re.compile(
-    r"[A-Z0-9][\w.'\u2019&-]*(?:\s+(?:(?:of|the|de|la|von|van|and|for|in)\s+){0,2}[A-Z0-9][\w.'\u2019&-]*)*"
-)
+Place = tuple[int, int]
+"""The start and the end of a part of a question."""
 
 
 class LinkedEntity(NamedTuple):
-    """An entity that was found in a question: the phrase, how it was found, and how similar it is (0 to 1).
-
-    The phrase is empty if the whole question was compared. `position` is that of the entity in the index.
-    """
+    """An entity of a question: the phrase, how it was found, how similar it is (0 to 1), its position in the index."""
 
     name: str
     phrase: str
-    how: Literal["exact", "fuzzy", "embedding"]
+    how: Literal["exact", "fuzzy"]
     score: float
     position: int
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-
-
-def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity], list[_Span]]:
-    """Return the entities whose names are in a question, in its order, and their places.
+def match_names(question: str, find_entity: Callable[[str], int | None]) -> list[tuple[Place, int]]:
+    """Return the places of the names of entities in a question, in its order, each with the position of its entity.
 
     Names match whole words that only spaces and a few marks separate. The longest match wins: a word is part of one
     match at most.
@@ -64,25 +46,20 @@ def link_exact(question: str, tables: SearchTables) -> tuple[list[LinkedEntity],
     words = [match.span() for match in _WORD.finditer(question)]
     gaps = [bool(_GAP.fullmatch(question[word[1] : following[0]])) for word, following in pairwise(words)]
     free = [True] * len(words)
-    matches: list[tuple[_Span, int]] = []
+    matches: list[tuple[Place, int]] = []
     for size in range(min(MAX_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
+            part = words[first : first + size]
             if not all(free[first : first + size]) or not all(gaps[first : first + size - 1]):
                 continue
-            span = _Span(words[first][0], words[first + size - 1][1])
-            phrase = question[span.start : span.end]
-            if _is_function_phrase([question[start:end] for start, end in words[first : first + size]]):
+            if _is_function_phrase([question[start:end] for start, end in part]):
                 continue
-            entity = tables.find_entity(phrase)
+            start, end = part[0][0], part[-1][1]
+            entity = find_entity(question[start:end])
             if entity is not None:
-                matches.append((span, entity))
+                matches.append(((start, end), entity))
                 free[first : first + size] = [False] * size
-    matches.sort()
-    linked = [
-        LinkedEntity(tables.entities[entity], question[span.start : span.end], "exact", 1.0, entity)
-        for span, entity in matches
-    ]
-    return linked, [span for span, _ in matches]
+    return sorted(matches)
 
 
 def _is_function_phrase(words: Sequence[str]) -> bool:
@@ -93,9 +70,9 @@ def _is_function_phrase(words: Sequence[str]) -> bool:
 
 
 def link_similar(
-    question: str, tables: SearchTables, threshold: float, excluded: Iterable[_Span] = ()
+    question: str, tables: SearchTables, threshold: float, excluded: Collection[Place] = ()
 ) -> list[LinkedEntity]:
-    """Return the entities whose names are similar to a capitalised or quoted phrase, or to an identifier of code.
+    """Return the entities whose names are similar to a name of the question, by its form.
 
     Args:
         question: The question.
@@ -107,7 +84,10 @@ def link_similar(
 
     spellings, entities = tables.spellings
     linked: list[LinkedEntity] = []
-    for phrase in find_phrases(question, excluded):
+    for name in find_names(question, split_tokens(question), code=True):
+        if any(name.start < end and start < name.end for start, end in excluded):
+            continue
+        phrase = name.name
         normalised = normalise_spelling(phrase)
         numbers = _NUMBER.findall(normalised)
         candidates = process.extract(
@@ -122,96 +102,22 @@ def link_similar(
     return linked
 
 
-def find_phrases(question: str, excluded: Iterable[tuple[int, int]] = ()) -> list[str]:
-    """Return the quoted phrases, identifiers of code and capitalised phrases of a question, outside of excluded places.
-
-    Example:
-        >>> find_phrases('Who calls `load_all` in "the loader" of Acme Corp?')
-        ['load_all', 'the loader', 'Acme Corp']
-    """
-    used = [False] * len(question)
-    for start, end in excluded:
-        used[start:end] = [True] * (end - start)
-    phrases: list[tuple[int, str]] = []
-
-    def add(start: int, end: int) -> None:
-        words = _WORD.findall(question[start:end])
-        if any(used[start:end]) or not words or _is_function_phrase(words):
-            return
-        used[start:end] = [True] * (end - start)
-        phrases.append((start, question[start:end]))
-
-    for match in _QUOTED.finditer(question):
-        group = match.lastindex or 0
-        add(match.start(group), match.end(group))
-    for match in _CODE.finditer(question):
-        if _CODE_MARK.search(match[0]):
-            add(*match.span())
-    for start, end in _find_capitalised(question, used):
-        add(start, end)
-    return [phrase for _, phrase in sorted(phrases)]
-
-
-def _find_capitalised(question: str, used: Sequence[bool]) -> Iterable[tuple[int, int]]:
-    """Yield the places of capitalised phrases between used places, without function words at their start."""
-    # A used place separates two phrases, and all positions stay.
-    masked = "".join("|" if mark else sign for sign, mark in zip(question, used, strict=True))
-    for match in _CAPITALISED.finditer(masked):
-        start, end = match.span()
-        for word in _WORD.finditer(masked, start, end):
-            if word[0].lower() not in FUNCTION_WORDS:
-                start = word.start()
-                break
-        yield start, start + len(masked[start:end].rstrip(".'\u2019&-"))
-
-
-def link_by_embedding(
-    vector: np.ndarray,
-    tables: SearchTables,
-    embedder: Embedder,
-    chunks: Positions,
-    threshold: float,
-    allowed: Mask | None = None,
-) -> list[LinkedEntity]:
-    """Return the entity whose name is nearest to the vector of a question, among those that given chunks mention."""
-    entities = np.unique(gather_items(tables.mentions.entities, chunks)[0])
-    entities = entities if allowed is None else entities[allowed[entities]]
-    if not len(entities):
-        return []
-    # Not the names of all entities: the embedding of some ten thousand takes minutes.
-    rarest = entities[np.argsort(-tables.rarity[entities], kind="stable")][:MAX_COMPARED_NAMES]
-    unknown = [int(position) for position in rarest if int(position) not in tables.name_vectors]
-    if unknown:
-        vectors = embedder.embed_passages([tables.entities[position] for position in unknown])
-        tables.name_vectors.update(zip(unknown, vectors, strict=True))
-    scores = np.array([float(tables.name_vectors[int(position)] @ vector) for position in rarest])
-    best = int(scores.argmax())
-    if scores[best] < threshold:
-        return []
-    entity, score = int(rarest[best]), min(float(scores[best]), 1.0)
-    return [LinkedEntity(tables.entities[entity], "", "embedding", score, entity)]
-
-
 def link_entities(
-    question: str,
-    tables: SearchTables,
-    *,
-    threshold: float,
-    allowed: Mask | None = None,
-    by_embedding: Callable[[], list[LinkedEntity]] | None = None,
+    question: str, tables: SearchTables, *, threshold: float, allowed: Mask | None = None
 ) -> tuple[LinkedEntity, ...]:
     """Return the entities of a question, each once, in the order of the question.
 
-    `allowed` says whether each entity may be linked; None: all may. `by_embedding` is called if none is linked by its
-    name.
+    `allowed` says whether each entity may be linked; None: all may.
     """
-    exact, spans = link_exact(question, tables)
-    linked = exact + link_similar(question, tables, threshold, spans)
+    names = match_names(question, tables.find_entity)
+    linked = [
+        LinkedEntity(tables.entities[entity], question[start:end], "exact", 1.0, entity)
+        for (start, end), entity in names
+    ]
+    linked += link_similar(question, tables, threshold, [span for span, _ in names])
     # Only now, so that no shorter name is linked in place of one that is not allowed.
     if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]
-    if not linked and by_embedding:
-        linked = by_embedding()
     best: dict[str, LinkedEntity] = {}
     for link in linked:
         if link.name not in best or link.score > best[link.name].score:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, get_args, get_origin
+from typing import Literal, NamedTuple, get_args, get_origin
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
@@ -21,20 +20,20 @@ from greval.methods.loading import read_adapter_spec
 from greval.methods.protocol import Method
 from greval.methods.reference_index import REFERENCE_SEARCHES, Search
 from greval.records.case import Response, ResponseUsage, Sample
-from greval.records.result import Usage
-from greval.reference.index import read_in_turn
-from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings
-
-if TYPE_CHECKING:
-    from greval.reference.index import IndexFile, ReferenceIndex
-    from greval.reference.searches import SearchFindings, Where
+from greval.reference import searches
+from greval.reference.aggregates import compute_aggregates, derive_filter
+from greval.reference.answering import answer_question, select_context
+from greval.reference.index import IndexFile, ReferenceIndex, read_in_turn, read_index_file
+from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
+from greval.reference.searches import SearchFindings, Where
+from greval.reference.settings import DEFAULT_SEARCH, TEXT_SEARCHES, SearchSettings, change_settings, format_faults
+from greval.reference.think_on_graph import think_on_graph
 
 AnswerModel = Judge | BaseChatModel | JudgeClient
 SWITCH = ("true", "false")
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A response, and what the search found."""
 
     response: Response
@@ -103,12 +102,7 @@ class ReferenceMethod:
                 await self._client.ready()
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Answer the sample's question.
-
-        Raises:
-            MethodError: If the sample lacks a tag to filter by, or the model gives no answer.
-            DataError: If no chunk has a field to filter by.
-        """
+        """Answer the sample's question."""
         missing = [name for name in self._where if name not in sample.tags]
         if missing:
             raise MethodError(f"where: the sample has no tag {missing[0]!r}, whose value its chunks must have")
@@ -127,16 +121,20 @@ class ReferenceMethod:
             with count_as_waiting():
                 await self.prepare()
             if self._filter_by_question:
-                where = await read_in_turn(self._add_filter, question, where or {})
+                # The tags that are given count first.
+                where = {**await read_in_turn(derive_filter, self.index, question), **(where or {})}
             if self.search == "tog":
-                answer, findings, usage = await self._think(question, where)
+                assert self._client is not None  # noqa: S101 - checked when the method was made
+                answer, findings, usage = await think_on_graph(self.index, question, self.settings, self._client, where)
                 response = await self._select_context(
                     await read_in_turn(self._build_response, question, where, findings)
                 )
             else:
                 findings, response = await read_in_turn(self._retrieve, question, where)
                 response = await self._select_context(response)
-                answer, usage = await self._answer(question, response)
+                context = (response.chunks or (), response.triples or (), response.aggregates or ())
+                tokens = self.settings.context_tokens
+                answer, usage = await answer_question(question, *context, self._client, context_tokens=tokens)
         response_usage = ResponseUsage(
             latency=spent.worked,
             waited=spent.waited,
@@ -147,12 +145,6 @@ class ReferenceMethod:
         )
         return Asked(response.model_copy(update={"answer": answer, "usage": response_usage}), findings)
 
-    def _add_filter(self, question: str, where: Where) -> Where:
-        """Return a filter with the tags that the question names; those that are given count first."""
-        from greval.reference.aggregates import derive_filter
-
-        return {**derive_filter(self.index, question), **where}
-
     def _warm_up(self) -> None:
         """Search for the name of an entity, or for the words of a chunk, as a question does."""
         if self._prepared:
@@ -162,21 +154,17 @@ class ReferenceMethod:
         with suppress(Exception):
             question = next(iter(self.index.entities or self.index.chunk_ids), "")
             if self._filter_by_question:
-                self._add_filter(question, {})
+                derive_filter(self.index, question)
             self._retrieve(question, None)
 
     def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
-        from greval.reference.searches import search_chunks
-
         # Think-on-Graph begins where the local search does.
         search = "local" if self.search == "tog" else self.search
-        findings = search_chunks(self.index, question, search, self.settings, where)
+        findings = searches.search_chunks(self.index, question, search, self.settings, where)
         return findings, self._build_response(question, where, findings)
 
     def _build_response(self, question: str, where: Where | None, findings: SearchFindings) -> Response:
         """Build the response without its answer."""
-        from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
-
         chunks = read_found_chunks(self.index, findings)
         if self.search in TEXT_SEARCHES:
             return Response(chunks=chunks)
@@ -184,26 +172,11 @@ class ReferenceMethod:
             chunks=chunks,
             triples=select_triples(self.index, findings, self.settings.triples),
             traversal=build_traversal(self.index, findings, where),
-            aggregates=self._compute_aggregates(question, where),
+            aggregates=compute_aggregates(self.index, question, where) if self._aggregates else None,
         )
-
-    def _compute_aggregates(self, question: str, where: Where | None) -> tuple[str, ...] | None:
-        if not self._aggregates:
-            return None
-        from greval.reference.aggregates import compute_aggregates
-
-        return compute_aggregates(self.index, question, where)
-
-    async def _think(self, question: str, where: Where | None) -> tuple[str, SearchFindings, Usage]:
-        from greval.reference.think_on_graph import think_on_graph
-
-        assert self._client is not None  # noqa: S101 - checked when the method was made
-        return await think_on_graph(self.index, question, self.settings, self._client, where)
 
     async def _select_context(self, response: Response) -> Response:
         """Return what the answering model gets, so that a judge sees the same; without a model everything."""
-        from greval.reference.answering import select_context
-
         if self._client is None:
             return response
         selected = await select_context(response, self._client, self.settings.context_tokens)
@@ -212,31 +185,13 @@ class ReferenceMethod:
             return response.model_copy(update={"chunks": selected.chunks})
         return selected
 
-    async def _answer(self, question: str, context: Response) -> tuple[str, Usage]:
-        from greval.reference.answering import answer_question
-
-        return await answer_question(
-            question,
-            context.chunks or (),
-            context.triples or (),
-            context.aggregates or (),
-            self._client,
-            context_tokens=self.settings.context_tokens,
-        )
-
 
 _OPENED: dict[Path, tuple[IndexFile, ReferenceIndex]] = {}
 _OPENING = Lock()
 
 
 def open_shared_index(folder: Path | str) -> ReferenceIndex:
-    """Open the index of a folder, or return the one that is open. It is opened again if it was built anew.
-
-    Raises:
-        DataError: If the folder holds no index.
-    """
-    from greval.reference.index import ReferenceIndex, read_index_file
-
+    """Open the index of a folder, or return the one that is open. It is opened again if it was built anew."""
     path = Path(folder).resolve()
     with _OPENING:
         file = read_index_file(path)
@@ -280,7 +235,7 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
             options.get("search", DEFAULT_SEARCH),  # type: ignore[arg-type]  # checked by `read_adapter_spec`
             settings,
             answer=create_answer_model(options.get("answer")) or answer,
-            where=_split_names(options.get("where", "")),
+            where=[name.strip() for name in options.get("where", "").split(",") if name.strip()],
             aggregates=options.get("aggregates") != "false",
             filter_by_question="filter" in options,
         )
@@ -289,49 +244,13 @@ def load(spec: str, answer: AnswerModel | None = None) -> Method:
 
 
 def create_answer_model(name: str | None) -> Judge | None:
-    """Return the settings of the model of this name; None if there is no name.
-
-    Raises:
-        MethodError: If there can be no such model.
-    """
+    """Return the settings of the model of this name; None if there is no name."""
     if not name:
         return None
     try:
         return Judge(name)
     except ValidationError as error:
-        raise MethodError(f"answer: {_format_faults(error)}") from error
-
-
-def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
-    """Return settings with other values, given as text.
-
-    Raises:
-        MethodError: If a setting is unknown or a value is not allowed.
-
-    Example:
-        >>> change_settings(SearchSettings(), {"alpha": "0.5", "passages": "false"}).alpha
-        0.5
-        >>> change_settings(SearchSettings(), {"alpha": "2"})
-        Traceback (most recent call last):
-        greval.errors.MethodError: alpha: should be less than or equal to 1, got '2'
-    """
-    from greval._util.wording import did_you_mean
-
-    for name in changes:
-        if name not in SearchSettings.model_fields:
-            raise MethodError(f"unknown setting {name!r}{did_you_mean(name, SearchSettings.model_fields)}")
-    try:
-        return SearchSettings.model_validate({**settings.model_dump(), **changes}, strict=False)
-    except ValidationError as error:
-        raise MethodError(_format_faults(error)) from error
-
-
-def _format_faults(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Input ').removeprefix('Value error, ')}, "
-        f"got {fault['input']!r}"
-        for fault in error.errors(include_url=False)
-    )
+        raise MethodError(f"answer: {format_faults(error)}") from error
 
 
 def _list_setting_values() -> dict[str, tuple[str, ...] | None]:
@@ -340,7 +259,3 @@ def _list_setting_values() -> dict[str, tuple[str, ...] | None]:
         name: get_args(field.annotation) if get_origin(field.annotation) is Literal else None
         for name, field in SearchSettings.model_fields.items()
     }
-
-
-def _split_names(names: str) -> Sequence[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]

@@ -42,9 +42,6 @@ async def ask_for_object(
 
     The reply is stored in the client's cache, if it has one.
 
-    Raises:
-        MethodError: If the call fails, so that there is no answer.
-
     Example:
         >>> import asyncio
         >>> from greval.testing import ScriptedJudge

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from greval.methods.index_records import Entity, Relation
 from greval.reference.extraction.words import NO_PLURALS
@@ -25,8 +26,6 @@ MIN_SIMILAR_CHARS = 7
 """The fewest characters of names, and of words of names, that may be one entity because they are spelled alike."""
 MAX_ACRONYM_CHARS = 3
 """The most letters of an acronym that is kept apart from a word of the same letters."""
-MAX_EXAMPLES = 5
-"""The number of examples of each step in a report."""
 
 _BLOCK_ROWS = 1000
 """The number of names that are compared with a block of names at a time, so that the table of scores stays small."""
@@ -55,32 +54,17 @@ _ARTICLES = ("the ", "a ", "an ")
 _KEPT_ENDINGS = ("ss", "us", "is", "as", "os", "ics", "ies")
 
 
-@dataclass(frozen=True)
-class ResolutionReport:
-    """How many names became how many entities, and by which steps.
+class ResolvedGraph(NamedTuple):
+    """The entities and relations of all chunks, sorted, and how their names were resolved.
 
-    The names less those that the steps merged are the entities.
-
-    Args:
-        names: The number of different spellings, with those that the settings give.
-        entities: The number of entities.
-        merged: The number of names that each step merged with another, by the name of the step.
-        examples: Some of the names that each step merged, as (name, name of the entity).
+    `names` is the number of different spellings, with those that the settings give. `merged` is the number of names
+    that each step merged with another; the names less the merged ones are the entities.
     """
 
-    names: int = 0
-    entities: int = 0
-    merged: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ResolvedGraph:
-    """The entities and relations of all chunks, and how their names were resolved."""
-
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    report: ResolutionReport = field(default_factory=ResolutionReport)
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    names: int
+    merged: dict[str, int]
 
 
 def normalise_spelling(text: str) -> str:
@@ -131,7 +115,7 @@ def resolve_entities(extractions: Iterable[tuple[str, Extraction]], settings: Re
         >>> graph = resolve_entities([("d#1", first), ("e#1", second)], ResolutionSettings())
         >>> [(entity.name, entity.aliases) for entity in graph.entities]
         [('Acme Corp.', ('ACME',)), ('batteries', ())]
-        >>> graph.report.merged["normalisation"]
+        >>> graph.merged["normalisation"]
         1
     """
     names = _read_names(extractions)
@@ -213,7 +197,6 @@ class _Resolver:
         self._add_given()
         self.parents = {name: name for name in self.spellings}
         self.merged: dict[str, int] = {}
-        self.joined: dict[str, list[str]] = {}
 
     def merge_all(self) -> None:
         """Take all steps that the settings ask for."""
@@ -230,8 +213,7 @@ class _Resolver:
             steps["similarity"] = self._find_similar()
         # The steps are generators: each looks at the groups that the steps before it left.
         for step, pairs in steps.items():
-            joined = sorted(second for first, second in pairs if self._join(first, second))
-            self.merged[step], self.joined[step] = len(joined), joined
+            self.merged[step] = sum(self._join(first, second) for first, second in pairs)
 
     def find_root(self, name: str) -> str:
         """Return the spelling that stands for the group of a spelling: the first of it in alphabetical order."""
@@ -347,12 +329,9 @@ class _Resolver:
         for name in self.spellings:
             groups[self.find_root(name)].append(name)
         preferred = {self.find_root(name): name for name in sorted(self.given.values(), reverse=True)}
-        titles = _choose_names(groups, preferred, self.names.chunks)
+        titles = {root: preferred.get(root) or self._choose_name(members) for root, members in groups.items()}
         name_of = {member: titles[root] for root, members in groups.items() for member in members}
-        entities = sorted(
-            (self._build_entity(titles[root], members) for root, members in groups.items()),
-            key=lambda entity: entity.name,
-        )
+        entities = (self._build_entity(titles[root], members) for root, members in groups.items())
         relations: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for (source, label, target), chunks in self.names.relations.items():
             ends = name_of[source], name_of[target]
@@ -360,20 +339,18 @@ class _Resolver:
             if ends[0] != ends[1] and not (label == ALIAS and _is_part(ends[1], ends[0])):
                 relations[ends[0], label, ends[1]] |= chunks
         return ResolvedGraph(
-            entities=tuple(entities),
+            entities=tuple(sorted(entities, key=lambda entity: entity.name)),
             relations=tuple(
-                Relation(
-                    source=source, label=label, target=target, chunks=_sort_chunks(relations[source, label, target])
-                )
-                for source, label, target in sorted(relations)
+                Relation(source=source, label=label, target=target, chunks=_sort_chunks(chunks))
+                for (source, label, target), chunks in sorted(relations.items())
             ),
-            report=ResolutionReport(
-                names=len(self.spellings),
-                entities=len(entities),
-                merged=self.merged,
-                examples={step: _list_examples(names, name_of) for step, names in self.joined.items()},
-            ),
+            names=len(self.spellings),
+            merged=self.merged,
         )
+
+    def _choose_name(self, members: Sequence[str]) -> str:
+        """Choose the most frequent spelling, and of several the longest."""
+        return min(members, key=lambda name: (-len(self.names.chunks[name]), -len(name), name))
 
     def _build_entity(self, name: str, members: Sequence[str]) -> Entity:
         types: Counter[str] = Counter()
@@ -384,21 +361,6 @@ class _Resolver:
         kind = min(types, key=lambda kind: (-types[kind], kind)) if types else ""
         aliases = tuple(member for member in members if member != name)
         return Entity(name=name, type=kind, aliases=aliases, chunks=_sort_chunks(chunks))
-
-
-def _choose_names(
-    groups: Mapping[str, Sequence[str]], preferred: Mapping[str, str], chunks: Mapping[str, set[str]]
-) -> dict[str, str]:
-    """Choose the name of each group: the given one, or the most frequent spelling. No two groups get one name."""
-    return {
-        root: preferred.get(root) or min(members, key=lambda name: (-len(chunks[name]), -len(name), name))
-        for root, members in groups.items()
-    }
-
-
-def _list_examples(names: Sequence[str], name_of: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """List some of the names that a step merged, each with the name of its entity."""
-    return tuple((name, name_of[name]) for name in names if name != name_of[name])[:MAX_EXAMPLES]
 
 
 def _is_part(name: str, of: str) -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from greval.records.case import Chunk, NodeSource, Traversal, Triple
-from greval.reference.search_tables import gather_items, get_tables
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex
@@ -28,19 +26,13 @@ def read_found_chunks(index: ReferenceIndex, findings: SearchFindings) -> tuple[
 
 
 def select_triples(index: ReferenceIndex, findings: SearchFindings, limit: int) -> tuple[Triple, ...]:
-    """Return the followed relations: first those that the returned chunks state, then those of highest activation.
-
-    Args:
-        index: The index.
-        findings: What a search found.
-        limit: The most triples.
-    """
+    """Return the followed relations: first those that the returned chunks state, then those of highest activation."""
     walked: dict[tuple[str, str, str], WalkedEdge] = {}
     for edge in findings.edges:
         walked.setdefault(edge[:3], edge)
     chosen: dict[tuple[str, str, str], None] = {}
     if walked:
-        tables, edges = get_tables(index), index.edges
+        tables, edges = index.tables, index.edges
         for position, _ in findings.chunks:
             stated = [
                 (tables.entities[edges.source[stating]], edges.label(stating), tables.entities[edges.target[stating]])
@@ -71,10 +63,7 @@ def build_triple(source: str, label: str, target: str) -> Triple:
 def build_traversal(index: ReferenceIndex, findings: SearchFindings, where: Where | None = None) -> Traversal:
     """Return the traversal of a search. Its final nodes are the reached ones that the returned chunks mention.
 
-    Args:
-        index: The index.
-        findings: What the search found.
-        where: The filter of the search. Sources of nodes are read from the chunks that it selects.
+    Sources of nodes are read from the chunks that the filter of the search selects.
     """
     by_chunk = index.mentions.entities
     mentioned = {index.entities[entity] for chunk, _ in findings.chunks for entity in by_chunk.get_items(chunk)}
@@ -83,26 +72,22 @@ def build_traversal(index: ReferenceIndex, findings: SearchFindings, where: Wher
         traversed_edges=tuple(edge[:3] for edge in findings.edges),
         final_nodes=tuple(node for node in findings.nodes if node in mentioned),
     )
-    return traversal.model_copy(update={"nodes": find_sources(index, traversal.visited, where)})
+    return traversal.model_copy(update={"nodes": _find_sources(index, traversal.visited, where)})
 
 
-def find_sources(
+def _find_sources(
     index: ReferenceIndex, names: tuple[str, ...], where: Where | None = None
 ) -> dict[str, NodeSource] | None:
     """Return the document, repository and version of entities, each as far as all chunks of the entity have the same.
 
-    An entity without a repository and a version is left out. None if the documents of the index have neither.
-
-    Args:
-        index: The index.
-        names: The names of the entities.
-        where: A filter. Only the chunks that it selects count.
+    An entity without a repository and a version is left out. None if the documents of the index have neither. Only the
+    chunks that the filter selects count.
     """
     columns = {name: index.get_column(name) for name in ("doc_id", "repo", "version")}
     if not columns["repo"].values and not columns["version"].values:
         return None
     positions = [position for name in names if (position := index.find_entity(name)) is not None]
-    chunks, places = gather_items(index.mentions.chunks, np.array(positions, dtype=np.int64))
+    chunks, places = index.mentions.chunks.gather_items(np.array(positions, dtype=np.int64))
     if (allowed := index.select_chunks(where or {})) is not None:
         chunks, places = chunks[allowed[chunks]], places[allowed[chunks]]
     fields: list[dict[str, str]] = [{} for _ in positions]
@@ -114,14 +99,8 @@ def find_sources(
         np.maximum.at(highest, places, codes)
         for row in np.flatnonzero((lowest == highest) & (highest >= 0)).tolist():
             fields[row][name] = column.values[highest[row]]
-    return _build_nodes(
-        {index.entities[entity]: source_fields for entity, source_fields in zip(positions, fields, strict=True)}
-    )
-
-
-def _build_nodes(fields: Mapping[str, Mapping[str, str]]) -> dict[str, NodeSource]:
     return {
-        name: NodeSource(**source_fields)
-        for name, source_fields in fields.items()
-        if "repo" in source_fields or "version" in source_fields
+        index.entities[entity]: NodeSource(**source)
+        for entity, source in zip(positions, fields, strict=True)
+        if "repo" in source or "version" in source
     }

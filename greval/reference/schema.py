@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -37,8 +37,6 @@ from greval.records.record import Label, Record, Text
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-_Part = TypeVar("_Part", bound=Record)
 
 
 def _wrap_text(value: object) -> object:
@@ -116,7 +114,7 @@ class GraphSchema(Record):
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:
-        if faults := [*_find_reference_faults(self.entities, self.relations, self.entities, self.relations)]:
+        if faults := [*_find_reference_faults(self.entities, self.relations)]:
             raise ValueError("\n".join(faults))
         return self
 
@@ -151,7 +149,8 @@ def read_schema(path: str | Path) -> GraphSchema:
     """Read a schema from a YAML or JSON file.
 
     Raises:
-        DataError: If the file has faults. All are reported at once, each with its line.
+        DataError: If the file has faults. All of its form are reported at once, each with its line; or else all of how
+            its types and relations fit together.
     """
     file = Path(path)
     source = read_source_file(file, "name a YAML or JSON file with entities and relations")
@@ -163,7 +162,6 @@ def read_schema(path: str | Path) -> GraphSchema:
             schema = GraphSchema.model_validate(content)
         except ValidationError as error:
             faults += _convert_errors(error.errors(include_url=False), source)
-            faults += _check_valid_parts(content, source)
     if faults or schema is None:
         each = dict.fromkeys(f"{file}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line))
         raise DataError("\n".join(each))
@@ -186,49 +184,7 @@ def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[
             yield from convert_errors([error], source.data, source.lines)
 
 
-def _check_valid_parts(content: object, source: YamlSource) -> Iterator[MetricFileFault]:
-    """Check how the valid parts of a faulty schema fit together, so that these faults are reported as well."""
-    if not isinstance(content, Mapping):
-        return
-    entities, relations = content.get("entities"), content.get("relations")
-    known_entities = [*map(str, entities)] if isinstance(entities, Mapping) else []
-    known_relations = [*map(str, relations)] if isinstance(relations, Mapping) else []
-    if not known_entities:
-        return
-    faults = _find_reference_faults(
-        _read_valid_parts(entities, EntityType),
-        _read_valid_parts(relations, RelationType),
-        known_entities,
-        known_relations,
-    )
-    for fault in faults:
-        location, _, text = fault.partition(": ")
-        path = _find_path(location, source)
-        yield MetricFileFault(find_line(path, source.lines), text, path)
-
-
-def _find_path(location: str, source: YamlSource) -> tuple[str | int, ...]:
-    """Return the path that a dotted location stands for; names may hold dots, so all known paths are compared."""
-    return next((path for path in source.lines if ".".join(map(str, path)) == location), ())
-
-
-def _read_valid_parts(mapping: object, kind: type[_Part]) -> dict[str, _Part]:
-    """Return the parts of a mapping that are valid on their own."""
-    parts = {}
-    for name, content in mapping.items() if isinstance(mapping, Mapping) else ():
-        try:
-            parts[str(name)] = kind.model_validate({} if content is None else content)
-        except ValidationError:
-            continue
-    return parts
-
-
-def _find_reference_faults(
-    entities: Mapping[str, EntityType],
-    relations: Mapping[str, RelationType],
-    known_entities: Collection[str],
-    known_relations: Collection[str],
-) -> Iterator[str]:
+def _find_reference_faults(entities: Mapping[str, EntityType], relations: Mapping[str, RelationType]) -> Iterator[str]:
     """Find types and relations that do not exist, and spellings, tags and cues with two meanings."""
     yield from _find_shared_spellings(entities)
     by_tag: dict[str, str] = {}
@@ -238,22 +194,20 @@ def _find_reference_faults(
     for label, relation in relations.items():
         for field, kinds in (("from", relation.from_), ("to", relation.to)):
             for kind in kinds:
-                if kind not in known_entities:
-                    hint = did_you_mean(kind, known_entities)
+                if kind not in entities:
+                    hint = did_you_mean(kind, entities)
                     yield f"relations.{label}.{field}: no entity type is named {kind!r}{hint}"
         if relation.opposite is not None:
-            yield from _find_opposite_faults(label, relation.opposite, relations, known_relations)
+            yield from _find_opposite_faults(label, relation.opposite, relations)
 
 
-def _find_opposite_faults(
-    label: str, opposite: str, relations: Mapping[str, RelationType], known_relations: Collection[str]
-) -> Iterator[str]:
+def _find_opposite_faults(label: str, opposite: str, relations: Mapping[str, RelationType]) -> Iterator[str]:
     location = f"relations.{label}.opposite"
-    if opposite not in known_relations:
-        yield f"{location}: no relation is named {opposite!r}{did_you_mean(opposite, known_relations)}"
+    if opposite not in relations:
+        yield f"{location}: no relation is named {opposite!r}{did_you_mean(opposite, relations)}"
     elif opposite == label:
         yield f"{location}: a relation cannot be the opposite of itself"
-    elif opposite in relations:
+    else:
         counterpart = relations[opposite]
         if counterpart.opposite not in {None, label}:
             back = counterpart.opposite

@@ -1,23 +1,27 @@
-"""What searches compute from an index once: sorted neighbours, rarity of entities, and the matrix of PageRank."""
+"""What searches compute from an index once: sorted neighbours, rarity of entities, and the graph of PageRank.
+
+PageRank is personalised, on an undirected graph, and computed as the solution of a linear system.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
-from greval.reference.pagerank import RankGraph
-from greval.reference.traversal import Mask, Neighbours, Scores, sort_neighbours
+from greval.reference.graph_arrays import GroupedPositions
+from greval.reference.traversal import Mask, Neighbours, Positions, Scores, sort_neighbours
 
 if TYPE_CHECKING:
-    from greval.reference.graph_arrays import GroupedPositions
+    from scipy.sparse import csr_array
+
     from greval.reference.index import ReferenceIndex
 
-_LOCK = RLock()
+TOLERANCE = 1e-6
+MAX_DAMPING = 0.999
+"""Without restarts, the rank would not depend on the start nodes."""
 
 
 class SearchTables:
@@ -30,7 +34,6 @@ class SearchTables:
         self.names = index.entity_positions
         self.find_entity = index.find_entity
         self.chunks = len(index.chunk_ids)
-        self.name_vectors: dict[int, npt.NDArray[np.float32]] = {}
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -45,8 +48,6 @@ class SearchTables:
     @cached_property
     def stated_edges(self) -> GroupedPositions:
         """The edges that each chunk states."""
-        from greval.reference.graph_arrays import GroupedPositions
-
         evidence = self.edges.evidence
         edges = np.repeat(np.arange(len(self.edges), dtype=np.int32), np.diff(evidence.offsets))
         return GroupedPositions.build(evidence.items, edges, self.chunks)
@@ -58,27 +59,16 @@ class SearchTables:
         return np.log1p(self.chunks / np.maximum(counts, 1))
 
     @cached_property
-    def _rank_graphs(self) -> dict[bool, RankGraph]:
-        return {}
+    def rank_graph(self) -> RankGraph:
+        """The graph for PageRank: the entities, and the chunks that mention them, which follow them."""
+        return self.build_rank_graph()
 
-    def get_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
-        """Return the graph for PageRank: the entities, and with `passages` also the chunks, which follow them.
-
-        With a mask over chunks, only what allowed chunks state or mention is in it.
-        """
-        if allowed is not None:
-            return self._build_rank_graph(passages=passages, allowed=allowed)
-        if passages not in self._rank_graphs:
-            self._rank_graphs[passages] = self._build_rank_graph(passages=passages)
-        return self._rank_graphs[passages]
-
-    def _build_rank_graph(self, *, passages: bool, allowed: Mask | None = None) -> RankGraph:
+    def build_rank_graph(self, allowed: Mask | None = None) -> RankGraph:
+        """Build the graph for PageRank; with a mask over chunks, only of what allowed chunks state or mention."""
         edges, entities = self.edges, len(self.entities)
-        selected = slice(None) if allowed is None else find_allowed(edges.evidence, allowed)
+        selected = slice(None) if allowed is None else edges.evidence.find_allowed(allowed)
         source, target = edges.source[selected].astype(np.int64), edges.target[selected].astype(np.int64)
         weight = edges.weight[selected].astype(np.float64)
-        if not passages:
-            return RankGraph.build(source, target, weight, entities)
         by_entity = self.mentions.chunks
         owners = np.repeat(np.arange(entities), np.diff(by_entity.offsets))
         mentioned = by_entity.items.astype(np.int64)
@@ -92,40 +82,71 @@ class SearchTables:
         )
 
 
-def get_tables(index: ReferenceIndex) -> SearchTables:
-    """Return the tables of an index, the same ones at each call."""
-    with _LOCK:
-        if index not in _TABLES:
-            _TABLES[index] = SearchTables(index)
-        return _TABLES[index]
+@dataclass(frozen=True, slots=True, eq=False)
+class RankGraph:
+    """An undirected weighted graph, prepared for PageRank.
+
+    Args:
+        weights: The symmetric matrix of weights, each divided by the square roots of the strengths of both ends.
+        roots: The square root of the strength of each node, which is the sum of the weights of its edges.
+    """
+
+    weights: csr_array
+    roots: Scores
+
+    @classmethod
+    def build(cls, source: Positions, target: Positions, weight: Scores, nodes: int) -> RankGraph:
+        """Build the graph of edges between nodes. The weights of parallel edges add up."""
+        from scipy.sparse import coo_array
+
+        # An edge from a node to itself is there once.
+        back = source != target
+        rows, columns = np.concatenate((source, target[back])), np.concatenate((target, source[back]))
+        values = np.concatenate((weight, weight[back])).astype(np.float64)
+        roots = np.sqrt(np.bincount(rows, weights=values, minlength=nodes))
+        # Half the memory to read at each step.
+        places = rows.astype(np.int32), columns.astype(np.int32)
+        return cls(coo_array((values / (roots[rows] * roots[columns]), places), (nodes, nodes)).tocsr(), roots)
 
 
-# The tables of an index are dropped with it.
-_TABLES: WeakKeyDictionary[ReferenceIndex, SearchTables] = WeakKeyDictionary()
+def rank_nodes(graph: RankGraph, starts: Scores, damping: float) -> Scores:
+    """Return the personalised PageRank of each node.
 
-
-def find_allowed(grouping: GroupedPositions, allowed: Mask) -> Mask:
-    """Return whether each group has an item that a mask over items allows."""
-    # The count of allowed items rises over a group that has one.
-    cumulative = np.concatenate(([0], np.cumsum(allowed[grouping.items])))
-    return np.asarray(cumulative[grouping.offsets[1:]] > cumulative[grouping.offsets[:-1]])
-
-
-def gather_items(
-    grouping: GroupedPositions, groups: npt.NDArray[np.integer]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the items of several groups one after the other, and for each item the place of its group in `groups`.
+    A walk starts at a node in proportion to `starts`, follows an edge with the probability `damping`, and starts again
+    otherwise. At a node without edges it starts again.
 
     Example:
         >>> import numpy as np
-        >>> from greval.reference.graph_arrays import GroupedPositions
-        >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
-        >>> items, places = gather_items(grouped, np.array([1, 0]))
-        >>> items.tolist(), places.tolist()
-        ([9, 7, 8], [0, 1, 1])
+        >>> pair = RankGraph.build(np.array([0]), np.array([1]), np.array([1.0]), 2)
+        >>> rank_nodes(pair, np.array([1.0, 0.0]), damping=0.5).round(4).tolist()
+        [0.6667, 0.3333]
     """
-    starts = grouping.offsets[groups].astype(np.int64)
-    counts = grouping.offsets[np.asarray(groups) + 1] - starts
-    # The places of all items at once, without a loop over the groups.
-    slots = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
-    return grouping.items[slots].astype(np.int64), np.repeat(np.arange(len(counts)), counts)
+    damping = min(damping, MAX_DAMPING)
+    roots = np.where(graph.roots > 0, graph.roots, 1.0)
+    # The graph is undirected, so that the system is symmetric, and conjugate gradients solve it in a fraction of
+    # the steps of a power iteration.
+    solution = _solve_system(graph.weights, starts / roots, damping)
+    ranks = np.maximum(solution * roots, 0.0)
+    return np.asarray(ranks / ranks.sum(), dtype=np.float64)
+
+
+def _solve_system(weights: csr_array, right: Scores, damping: float) -> Scores:
+    """Solve (1 - damping * weights) x = right by conjugate gradients."""
+    # `scipy.sparse.linalg.cg` takes several times as long on a busy machine: its dot products start threads, which
+    # wait for each other.
+    solution = np.zeros_like(right)
+    residual = right.copy()
+    direction = right.copy()
+    square = float(np.einsum("i,i->", residual, residual))
+    least = square * TOLERANCE**2
+    for _ in range(len(right)):
+        if square <= least:
+            break
+        image = direction - damping * (weights @ direction)
+        step = square / float(np.einsum("i,i->", direction, image))
+        solution += step * direction
+        residual -= step * image
+        previous, square = square, float(np.einsum("i,i->", residual, residual))
+        direction *= square / previous
+        direction += residual
+    return solution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -11,9 +11,8 @@ import numpy as np
 
 from greval.errors import MethodError
 from greval.reference.fusion import fuse_minmax, fuse_ranks, fuse_weighted
-from greval.reference.linking import LinkedEntity, link_by_embedding, link_entities
-from greval.reference.pagerank import rank_nodes
-from greval.reference.search_tables import SearchTables, find_allowed, gather_items, get_tables
+from greval.reference.linking import LinkedEntity, link_entities
+from greval.reference.search_tables import SearchTables, rank_nodes
 from greval.reference.settings import TEXT_SEARCHES
 from greval.reference.traversal import Mask, Neighbours, Positions, Scores, Walk, spread_activation
 
@@ -27,16 +26,12 @@ if TYPE_CHECKING:
 Computed = TypeVar("Computed")
 Where = Mapping[str, str | Collection[str]]
 """Metadata filter: the accepted values by tag, or by `doc_id`, `repo` or `version`."""
-LINKED_CHUNKS = 5
-"""The chunks of the vector search whose entities are compared with the question if no name is in it."""
+Linked = tuple[LinkedEntity, ...]
 LOGGED_NODES = 100
 """The nodes with the highest PageRank that are logged, with the edges between them."""
 ROUNDED = 12
 """The decimals in which scores differ; sums in another order differ in later ones."""
-GRAPH_SETTINGS = (
-    *("graph", "depth", "decay", "neighbours", "damping", "passages"),
-    *("linking", "linking_embedding", "top_k"),
-)
+GRAPH_SETTINGS = ("graph", "depth", "decay", "neighbours", "damping", "linking", "top_k")
 """The settings that the scores of chunks by the graph, or their log, depend on."""
 NOTHING_LINKED = "no entity of the question is in the graph"
 
@@ -83,13 +78,6 @@ class SearchFindings:
         return tuple(dict.fromkeys(entity.name for entity in self.linked))
 
 
-class ChunkScores(NamedTuple):
-    """The scores of chunks by the graph, best first. Chunks with equal scores are in the order of their ties."""
-
-    positions: Positions
-    scores: Scores
-
-
 def search_chunks(
     index: ReferenceIndex,
     question: str,
@@ -123,70 +111,41 @@ class QuestionSearch:
         index: The index.
         question: The question.
         where: Accepted values of tags, `doc_id`, `repo` and `version`; see `search_chunks`.
-
-    Raises:
-        DataError: If no chunk has a field that `where` names.
     """
 
     def __init__(self, index: ReferenceIndex, question: str, where: Where | None = None) -> None:
-        self._index = index
-        self._question = question
-        self._allowed = index.select_chunks(where) if where else None
-        self._known: dict[tuple[object, ...], Any] = {}
+        self.index = index
+        self.question = question
+        self.allowed = index.select_chunks(where) if where else None
+        self._computed: dict[tuple[object, ...], Any] = {}
 
     def search(self, search: Search, settings: SearchSettings) -> SearchFindings:
-        """Search with these settings.
-
-        Raises:
-            MethodError: If the search is `tog`, which asks a model.
-        """
-        query = _Query(self._index, self._question, settings, self._allowed, self._known)
+        """Search with these settings."""
         if search in TEXT_SEARCHES:
-            return _search_words(query) if search == "bm25" else _search_basic(query)
+            return _search_words(self, settings) if search == "bm25" else _search_basic(self, settings)
         if search not in _GRAPH_SEARCHES:
             choices = ", ".join([*TEXT_SEARCHES, *_GRAPH_SEARCHES])
             raise MethodError(f"search: expected one of {choices} here, got {search!r}, which asks a model")
-        if linked := query.link():
-            return _GRAPH_SEARCHES[search](query, linked)
-        return replace(_search_basic(query), fallback=NOTHING_LINKED)
-
-
-class _Query:
-    """A question to an index, and what several steps of a search need.
-
-    `cache` has what other searches of the same question computed, by its name and the settings that it depends on.
-    """
-
-    def __init__(
-        self,
-        index: ReferenceIndex,
-        question: str,
-        settings: SearchSettings,
-        allowed: Mask | None,
-        cache: dict[tuple[object, ...], Any],
-    ) -> None:
-        self.index = index
-        self.question = question
-        self.settings = settings
-        self.allowed = allowed
-        self._known = cache
+        if linked := self.link(settings.linking):
+            return _GRAPH_SEARCHES[search](self, settings, linked)
+        return replace(_search_basic(self, settings), fallback=NOTHING_LINKED)
 
     def compute_once(self, key: tuple[object, ...], compute: Callable[[], Computed]) -> Computed:
         """Return what was computed under a key before, or compute it."""
-        if key not in self._known:
-            self._known[key] = compute()
-        value: Computed = self._known[key]
+        if key not in self._computed:
+            self._computed[key] = compute()
+        value: Computed = self._computed[key]
         return value
 
-    @cached_property
-    def tables(self) -> SearchTables:
-        return get_tables(self.index)
-
     @property
+    def tables(self) -> SearchTables:
+        """The tables of the index, which a search of texts does not read."""
+        return self.index.tables
+
+    @cached_property
     def vector(self) -> npt.NDArray[np.float32]:
-        return self.compute_once(
-            ("vector",), lambda: np.asarray(self.index.embedder.embed_query(self.question), dtype=np.float32)
-        )
+        """The vector of the question."""
+        return np.asarray(self.index.embedder.embed_query(self.question), dtype=np.float32)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -194,7 +153,7 @@ class _Query:
         neighbours = self.tables.neighbours
         if self.allowed is None:
             return neighbours
-        return neighbours.select_edges(find_allowed(self.tables.edges.evidence, self.allowed))
+        return neighbours.select_edges(self.tables.edges.evidence.find_allowed(self.allowed))
 
     def search_vectors(self, k: int) -> dict[int, float]:
         """Return the scores of the nearest chunks."""
@@ -203,61 +162,47 @@ class _Query:
         )
         return dict(zip(map(int, positions), map(float, scores), strict=True))
 
-    def link(self) -> tuple[LinkedEntity, ...]:
+    def link(self, threshold: float) -> tuple[LinkedEntity, ...]:
         """Return the entities of the question that an allowed chunk mentions."""
-        return self.compute_once(("link", self.settings.linking, self.settings.linking_embedding), self._link)
 
-    def _link(self) -> tuple[LinkedEntity, ...]:
-        threshold = self.settings.linking_embedding
+        def link() -> tuple[LinkedEntity, ...]:
+            entities = None if self.allowed is None else self.tables.mentions.chunks.find_allowed(self.allowed)
+            return link_entities(self.question, self.tables, threshold=threshold, allowed=entities)
 
-        def link_near() -> list[LinkedEntity]:
-            chunks = np.array([*self.search_vectors(LINKED_CHUNKS)], dtype=np.int64)
-            return link_by_embedding(self.vector, self.tables, self.index.embedder, chunks, threshold, entities)
-
-        entities = None if self.allowed is None else find_allowed(self.tables.mentions.chunks, self.allowed)
-        return link_entities(
-            self.question,
-            self.tables,
-            threshold=self.settings.linking,
-            allowed=entities,
-            by_embedding=link_near if threshold < 1 else None,
-        )
+        return self.compute_once(("link", threshold), link)
 
 
-def _search_basic(query: _Query) -> SearchFindings:
-    return SearchFindings(chunks=tuple(query.search_vectors(query.settings.k).items()))
+def _search_basic(query: QuestionSearch, settings: SearchSettings) -> SearchFindings:
+    return SearchFindings(chunks=tuple(query.search_vectors(settings.k).items()))
 
 
-def _search_words(query: _Query) -> SearchFindings:
-    positions, scores = query.index.words.search(query.question, query.settings.k, query.allowed)
+def _search_words(query: QuestionSearch, settings: SearchSettings) -> SearchFindings:
+    positions, scores = query.index.words.search(query.question, settings.k, query.allowed)
     return SearchFindings(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
 
 
-def _search_graph(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
-    chunks, log = _explore_graph(query, linked, query.search_vectors(query.settings.top_k))
-    return log.rank_chunks(_list_best(chunks, query.settings.k))
+def _search_graph(query: QuestionSearch, settings: SearchSettings, linked: Linked) -> SearchFindings:
+    chunks, scores, log = _explore_graph(query, settings, linked)
+    return _put_chunks(log, chunks[: settings.k], scores[: settings.k])
 
 
-def _search_local(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
+def _search_local(query: QuestionSearch, settings: SearchSettings, linked: Linked) -> SearchFindings:
     """Search for the chunks with the most, and the rarest, of the entities of the question and their neighbours."""
-    settings = query.settings
-    walk = _walk_graph(query, linked, depth=min(1, settings.depth))
+    walk = _walk_graph(query, settings, linked, depth=min(1, settings.depth))
     positions, _, mass = score_chunks(walk.activation, query.tables, query.allowed)
     order = np.lexsort((positions, -mass))[: settings.k]
-    log = _log_walk(query, linked, walk)
-    return log.rank_chunks(zip(positions[order].tolist(), mass[order].tolist(), strict=True))
+    return _put_chunks(_log_walk(query, linked, walk), positions[order], mass[order])
 
 
-def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFindings:
-    settings = query.settings
+def _search_hybrid(query: QuestionSearch, settings: SearchSettings, linked: Linked) -> SearchFindings:
     vector = query.search_vectors(settings.top_k)
-    graph, log = _explore_graph(query, linked, vector)
+    chunks, graph_scores, log = _explore_graph(query, settings, linked)
     # Chunks that only the graph finds keep its order, so that no other of them can be among the first k.
-    candidates = list(dict.fromkeys([*graph.positions[: max(settings.k, settings.top_k)].tolist(), *vector]))
+    candidates = list(dict.fromkeys([*chunks[: max(settings.k, settings.top_k)].tolist(), *vector]))
     places = np.full(query.tables.chunks, -1)
-    places[graph.positions] = np.arange(len(graph.positions))
+    places[chunks] = np.arange(len(chunks))
     ranks = {chunk: int(places[chunk]) + 1 for chunk in candidates if places[chunk] >= 0}
-    scores = {chunk: float(graph.scores[rank - 1]) for chunk, rank in ranks.items()}
+    scores = {chunk: float(graph_scores[rank - 1]) for chunk, rank in ranks.items()}
     match settings.fusion:
         case "weighted":
             fused = fuse_weighted(vector, scores, settings.alpha)
@@ -266,12 +211,12 @@ def _search_hybrid(query: _Query, linked: tuple[LinkedEntity, ...]) -> SearchFin
         case "rrf":
             vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
             fused = fuse_ranks([vector_ranks, ranks], settings.rrf_k)
-    last = len(graph.positions) + 1
+    last = len(chunks) + 1
     order = sorted(fused, key=lambda chunk: (-fused[chunk], ranks.get(chunk, last), -vector.get(chunk, 0.0), chunk))
-    return log.rank_chunks((chunk, fused[chunk]) for chunk in order[: settings.k])
+    return replace(log, chunks=tuple((chunk, fused[chunk]) for chunk in order[: settings.k]))
 
 
-_GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], SearchFindings]] = {
+_GRAPH_SEARCHES: Mapping[str, Callable[[QuestionSearch, SearchSettings, Linked], SearchFindings]] = {
     "graph": _search_graph,
     "local": _search_local,
     "hybrid": _search_hybrid,
@@ -279,36 +224,36 @@ _GRAPH_SEARCHES: Mapping[str, Callable[[_Query, tuple[LinkedEntity, ...]], Searc
 """The searches from the entities of the question. Without such an entity, vectors are searched."""
 
 
-@dataclass(frozen=True, slots=True)
-class _GraphLog:
-    """What is logged of a search of the graph."""
-
-    linked: tuple[LinkedEntity, ...]
-    edges: tuple[WalkedEdge, ...]
-    nodes: Mapping[str, float]
-    cut: Mapping[str, int]
-
-    def rank_chunks(self, chunks: Iterable[tuple[int, float]]) -> SearchFindings:
-        """Return the log with the chunks found."""
-        return SearchFindings(tuple(chunks), self.linked, self.edges, self.nodes, self.cut)
+def _put_chunks(log: SearchFindings, positions: Positions, scores: Scores) -> SearchFindings:
+    return replace(log, chunks=tuple(zip(positions.tolist(), scores.tolist(), strict=True)))
 
 
 def _explore_graph(
-    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
-) -> tuple[ChunkScores, _GraphLog]:
-    """Return the scores of chunks by the graph, and the log. Ties are broken by rarity, then by the vector score."""
-    way = _rank_graph if query.settings.graph == "pagerank" else _spread_graph
-    key = ("graph", *(getattr(query.settings, name) for name in GRAPH_SETTINGS))
-    return query.compute_once(key, lambda: way(query, linked, vector))
+    query: QuestionSearch, settings: SearchSettings, linked: Linked
+) -> tuple[Positions, Scores, SearchFindings]:
+    """Return the chunks that the graph reaches with their scores, best first, and the log without chunks.
+
+    Ties are broken by rarity, then by the vector score.
+    """
+
+    def explore() -> tuple[Positions, Scores, SearchFindings]:
+        way = _rank_graph if settings.graph == "pagerank" else _spread_graph
+        positions, scores, ties, log = way(query, settings, linked)
+        vector = query.search_vectors(settings.top_k)
+        similarity = np.zeros(query.tables.chunks)
+        similarity[[*vector]] = [*vector.values()]
+        order = np.lexsort((positions, -similarity[positions], -ties.round(ROUNDED), -scores.round(ROUNDED)))
+        return positions[order], scores[order], log
+
+    return query.compute_once(("graph", *(getattr(settings, name) for name in GRAPH_SETTINGS)), explore)
 
 
 def _spread_graph(
-    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
-) -> tuple[ChunkScores, _GraphLog]:
+    query: QuestionSearch, settings: SearchSettings, linked: Linked
+) -> tuple[Positions, Scores, Scores, SearchFindings]:
     """Score chunks by the best activation of their entities."""
-    walk = _walk_graph(query, linked, depth=query.settings.depth)
-    positions, best, mass = score_chunks(walk.activation, query.tables, query.allowed)
-    return _sort_chunks(query, positions, best, mass, vector), _log_walk(query, linked, walk)
+    walk = _walk_graph(query, settings, linked, depth=settings.depth)
+    return *score_chunks(walk.activation, query.tables, query.allowed), _log_walk(query, linked, walk)
 
 
 def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None) -> tuple[Positions, Scores, Scores]:
@@ -318,7 +263,7 @@ def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None)
     each multiplied by the rarity of the entity.
     """
     reached = np.flatnonzero(activation > 0)
-    chunks, places = gather_items(tables.mentions.chunks, reached)
+    chunks, places = tables.mentions.chunks.gather_items(reached)
     entities = reached[places]
     count = len(tables.mentions.entities.offsets) - 1
     best = np.zeros(count)
@@ -328,27 +273,12 @@ def score_chunks(activation: Scores, tables: SearchTables, allowed: Mask | None)
     return scored, best[scored], mass[scored].astype(np.float64)
 
 
-def _sort_chunks(
-    query: _Query, positions: Positions, scores: Scores, ties: Scores, vector: Mapping[int, float]
-) -> ChunkScores:
-    """Sort chunks by their scores, equal ones by their ties, then by their vector scores."""
-    similarity = np.zeros(query.tables.chunks)
-    similarity[[*vector]] = [*vector.values()]
-    order = np.lexsort((positions, -similarity[positions], -ties.round(ROUNDED), -scores.round(ROUNDED)))
-    return ChunkScores(positions[order], scores[order])
-
-
-def _list_best(chunks: ChunkScores, k: int) -> Iterable[tuple[int, float]]:
-    return zip(chunks.positions[:k].tolist(), chunks.scores[:k].tolist(), strict=True)
-
-
-def _walk_graph(query: _Query, linked: Iterable[LinkedEntity], depth: int) -> Walk:
-    settings = query.settings
+def _walk_graph(query: QuestionSearch, settings: SearchSettings, linked: Linked, depth: int) -> Walk:
     starts = dict.fromkeys([link.position for link in linked], 1.0)
     return spread_activation(query.neighbours, starts, depth=depth, decay=settings.decay, limit=settings.neighbours)
 
 
-def _log_walk(query: _Query, linked: tuple[LinkedEntity, ...], walk: Walk) -> _GraphLog:
+def _log_walk(query: QuestionSearch, linked: Linked, walk: Walk) -> SearchFindings:
     names = query.tables.entities
     edges = query.tables.edges
     columns = (edges.source, edges.label_codes, edges.target)
@@ -364,38 +294,29 @@ def _log_walk(query: _Query, linked: tuple[LinkedEntity, ...], walk: Walk) -> _G
     nodes = {
         names[node]: score for node, score in zip(reached.tolist(), walk.activation[reached].tolist(), strict=True)
     }
-    return _GraphLog(linked, walked, nodes, {names[node]: count for node, count in walk.cut.items()})
+    return SearchFindings((), linked, walked, nodes, {names[node]: count for node, count in walk.cut.items()})
 
 
 def _rank_graph(
-    query: _Query, linked: tuple[LinkedEntity, ...], vector: Mapping[int, float]
-) -> tuple[ChunkScores, _GraphLog]:
+    query: QuestionSearch, settings: SearchSettings, linked: Linked
+) -> tuple[Positions, Scores, Scores, SearchFindings]:
     """Score chunks by their personalised PageRank.
 
-    Walks start at the entities of the question, at rare ones more often. Without `passages`, the rank of a chunk is the
-    sum of the ranks of its entities, each multiplied by its rarity.
+    Walks start at the entities of the question, at rare ones more often.
     """
-    tables, settings = query.tables, query.settings
+    tables = query.tables
     entities = len(tables.entities)
-    graph = tables.get_rank_graph(passages=settings.passages, allowed=query.allowed)
+    graph = tables.rank_graph if query.allowed is None else tables.build_rank_graph(query.allowed)
     starts = np.zeros(len(graph.roots))
     positions = [link.position for link in linked]
     starts[positions] = tables.rarity[positions]
-    key = (settings.passages, settings.damping, settings.linking, settings.linking_embedding)
-    ranks = query.compute_once(("ranks", *key), lambda: rank_nodes(graph, starts, settings.damping))
-    chunks: Positions
-    if settings.passages:
-        chunks = np.flatnonzero(ranks[entities:] > 0)
-        scores, ties = ranks[entities + chunks], np.zeros(len(chunks))
-    else:
-        chunks, ties, scores = score_chunks(ranks, tables, query.allowed)
-    log = query.compute_once(
-        ("log", *key, settings.depth, settings.neighbours), lambda: _log_ranks(query, linked, ranks[:entities])
-    )
-    return _sort_chunks(query, chunks, scores, ties, vector), log
+    ranks = rank_nodes(graph, starts, settings.damping)
+    log = _log_ranks(query, settings, linked, ranks[:entities])
+    ranked = np.flatnonzero(ranks[entities:] > 0)
+    return ranked, ranks[entities + ranked], np.zeros(len(ranked)), log
 
 
-def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -> _GraphLog:
+def _log_ranks(query: QuestionSearch, settings: SearchSettings, linked: Linked, ranks: Scores) -> SearchFindings:
     """Log the nodes with the highest ranks, as shares of the highest, and the edges between them near the start nodes.
 
     PageRank follows every edge. The activation of an edge is the lowest rank on the way to its end.
@@ -404,7 +325,7 @@ def _log_ranks(query: _Query, linked: tuple[LinkedEntity, ...], ranks: Scores) -
     best = best[ranks[best] > 0]
     share = np.zeros(len(ranks))
     share[best] = ranks[best] / ranks[best].max()
-    edges, settings = query.tables.edges, query.settings
+    edges = query.tables.edges
     between = np.minimum(share[edges.source], share[edges.target])
     starts = [link.position for link in linked]
     neighbours = query.neighbours.select_edges(between > 0)

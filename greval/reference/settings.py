@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from greval._util.wording import did_you_mean
+from greval.errors import MethodError
 from greval.methods.reference_index import Search
 from greval.records.record import Record
 
@@ -79,10 +82,7 @@ class SearchSettings(Record):
         rrf_k: The constant of reciprocal rank fusion.
         graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
         damping: The share of the PageRank that follows an edge at each step.
-        passages: Whether PageRank also follows edges between entities and the chunks that mention them.
         linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
-        linking_embedding: The least similarity (0 to 1) of the embeddings of a question and the name of an entity,
-            used only if no entity is linked by its name; 1 turns it off.
         neighbours: The most edges followed from one node, those with most statements first.
         triples: The most triples returned.
         width: The number of paths that Think-on-Graph keeps at each step.
@@ -100,11 +100,37 @@ class SearchSettings(Record):
     rrf_k: Positive = 60
     graph: GraphScore = "pagerank"
     damping: Share = 0.85
-    passages: bool = True
     linking: Share = 0.9
-    linking_embedding: Share = 1.0
     neighbours: Positive = 100
     triples: Positive = 30
     width: Positive = 3
     tog_depth: Positive = 3
     context_tokens: Positive | None = None
+
+
+def change_settings(settings: SearchSettings, changes: Mapping[str, str]) -> SearchSettings:
+    """Return settings with other values, given as text.
+
+    Example:
+        >>> change_settings(SearchSettings(), {"alpha": "0.5", "fusion": "rrf"}).alpha
+        0.5
+        >>> change_settings(SearchSettings(), {"alpha": "2"})
+        Traceback (most recent call last):
+        greval.errors.MethodError: alpha: should be less than or equal to 1, got '2'
+    """
+    for name in changes:
+        if name not in SearchSettings.model_fields:
+            raise MethodError(f"unknown setting {name!r}{did_you_mean(name, SearchSettings.model_fields)}")
+    try:
+        return SearchSettings.model_validate({**settings.model_dump(), **changes}, strict=False)
+    except ValidationError as error:
+        raise MethodError(format_faults(error)) from error
+
+
+def format_faults(error: ValidationError) -> str:
+    """Format what is wrong with settings, each fault with what was found."""
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].removeprefix('Input ').removeprefix('Value error, ')}, "
+        f"got {fault['input']!r}"
+        for fault in error.errors(include_url=False)
+    )

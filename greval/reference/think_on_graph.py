@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.judging.answer_schema import build_object_schema
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from greval.reference.linking import LinkedEntity
     from greval.reference.searches import Where
     from greval.reference.settings import SearchSettings
+    from greval.reference.traversal import Mask
 
 MAX_RELATIONS = 30
 MAX_ENTITIES = 20
@@ -70,8 +70,6 @@ The items are facts of the graph; the chunks are the passages that state them.
 - sufficient: true if nothing is missing, else false.
 - answer: the answer in a few words, from the items and chunks alone; an empty text if sufficient is false.
 Answer with JSON only, in this form: {{"missing": "...", "sufficient": true or false, "answer": "..."}}"""
-
-Mask = npt.NDArray[np.bool_]
 
 
 async def think_on_graph(
@@ -194,20 +192,18 @@ class _Walker:
 
     def _list_hops(self, beam: Sequence[_Path]) -> list[_Hop]:
         """List the edges at the ends of paths that lead to another node, those that most chunks state first."""
+        neighbours, most = self._index.tables.neighbours, self._settings.neighbours
         listed: list[_Hop] = []
         # Of several paths with one end, the first goes on, which the model chose first.
         for path in {path.end: path for path in reversed(beam)}.values():
-            edges = self._index.edges
-            ways = ((edges.leaving, edges.target, True), (edges.entering, edges.source, False))
+            slots = range(neighbours.offsets[path.end], neighbours.offsets[path.end + 1])
             hops = [
-                _Hop(path, edge, forward)
-                for grouping, ends, forward in ways
-                for edge in grouping.get_items(path.end).tolist()
-                if int(ends[edge]) not in path.nodes and self._is_allowed(edge)
+                _Hop(path, int(neighbours.edges[slot]), bool(neighbours.forward[slot]))
+                for slot in slots
+                if int(neighbours.nodes[slot]) not in path.nodes and self._is_allowed(int(neighbours.edges[slot]))
             ]
-            hops.sort(key=lambda hop: -int(edges.weight[hop.edge]))
-            self._count_cut(hops[self._settings.neighbours :])
-            listed += hops[: self._settings.neighbours]
+            self._count_cut(hops[most:])
+            listed += hops[:most]
         return listed
 
     def _is_allowed(self, edge: int) -> bool:
@@ -227,22 +223,25 @@ class _Walker:
             grouped.setdefault(relation, []).append(hop)
         groups = list(grouped.values())
         lines = [self._format_hop(group[0], "?") for group in groups]
-        chosen = await self._choose("relations", lines, RELATIONS_PROMPT, MAX_RELATIONS)
-        self._count_cut(hop for position in chosen.hidden for hop in groups[position])
-        return [hop for position in chosen.kept for hop in groups[position]]
+        chosen, hidden = await self._choose("relations", lines, RELATIONS_PROMPT, MAX_RELATIONS)
+        self._count_cut(hop for position in hidden for hop in groups[position])
+        return [hop for position in chosen for hop in groups[position]]
 
     async def _choose_hops(self, hops: Sequence[_Hop]) -> list[_Hop]:
         """Let the model choose from edges, each with the node that it leads to."""
         lines = [self._format_hop(hop) for hop in hops]
-        chosen = await self._choose("entities", lines, ENTITIES_PROMPT, MAX_ENTITIES)
-        self._count_cut(hops[position] for position in chosen.hidden)
-        return [hops[position] for position in chosen.kept]
+        chosen, hidden = await self._choose("entities", lines, ENTITIES_PROMPT, MAX_ENTITIES)
+        self._count_cut(hops[position] for position in hidden)
+        return [hops[position] for position in chosen]
 
-    async def _choose(self, what: str, lines: Sequence[str], prompt: str, most: int) -> _Choice:
-        """Let the model choose from lines, of which it is shown the most similar to the question if there are many."""
+    async def _choose(self, what: str, lines: Sequence[str], prompt: str, most: int) -> tuple[list[int], list[int]]:
+        """Let the model choose from lines, of which it is shown the most similar to the question if there are many.
+
+        Return the places of the chosen lines, best first, and of those that it was not shown.
+        """
         width = self._settings.width
         if len(lines) <= width:
-            return _Choice([*range(len(lines))], [])
+            return [*range(len(lines))], []
         ranked = await read_in_turn(self._rank_lines, lines) if len(lines) > most else [*range(len(lines))]
         visible, hidden = ranked[:most], ranked[most:]
         number = {"type": "integer", "enum": [*range(1, len(visible) + 1)]}
@@ -255,10 +254,10 @@ class _Walker:
         fields, fault = await self._ask(what, schema, system, f"{question}\n{listed}\nChoose at most {width} numbers.")
         numbers = read_numbers(fields, len(visible))
         if numbers:
-            return _Choice([visible[number - 1] for number in numbers[:width]], hidden)
+            return [visible[number - 1] for number in numbers[:width]], hidden
         self._note(f"the choice of {what}: {fault or 'no number of the list'}; the most similar were kept")
         ranking = await read_in_turn(self._rank_lines, [lines[position] for position in visible])
-        return _Choice([visible[position] for position in ranking[:width]], hidden)
+        return [visible[position] for position in ranking[:width]], hidden
 
     async def _ask_for_answer(self) -> str:
         """Ask the model whether the paths suffice, and return its answer; empty if they do not."""
@@ -337,14 +336,6 @@ class _Walker:
         vector = self._index.embedder.embed_query(self._question)
         positions, scores = self._index.vectors.search(vector, self._settings.k, stating)
         return tuple(zip(positions.tolist(), scores.tolist(), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The places of the lines that were kept, best first, and of those that were not shown to the model."""
-
-    kept: list[int]
-    hidden: list[int]
 
 
 def _format_edge(source: str, label: str, target: str) -> str:

@@ -9,10 +9,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from greval._util.wording import did_you_mean, format_count, format_names
-from greval.errors import DataError
+from greval.errors import DataError, MethodError
 from greval.methods.index_records import find_document
 from greval.methods.reference_index import Search
 from greval.metrics.computed import explain_bad_name, find_computed_metric, list_name_variants
@@ -24,7 +24,7 @@ from greval.records.result import Failed, Skipped
 from greval.records.scale import find_direction
 from greval.reference.index import save_search_settings
 from greval.reference.searches import QuestionSearch
-from greval.reference.settings import SearchSettings
+from greval.reference.settings import SearchSettings, change_settings
 from greval.stats.bootstrap import Floats, Integers, encode_names
 from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
 from greval.stats.interval import LEVEL, Interval, check_level
@@ -41,27 +41,9 @@ MIN_QUESTIONS = 20
 DEFAULT_GRID: Mapping[str, tuple[object, ...]] = {
     "alpha": (0.2, 0.4, 0.6, 0.8, 1.0),
     "top_k": (10, 20, 50),
-    "depth": (1, 2, 3),
-    "decay": (0.3, 0.5, 0.7),
     "damping": (0.5, 0.7, 0.85),
 }
-"""The values that are tried by default, of the settings that have an effect."""
-OF_GRAPH = {"top_k", "graph", "linking", "linking_embedding"}
-SETTINGS_OF_SEARCH: Mapping[str, set[str]] = {
-    "basic": {"k"},
-    "bm25": {"k"},
-    "local": {"k", "depth", "decay", "neighbours", "linking", "linking_embedding"},
-    "graph": {"k", *OF_GRAPH},
-    "hybrid": {"k", "fusion", *OF_GRAPH},
-}
-"""The settings that have an effect on each search; those of a way to score or to fuse are in `SETTINGS_OF_WAY`."""
-SETTINGS_OF_WAY: Mapping[str, set[str]] = {
-    "activation": {"depth", "decay", "neighbours"},
-    "pagerank": {"damping", "passages"},
-    "weighted": {"alpha"},
-    "minmax": {"alpha"},
-    "rrf": {"rrf_k"},
-}
+"""The values that are tried by default: of the settings that have an effect on a hybrid search by PageRank."""
 MAX_CANDIDATES = 2_000
 Settings = dict[str, Any]
 """Settings by name."""
@@ -173,7 +155,7 @@ def tune(  # noqa: PLR0913 - the options of a command
         questions: Questions with gold: documents, or chunks by their ids in the index.
         search: The search to tune.
         measure: The name of a computed metric of the ranking; higher must be better.
-        grid: The values to try, by the name of the setting. By default those of `DEFAULT_GRID` that have an effect.
+        grid: The values to try, by the name of the setting; by default `DEFAULT_GRID`.
         folds: The number of folds.
         level: The confidence level of the interval.
         write: Whether to store the settings.
@@ -183,12 +165,20 @@ def tune(  # noqa: PLR0913 - the options of a command
     """
     if folds < 2:  # noqa: PLR2004 - one fold to choose from, one to measure on
         raise DataError(f"folds: expected 2 or more, got {folds}; what is chosen on some is measured on the others")
-    plan = _plan_tuning(index.search_settings, search, measure, grid, check_level(level))
+    metric = find_ranking_metric(measure)
+    values = check_grid(DEFAULT_GRID if grid is None else grid, index.search_settings, search)
+    if "k" in values and "@" not in metric.name:
+        raise DataError(
+            f"grid: more chunks improve {metric.name} by themselves; name a measure with a cut-off, {metric.name}@5"
+        )
+    candidates = list_candidates(index.search_settings, values)
+    plan = _TuningPlan(search, metric, values, candidates, check_level(level))
     labelled = _score_questions(index, questions, plan)
     count, needed = len({*labelled.ids}), max(MIN_QUESTIONS, folds)
     if count < needed:
+        skipped = "".join(f", and {number} left out: {reason}" for reason, number in labelled.skipped.items())
         raise DataError(
-            f"expected at least {needed} questions with gold, got {count}{_format_skipped(labelled.skipped)}; "
+            f"expected at least {needed} questions with gold, got {count}{skipped}; "
             "with fewer, a gain cannot be distinguished from noise; label more questions"
         )
     tuning = _build_tuning(index, plan, labelled, validate_choice(labelled.scores, number_folds(labelled.ids, folds)))
@@ -211,35 +201,13 @@ def number_folds(questions: Sequence[str], count: int) -> Integers:
     return np.array([fold_of[question] for question in questions], dtype=np.int64)
 
 
-def _plan_tuning(
-    current: SearchSettings, search: Search, measure: str, grid: Mapping[str, Sequence[object]] | None, level: float
-) -> _TuningPlan:
-    """Check the measure and the grid, and list the settings to try."""
-    metric = find_ranking_metric(measure)
-    values = check_grid(grid, current, search)
-    if "k" in values and "@" not in metric.name:
-        raise DataError(
-            f"grid: more chunks improve {metric.name} by themselves; name a measure with a cut-off, {metric.name}@5"
-        )
-    return _TuningPlan(search, metric, values, list_candidates(current, values, search), level)
-
-
 def find_ranking_metric(name: str) -> ComputedMetric:
-    """Return the computed metric of a ranking by its name.
-
-    Raises:
-        DataError: If there is no such metric, it needs more than chunks and gold, or lower is better.
-    """
+    """Return the computed metric of a ranking by its name."""
     metric = find_computed_metric(name)
     if metric is None:
         bad = explain_bad_name(name)
-        explained = (
-            f": {bad}"
-            if bad
-            else did_you_mean(
-                name, ["recall@5", "perfect_recall@5", "ndcg@10", "mrr", "map", *list_name_variants(name)]
-            )
-        )
+        names = ["recall@5", "perfect_recall@5", "ndcg@10", "mrr", "map", *list_name_variants(name)]
+        explained = f": {bad}" if bad else did_you_mean(name, names)
         raise DataError(f"measure: {name!r} is no computed metric{explained}")
     by_gold = {*metric.needs} <= {"chunks", "gold"} and find_direction(metric.scale).better == "higher"
     if not isinstance(metric, ComputedMetric) or not by_gold:
@@ -248,84 +216,39 @@ def find_ranking_metric(name: str) -> ComputedMetric:
 
 
 def check_grid(
-    grid: Mapping[str, Sequence[object]] | None, current: SearchSettings, search: Search
+    grid: Mapping[str, Sequence[object]], current: SearchSettings, search: Search
 ) -> dict[str, tuple[object, ...]]:
-    """Return the values to try as the settings read them; by default those that have an effect.
-
-    Raises:
-        DataError: If a setting does not exist or has no effect, or a value is not allowed.
+    """Return the values to try as the settings read them.
 
     Example:
         >>> check_grid({"alpha": ["0.2", "0.4"]}, SearchSettings(), "hybrid")
         {'alpha': (0.2, 0.4)}
     """
-    if search not in SETTINGS_OF_SEARCH:
-        raise DataError(f"search: expected one of {', '.join(SETTINGS_OF_SEARCH)}, got {search!r}, which asks a model")
-    grid_values = DEFAULT_GRID if grid is None else grid
-    names = [*SearchSettings.model_fields]
-    for name in grid_values:
-        if name not in names:
-            raise DataError(f"grid: {name!r} is no setting{did_you_mean(name, names)}")
-    ways = [
-        str(value) for name in ("graph", "fusion") for value in (*grid_values.get(name, ()), getattr(current, name))
-    ]
-    effective = _list_effective(search, ways)
-    values: dict[str, tuple[object, ...]] = {}
-    for name, tried in grid_values.items():
-        if name in effective:
-            values[name] = tuple(dict.fromkeys(_read_value(current, name, raw_value) for raw_value in tried))
-        elif grid is not None:
-            raise DataError(f"grid: {name} has no effect on {search} with {', '.join(ways)}; remove it, or add another")
+    if search == "tog":
+        raise DataError("search: tog asks a model at each step, which is not tuned; name another search")
+    try:
+        values = {
+            name: tuple(dict.fromkeys(getattr(change_settings(current, {name: str(value)}), name) for value in tried))
+            for name, tried in grid.items()
+        }
+    except MethodError as error:
+        raise DataError(f"grid: {error}") from error
     if not any(values.values()):
         raise DataError(f"grid: no setting of {search} to try; name some, such as k=5,10")
     return values
 
 
-def _list_effective(search: Search, ways: Iterable[str]) -> set[str]:
-    """Return the settings that have an effect on a search with some ways to score and to fuse."""
-    settings = SETTINGS_OF_SEARCH[search]
-    if "graph" not in settings:
-        return settings
-    fused = ("weighted", "minmax", "rrf")
-    used = (way for way in ways if way not in fused or "fusion" in settings)
-    return settings.union(*(SETTINGS_OF_WAY.get(way, ()) for way in used))
-
-
-def _read_value(current: SearchSettings, name: str, value: object) -> object:
-    try:
-        read: object = getattr(SearchSettings.model_validate({**current.model_dump(), name: value}), name)
-    except ValidationError as error:
-        message = error.errors()[0]["msg"]
-        raise DataError(f"grid: {name}: {value!r} is no value of it: {message}") from error
-    return read
-
-
-def list_candidates(
-    current: SearchSettings, values: Mapping[str, Sequence[object]], search: Search
-) -> list[SearchSettings]:
+def list_candidates(current: SearchSettings, values: Mapping[str, Sequence[object]]) -> list[SearchSettings]:
     """List the distinct settings of a grid, those with the fewest changes first, so that of equal ones they are chosen.
 
-    The first are the current ones. Settings without effect stay as they are.
-
-    Raises:
-        DataError: If there are too many.
-
-    Example:
-        >>> settings = SearchSettings(fusion="rrf")
-        >>> found = list_candidates(settings, {"fusion": ["rrf", "minmax"], "alpha": [0.2, 0.4]}, "hybrid")
-        >>> [(one.fusion, one.alpha) for one in found]
-        [('rrf', 0.6), ('minmax', 0.2), ('minmax', 0.4)]
+    The first are the current ones.
     """
     count = int(np.prod([len(tried) for tried in values.values()]))
     if count > MAX_CANDIDATES:
         raise DataError(f"grid: {count:,} combinations; expected at most {MAX_CANDIDATES:,}; try fewer values")
-    candidates = [current]
-    for combination in product(*values.values()):
-        changed = current.model_copy(update=dict(zip(values, combination, strict=True)))
-        effective = _list_effective(search, [changed.graph, changed.fusion])
-        unused = {name: getattr(current, name) for name in values if name not in effective}
-        candidates.append(changed.model_copy(update=unused))
-    distinct = [candidate for position, candidate in enumerate(candidates) if candidate not in candidates[:position]]
+    combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+    changed = [current, *(current.model_copy(update=changes) for changes in combinations)]
+    distinct = [candidate for position, candidate in enumerate(changed) if candidate not in changed[:position]]
     return sorted(distinct, key=lambda candidate: len(_list_changes(candidate, current, values)))
 
 
@@ -403,6 +326,9 @@ def _build_tuning(
     interval = compute_difference_intervals(sums, level=plan.level, ends=ends).interval
     detectable = detectable_mean(sums.error, len(sums.sums), alpha=1 - plan.level)
     changes = [_list_changes(candidate, current, plan.grid) for candidate in plan.candidates]
+    unknown = [*dict.fromkeys(labelled.unknown)]
+    not_indexed = f"{format_count(len(unknown), 'expected document')} not in the index, so no search finds them"
+    warnings = (f"{not_indexed}: {format_names(unknown)}",) if unknown else ()
     accepted, why = _decide(sums.mean, interval, is_changed=best != CURRENT, candidates=len(plan.candidates))
     return Tuning(
         folder=str(index.folder),
@@ -431,7 +357,7 @@ def _build_tuning(
         optimistic_gain=float(means[best] - means[CURRENT]),
         accepted=accepted,
         why=why,
-        warnings=tuple(_find_warnings(labelled)),
+        warnings=warnings,
     )
 
 
@@ -446,17 +372,3 @@ def _decide(gain: float, interval: Interval | None, *, is_changed: bool, candida
 
 def _list_changes(settings: SearchSettings, current: SearchSettings, names: Iterable[str]) -> Settings:
     return {name: getattr(settings, name) for name in names if getattr(settings, name) != getattr(current, name)}
-
-
-def _find_warnings(labelled: _LabelledQuestions) -> Iterable[str]:
-    if labelled.unknown:
-        names = [*dict.fromkeys(labelled.unknown)]
-        yield (
-            f"{format_count(len(names), 'expected document')} not in the index, so no search finds them: "
-            + format_names(names)
-        )
-
-
-def _format_skipped(skipped: Mapping[str, int]) -> str:
-    """Format how many questions were left out and why."""
-    return "".join(f", and {count} left out: {reason}" for reason, count in skipped.items())

@@ -7,7 +7,17 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from counted_reviews import BRANDS, FEATURES, PRODUCTS, SCHEMA, CountedIndex, Review, count_plainly, write_graph
+from counted_reviews import (
+    BRANDS,
+    FEATURES,
+    PRODUCTS,
+    SCHEMA,
+    CountedIndex,
+    Review,
+    StoredIndex,
+    count_plainly,
+    write_graph,
+)
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -42,65 +52,41 @@ def read_counts(text: str) -> dict[str, int]:
     return {"": int(re.search(r": (\d+);", text)[1])}
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        (
-            "Which brand has the most charging complaints?",
-            "HAS_NEGATIVE (complaint) for Feature charging, by Brand (2 values): Volta: 3, Ohmly: 1; 4 in all",
-        ),
-        (
-            "What are the most common complaints about Volta?",
-            "HAS_NEGATIVE (complaint) of Brand Volta, by Feature (2 values): charging: 3, battery: 1; 3 in all",
-        ),
-        (
-            "How many reviews praise the display of the Volta One?",
-            "HAS_POSITIVE (praise) of Product Volta One for Feature screen: 1",
-        ),
-        (
-            "What is the most common complaint across all products?",
-            "HAS_NEGATIVE (complaint), by Feature (3 values): charging: 4, battery: 1, screen: 1; 4 in all",
-        ),
-        (
-            "Who has more problems with the charger, Volta or Ohmly?",
-            "HAS_NEGATIVE (complaint) for Feature charging, by Brand: Volta: 3, Ohmly: 1; 4 in all",
-        ),
-        (
-            "Which product of Volta gets the most complaints about charging?",
-            (
-                "HAS_NEGATIVE (complaint) of Brand Volta for Feature charging, by Product (2 values): "
-                "Volta One: 2, Volta Two: 1; 3 in all"
-            ),
-        ),
-        (
-            "Which maker has the fewest complaints?",
-            "HAS_NEGATIVE (complaint), by Brand (3 values, fewest first): Fara: 0, Ohmly: 1, Volta: 3; 4 in all",
-        ),
-        (
-            "How many reviews complain about the battery of the brand Fara?",
-            "HAS_NEGATIVE (complaint) of Brand Fara for Feature battery: 0",
-        ),
-        (
-            "What complaint do products of Ohmly get most?",
-            "HAS_NEGATIVE (complaint) of Brand Ohmly, by Feature (2 values): charging: 1, screen: 1; 1 in all",
-        ),
-        (
-            "What is loved most?",
-            "HAS_POSITIVE (praise), by Feature (2 values): battery: 2, screen: 1; 3 in all",
-        ),
-        (
-            "How often is the battery or the screen of Ohmly a problem?",
-            "HAS_NEGATIVE (complaint) of Brand Ohmly, by Feature: screen: 1, battery: 0; 1 in all",
-        ),
-        (
-            "Which brand makes the most products?",
-            (
-                "MAKES, by Brand (3 values): Volta: 3, Ohmly: 2, Fara: 1; 6 in all; "
-                "distinct Product: Volta: 2, Fara: 1, Ohmly: 1"
-            ),
-        ),
-    ],
+COUNTED = """
+Which brand has the most charging complaints?
+NEGATIVE for Feature charging, by Brand (2 values): Volta: 3, Ohmly: 1; 4 in all
+What are the most common complaints about Volta?
+NEGATIVE of Brand Volta, by Feature (2 values): charging: 3, battery: 1; 3 in all
+How many reviews praise the display of the Volta One?
+POSITIVE of Product Volta One for Feature screen: 1
+What is the most common complaint across all products?
+NEGATIVE, by Feature (3 values): charging: 4, battery: 1, screen: 1; 4 in all
+Who has more problems with the charger, Volta or Ohmly?
+NEGATIVE for Feature charging, by Brand: Volta: 3, Ohmly: 1; 4 in all
+Which product of Volta gets the most complaints about charging?
+NEGATIVE of Brand Volta for Feature charging, by Product (2 values): Volta One: 2, Volta Two: 1; 3 in all
+Which maker has the fewest complaints?
+NEGATIVE, by Brand (3 values, fewest first): Fara: 0, Ohmly: 1, Volta: 3; 4 in all
+How many reviews complain about the battery of the brand Fara?
+NEGATIVE of Brand Fara for Feature battery: 0
+What complaint do products of Ohmly get most?
+NEGATIVE of Brand Ohmly, by Feature (2 values): charging: 1, screen: 1; 1 in all
+What is loved most?
+POSITIVE, by Feature (2 values): battery: 2, screen: 1; 3 in all
+How often is the battery or the screen of Ohmly a problem?
+NEGATIVE of Brand Ohmly, by Feature: screen: 1, battery: 0; 1 in all
+Which brand makes the most products?
+MAKES, by Brand (3 values): Volta: 3, Ohmly: 2, Fara: 1; 6 in all; distinct Product: Volta: 2, Fara: 1, Ohmly: 1
+"""
+"""Questions, each with what is counted for it on the next line."""
+LINES = (
+    COUNTED.replace("NEGATIVE", "HAS_NEGATIVE (complaint)")
+    .replace("POSITIVE", "HAS_POSITIVE (praise)")
+    .split("\n")[1:-1]
 )
+
+
+@pytest.mark.parametrize(("question", "expected"), zip(LINES[::2], LINES[1::2], strict=True))
 def test_words_decide(index, question, expected):
     """Relation, filter, grouping and order follow from the words of the question."""
     assert compute_aggregates(index, question)[0] == (
@@ -110,8 +96,8 @@ def test_words_decide(index, question, expected):
 
 def test_comparison_counts_both_signs(index):
     """A comparison that names no relation counts all that sentences state, for each of the two."""
-    found = compute_aggregates(index, "Compare Volta and Ohmly.")
-    assert [read_counts(text) for text in found] == [
+    texts = compute_aggregates(index, "Compare Volta and Ohmly.")
+    assert [read_counts(text) for text in texts] == [
         {"Volta": 1, "Ohmly": 2},
         {"screen": 1},
         {"battery": 2},
@@ -138,8 +124,8 @@ def test_filter_counts_its_documents_only(index):
 def test_names_are_parameters(index):
     """A question never becomes part of a query: quotes and Cypher in it are words only."""
     question = "How many complaints about Volta' OR 1=1 RETURN e //? MATCH (n) DETACH DELETE n; \"}) {x: $y} `"
-    found = compute_aggregates(index, question)
-    assert read_counts(found[0]) == {"charging": 3, "battery": 1}
+    texts = compute_aggregates(index, question)
+    assert read_counts(texts[0]) == {"charging": 3, "battery": 1}
     assert len(index.graph.query("MATCH (e:Entity) RETURN e.name AS name")) == len(index.entities)
 
 
@@ -186,22 +172,28 @@ def test_counts_equal_plain_counts(world, data):
                 brand, product = data.draw(st.sampled_from(BRANDS)), data.draw(st.sampled_from([*PRODUCTS]))
                 feature = data.draw(st.sampled_from(FEATURES))
                 where = data.draw(st.none() | st.sampled_from(BRANDS).map(lambda name: {"brand": name}))
-                kept = [one for one in reviews if where is None or one.brand == where["brand"]]
-                asked = {
-                    f"Which brand has the most {feature} {noun}?": count_plainly(kept, label, "Brand", feature=feature),
-                    f"Which product has the most {noun}?": count_plainly(kept, label, "Product"),
-                    f"Which product of {brand} gets most {noun}?": count_plainly(kept, label, "Product", brand=brand),
-                    f"What is the most common {noun} about {brand}?": count_plainly(
-                        kept, label, "Feature", brand=brand
+                counted_reviews = [each for each in reviews if where is None or each.brand == where["brand"]]
+                questions = {
+                    f"Which brand has the most {feature} {noun}?": count_plainly(
+                        counted_reviews, label, "Brand", feature=feature
                     ),
-                    f"What is the most common {noun}?": count_plainly(kept, label, "Feature"),
+                    f"Which product has the most {noun}?": count_plainly(counted_reviews, label, "Product"),
+                    f"Which product of {brand} gets most {noun}?": count_plainly(
+                        counted_reviews, label, "Product", brand=brand
+                    ),
+                    f"What is the most common {noun} about {brand}?": count_plainly(
+                        counted_reviews, label, "Feature", brand=brand
+                    ),
+                    f"What is the most common {noun}?": count_plainly(counted_reviews, label, "Feature"),
                     f"How many {noun} about the {feature} of the {product} are there?": {
-                        "": count_plainly(kept, label, "Feature", product=product, feature=feature).get(feature, 0)
+                        "": count_plainly(counted_reviews, label, "Feature", product=product, feature=feature).get(
+                            feature, 0
+                        )
                     },
                 }
-                for question, expected in asked.items():
-                    found = compute_aggregates(index, question, where)
-                    assert (read_counts(found[0]) if found else {}) == expected, question
+                for question, expected in questions.items():
+                    texts = compute_aggregates(index, question, where)
+                    assert (read_counts(texts[0]) if texts else {}) == expected, question
         finally:
             index.graph.close()
 
@@ -224,32 +216,12 @@ def test_filter_of_a_question(index, question, where):
 
 def test_filter_accepts_other_names(tmp_path):
     """A filter accepts every name that was resolved to the entity."""
-    index = CountedIndex(tmp_path, [Review("d1", "Volta One")])
-    index.graph.close()
-    entities = [Entity(name=name, type="Brand", aliases=("VOLTA", "Volta Inc.")) for name in ("Volta",)]
-    index.graph = write_graph(tmp_path, entities, [])
+    index = CountedIndex(tmp_path, [Review("d1", "Volta One")], aliases={"Volta": ("VOLTA", "Volta Inc.")})
     assert derive_filter(index, "Is Volta good?") == {"brand": ("Volta", "VOLTA", "Volta Inc.")}
 
 
 def test_without_schema(tmp_path):
-    """Without a schema, entities are counted that a named one is related to by a word of the question."""
-    index = CountedIndex(tmp_path, [], schema=None)
-    index.graph.close()
-    names = ("billing", "mail", "orders", "web")
-    index.entities, index.chunk_ids = [*names], ["d1#1", "d1#2", "d2#1"]
-    index._positions = {name: place for place, name in enumerate(names)}
-    relations = [
-        Relation(source="web", label="depends on", target="billing", chunks=("d1#1", "d1#2")),
-        Relation(source="orders", label="depends on", target="billing", chunks=("d2#1",)),
-        Relation(source="billing", label="sends", target="mail", chunks=("d2#1",)),
-    ]
-    index.graph = write_graph(tmp_path, [Entity(name=name) for name in names], relations)
-    assert compute_aggregates(index, "How many services depend on billing?") == (
-        (
-            "entities in the place of ... in '... depends on billing': 2 (orders, web), stated by 2 of 2 documents; "
-            "counted in Cypher"
-        ),
-    )
-    assert compute_aggregates(index, "Which services depend on billing?") == ()
-    assert compute_aggregates(index, "How many harbours depend on tides?") == ()
+    """An index without a schema counts nothing, and implies no filter."""
+    index = StoredIndex(tmp_path, None, {"d1#1": "Nothing."}, [("web", "depends on", "billing", ["d1#1"])])
+    assert compute_aggregates(index, "How many services depend on billing?") == ()
     assert derive_filter(index, "What does billing do?") == {}

@@ -100,8 +100,8 @@ def test_an_extracted_answer_is_of_the_context(question, texts, aggregates):
     chunks = build_chunks(*map(" ".join, texts))
     answer = extract_answer(" ".join(question), chunks, (), aggregates)
     assert answer.strip() or answer in aggregates
-    known = {word for text in (*(chunk.text for chunk in chunks), *aggregates) for word in text.split()}
-    assert answer == NOT_FOUND or {*answer.split()} <= known
+    words = {word for text in (*(chunk.text for chunk in chunks), *aggregates) for word in text.split()}
+    assert answer == NOT_FOUND or {*answer.split()} <= words
 
 
 def test_a_model_answers_from_the_context():
@@ -134,26 +134,26 @@ def test_the_context_fits(sizes, triples, aggregates, tokens):
         triples=[Triple(id=f"t{n}", subject="a" * 20, predicate="b" * 20, object="c" * 20) for n in range(triples)],
         aggregates=["many " * size for size in aggregates],
     )
-    kept, more = select(response, tokens), select(response, 2 * tokens)
-    texts = [*(chunk.text for chunk in kept.chunks), *kept.aggregates]
+    selected, more = select(response, tokens), select(response, 2 * tokens)
+    texts = [*(chunk.text for chunk in selected.chunks), *selected.aggregates]
     cost = sum(estimate_tokens(text) + FENCE_TOKENS for text in texts)
-    assert cost + len(kept.triples) * (estimate_tokens("x" * 60) + FENCE_TOKENS) <= tokens
-    assert kept.triples == response.triples[: len(kept.triples)]
-    assert kept.aggregates == response.aggregates[: len(kept.aggregates)]
-    assert [chunk.id for chunk in kept.chunks] == [chunk.id for chunk in response.chunks[: len(kept.chunks)]]
-    assert bool(kept.chunks) == bool(response.chunks)
-    assert all(one.text == other.text for one, other in zip(kept.chunks[1:], response.chunks[1:], strict=False))
-    assert (len(more.triples), len(more.aggregates)) >= (len(kept.triples), len(kept.aggregates))
+    assert cost + len(selected.triples) * (estimate_tokens("x" * 60) + FENCE_TOKENS) <= tokens
+    assert selected.triples == response.triples[: len(selected.triples)]
+    assert selected.aggregates == response.aggregates[: len(selected.aggregates)]
+    assert [chunk.id for chunk in selected.chunks] == [chunk.id for chunk in response.chunks[: len(selected.chunks)]]
+    assert bool(selected.chunks) == bool(response.chunks)
+    assert all(each.text == longer.text for each, longer in zip(selected.chunks[1:], response.chunks[1:], strict=False))
+    assert (len(more.triples), len(more.aggregates)) >= (len(selected.triples), len(selected.aggregates))
 
 
 def test_a_chunk_that_is_too_long_is_cut_after_a_word():
     """If not even the first chunk fits, its beginning is given; others are whole or left out."""
     long = " ".join(f"word{n}" for n in range(2000))
-    (kept,) = select(Response(chunks=build_chunks(long, "short")), 200).chunks
-    assert long.startswith(f"{kept.text} ")
-    assert 150 < estimate_tokens(kept.text) <= 200 - FENCE_TOKENS
-    (whole, _) = select(Response(chunks=build_chunks("short", "short")), CONTEXT_TOKENS).chunks
-    assert whole.text == "short"
+    (selected,) = select(Response(chunks=build_chunks(long, "short")), 200).chunks
+    assert long.startswith(f"{selected.text} ")
+    assert 150 < estimate_tokens(selected.text) <= 200 - FENCE_TOKENS
+    (uncut, _) = select(Response(chunks=build_chunks("short", "short")), CONTEXT_TOKENS).chunks
+    assert uncut.text == "short"
 
 
 @given(question=FILLED, texts=st.lists(TEXTS, min_size=1, max_size=2), aggregates=st.lists(TEXTS, max_size=2))

@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from reference_indexes import SETTINGS, answer_with_names, make_documents, make_index, make_model
+from reference_indexes import SETTINGS, answer_with_names, digest_index, make_documents, make_index, make_model
 
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, GrevalError, StoreError
@@ -16,12 +16,6 @@ from greval.reference.index import ReferenceIndex
 from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
-
-
-def digest(folder):
-    """Return the digest of the index in a folder."""
-    with ReferenceIndex.open(folder) as index:
-        return index.digest()
 
 
 def list_counts(report):
@@ -39,14 +33,14 @@ def test_only_new_and_changed_documents_are_indexed(tmp_path):
     """The same command again counts what is new, changed and gone, and gives the index that a new folder would get."""
     documents = make_documents(9)
     assert list_counts(make_index(tmp_path / "one", documents)) == (9, 0, 0, 0, 0)
-    again = make_index(tmp_path / "one", documents)
-    assert (list_counts(again), again.rebuilt) == ((0, 0, 9, 0, 0), False)
+    repeated = make_index(tmp_path / "one", documents)
+    assert (list_counts(repeated), repeated.rebuilt) == ((0, 0, 9, 0, 0), False)
     later = change(documents, 4)[2:] + make_documents(2, start=20)
     assert list_counts(make_index(tmp_path / "one", later)) == (2, 1, 6, 2, 0)
     make_index(tmp_path / "two", reversed(later))
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert digest_index(tmp_path / "one") == digest_index(tmp_path / "two")
     make_index(tmp_path / "three", documents)
-    assert digest(tmp_path / "one") != digest(tmp_path / "three")
+    assert digest_index(tmp_path / "one") != digest_index(tmp_path / "three")
 
 
 def test_ids_of_chunks_do_not_depend_on_other_documents(tmp_path):
@@ -54,9 +48,9 @@ def test_ids_of_chunks_do_not_depend_on_other_documents(tmp_path):
     documents = make_documents(5)
     make_index(tmp_path / "all", documents)
     make_index(tmp_path / "one", documents[3:4])
-    with ReferenceIndex.open(tmp_path / "all") as whole, ReferenceIndex.open(tmp_path / "one") as part:
-        assert {*part.chunk_ids} < {*whole.chunk_ids}
-        assert part.read_chunks(part.chunk_ids) == whole.read_chunks(part.chunk_ids)
+    with ReferenceIndex.open(tmp_path / "all") as complete, ReferenceIndex.open(tmp_path / "one") as part:
+        assert {*part.chunk_ids} < {*complete.chunk_ids}
+        assert part.read_chunks(part.chunk_ids) == complete.read_chunks(part.chunk_ids)
 
 
 def test_a_model_is_asked_about_new_text_only(tmp_path):
@@ -88,7 +82,7 @@ def test_a_chunk_that_the_model_cannot_read_is_reported_and_asked_about_again(tm
     mended = make_index(tmp_path, documents, model=model)
     assert (mended.failed_chunks, len(model.calls), mended.rebuilt) == (0, 1, True)
     make_index(tmp_path / "unbroken", documents, model=make_model())
-    assert digest(tmp_path) == digest(tmp_path / "unbroken")
+    assert digest_index(tmp_path) == digest_index(tmp_path / "unbroken")
 
 
 def test_a_model_that_always_fails_is_asked_no_further(tmp_path):
@@ -100,19 +94,10 @@ def test_a_model_that_always_fails_is_asked_no_further(tmp_path):
     assert report.entities == 0
 
 
-def test_rows_that_are_no_documents_are_reported_and_stop_no_other(tmp_path):
-    """A fault is in the report with its place; the documents around it are indexed."""
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"id": "a", "text": "Ada left."}\n{"id": "b"}\n{"id": "c", "text": "Bob left."}\n')
-    report = build_index(path, tmp_path / "index", SETTINGS)
-    assert list_counts(report) == (2, 0, 0, 0, 1)
-    assert report.faults[0].place == f"{path}:2"
-
-
 def test_sources_without_documents_change_nothing(tmp_path):
     """An empty folder, or one with faults only, is an error, and the index stays as it was."""
     make_index(tmp_path / "index", make_documents(3))
-    before = digest(tmp_path / "index")
+    previous = digest_index(tmp_path / "index")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="the sources hold no documents; name files"):
         build_index(tmp_path / "empty", tmp_path / "index", SETTINGS)
@@ -120,7 +105,7 @@ def test_sources_without_documents_change_nothing(tmp_path):
         build_index([RowFault(place="x", message="bad")], tmp_path / "index", SETTINGS)
     with pytest.raises(DataError, match="no such file"):
         build_index(tmp_path / "nothing", tmp_path / "index", SETTINGS)
-    assert digest(tmp_path / "index") == before
+    assert digest_index(tmp_path / "index") == previous
 
 
 def test_one_command_writes_at_a_time(tmp_path):
@@ -129,7 +114,7 @@ def test_one_command_writes_at_a_time(tmp_path):
     with lock_index(tmp_path):
         with pytest.raises(StoreError, match="another command writes to this index"):
             make_index(tmp_path, make_documents(4))
-        assert digest(tmp_path)
+        assert digest_index(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be used as the folder of an index"):
         make_index(tmp_path / "file", make_documents(1))
@@ -147,44 +132,43 @@ def test_settings_that_change_chunks_or_names_build_the_index_anew(tmp_path):
         settings = SETTINGS.model_copy(update=changed)
         assert make_index(tmp_path / "one", documents, settings).rebuilt
         make_index(tmp_path / str(changed), documents, settings)
-        assert digest(tmp_path / "one") == digest(tmp_path / str(changed))
+        assert digest_index(tmp_path / "one") == digest_index(tmp_path / str(changed))
 
 
 def test_leftovers_and_old_builds_are_removed(tmp_path):
-    """Only the current build is kept; what a kill left is removed by the next command."""
+    """Of builds only the current one is kept, also after a kill; a folder that is merely named like one stays."""
     make_index(tmp_path, make_documents(3))
-    leftover = tmp_path / "build-0123456789abcdef.tmp-1"
-    leftover.mkdir()
+    for name in ("build-0123456789abcdef.tmp-1", "build-release"):
+        (tmp_path / name).mkdir()
     make_index(tmp_path, make_documents(4))
-    assert not leftover.exists()
     current = json.loads((tmp_path / "index.json").read_text())["build"]
-    assert sorted(path.name for path in tmp_path.glob("build-*")) == [current]
+    assert {path.name for path in tmp_path.glob("build-*")} == {current, "build-release"}
 
 
 def test_a_build_that_is_lost_is_made_again(tmp_path):
     """The ledger is all that is needed: a deleted build, or a deleted index.json, is made again without the model."""
     documents, model = make_documents(4), make_model()
     make_index(tmp_path, documents, model=model)
-    before, calls = digest(tmp_path), len(model.calls)
+    previous, calls = digest_index(tmp_path), len(model.calls)
     for path in tmp_path.glob("build-*"):
         shutil.rmtree(path)
     make_index(tmp_path, documents, model=model)
-    assert digest(tmp_path) == before
+    assert digest_index(tmp_path) == previous
     (tmp_path / "index.json").unlink()
     make_index(tmp_path, documents, model=model)
-    assert (digest(tmp_path), len(model.calls)) == (before, calls)
+    assert (digest_index(tmp_path), len(model.calls)) == (previous, calls)
 
 
 def test_progress_comes_to_its_end_in_each_step(tmp_path):
     """Each step ends with all of it done, in the order of the steps."""
-    seen = []
+    snapshots = []
     documents = make_documents(5)
-    report = make_index(tmp_path, documents, on_progress=seen.append)
-    last = {one.step: one.done for one in seen}
+    report = make_index(tmp_path, documents, on_progress=snapshots.append)
+    last = {each.step: each.done for each in snapshots}
     assert [*last] == ["documents", "extraction", "graph"]
     assert last["documents"] == 5
     assert last["extraction"] == report.chunks
-    assert all(one.seconds >= one.step_seconds >= 0 for one in seen)
+    assert all(each.seconds >= each.step_seconds >= 0 for each in snapshots)
 
 
 def test_tags_that_name_entities_are_part_of_what_is_extracted(tmp_path):
@@ -205,20 +189,20 @@ def test_tags_that_name_entities_are_part_of_what_is_extracted(tmp_path):
 def test_a_passage_that_several_documents_share_is_extracted_from_by_its_place(tmp_path):
     """The first chunk of a document is about its title; the same passage further on is not, whichever was first."""
     shared = "It pays the crew. Ada Byron steers the Golden Ferry to Pier Two at nine."
-    before = "Gulls cry over the grey water of the bay all day long and half the night."
-    one = Document(id="a", title="Harbour Trust", text=f"{before} {shared}")
+    previous = "Gulls cry over the grey water of the bay all day long and half the night."
+    each = Document(id="a", title="Harbour Trust", text=f"{previous} {shared}")
     two = Document(id="b", title="Harbour Trust", text=shared)
     settings = SETTINGS.model_copy(update={"chunk_chars": 75, "overlap": 0})
-    make_index(tmp_path / "index", [one], settings)
-    make_index(tmp_path / "index", [one, two], settings)
-    make_index(tmp_path / "unbroken", [two, one], settings)
+    make_index(tmp_path / "index", [each], settings)
+    make_index(tmp_path / "index", [each, two], settings)
+    make_index(tmp_path / "unbroken", [two, each], settings)
     with ReferenceIndex.open(tmp_path / "index") as index:
         chunks = index.read_chunks(index.chunk_ids)
         assert [chunk.id for chunk in chunks if chunk.text == shared] == ["a#2", "b#1"]
-        stated = {chunk for one in index.read_relations() if one.source == "Harbour Trust" for chunk in one.chunks}
+        stated = {chunk for each in index.read_relations() if each.source == "Harbour Trust" for chunk in each.chunks}
         assert "b#1" in stated
         assert "a#2" not in stated
-    assert digest(tmp_path / "index") == digest(tmp_path / "unbroken")
+    assert digest_index(tmp_path / "index") == digest_index(tmp_path / "unbroken")
 
 
 def test_a_reader_keeps_its_index_while_another_is_built(tmp_path):
@@ -226,23 +210,15 @@ def test_a_reader_keeps_its_index_while_another_is_built(tmp_path):
     make_index(tmp_path, make_documents(3))
     with ReferenceIndex.open(tmp_path) as index:
         ids = [*index.chunk_ids]
-        seen = []
+        snapshots = []
 
         def read_now(_):
-            seen.append(len(index.read_chunks(ids)))
+            snapshots.append(len(index.read_chunks(ids)))
 
         make_index(tmp_path, [*read_documents(change(make_documents(3), 0))], on_progress=read_now)
-        assert {*seen} == {len(ids)}
+        assert {*snapshots} == {len(ids)}
         with pytest.raises(DataError, match="open it again"):
             index.read_chunks(ids)
-
-
-def test_only_builds_are_ever_deleted(tmp_path):
-    """A folder that is named like a build, but is none, stays."""
-    make_index(tmp_path, make_documents(1))
-    (tmp_path / "build-release").mkdir()
-    make_index(tmp_path, make_documents(2))
-    assert (tmp_path / "build-release").is_dir()
 
 
 @pytest.mark.parametrize("name", ["build-release/app", "notes.md", "build-0123456789abcdef.txt"])
@@ -250,10 +226,10 @@ def test_a_folder_of_something_else_is_refused(tmp_path, name):
     """An index is not made among other files, and changes nothing there."""
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
-    before = sorted(tmp_path.rglob("*"))
+    previous = sorted(tmp_path.rglob("*"))
     with pytest.raises(StoreError, match=f"empty folder, .* holds '?{name.split('/')[0]}'?; choose another with -o"):
         make_index(tmp_path, make_documents(1))
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == previous
 
 
 def test_hidden_files_do_not_refuse_a_folder(tmp_path):
@@ -272,7 +248,7 @@ def test_an_index_within_the_documents_is_no_document(tmp_path):
     assert list_counts(report) == (0, 0, 1, 0, 0)
 
 
-@pytest.mark.parametrize("name", ["my.py:embeddings", "nothing:embeddings", "tfdif", "os:system(true)"])
+@pytest.mark.parametrize("name", ["nothing:embeddings", "os:system(true)"])
 def test_a_wrong_embedder_leaves_no_folder(tmp_path, name):
     """The embedder is loaded before anything is written."""
     with pytest.raises(GrevalError, match=r"embedding|no module"):

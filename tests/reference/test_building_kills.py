@@ -9,9 +9,7 @@ import time
 import pytest
 from command_line import started
 from killing import killed_at_write
-from reference_indexes import SETTINGS, make_documents, make_index
-
-from greval.reference.index import ReferenceIndex
+from reference_indexes import SETTINGS, digest_index, make_documents, make_index
 
 BEFORE, AFTER = make_documents(6), [*make_documents(8, start=2)]
 
@@ -26,8 +24,7 @@ def find_digest(folder, documents=None):
     """Return the digest of the index of a folder, made or brought up to date first if there are documents."""
     if documents:
         make_index(folder, documents)
-    with ReferenceIndex.open(folder) as index:
-        return index.digest()
+    return digest_index(folder)
 
 
 def list_names(folder):
@@ -50,7 +47,7 @@ def test_a_kill_before_a_build_is_in_place_leaves_the_old_index(tmp_path, unbrok
 def test_random_kills_change_nothing(tmp_path, unbroken):
     """Killed at random moments of the command, again and again, it is at last the index of an unbroken one."""
     rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in AFTER))
+    rows.write_text("".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in AFTER))
     words = (
         "index",
         "build",

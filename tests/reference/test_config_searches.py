@@ -7,10 +7,9 @@ from fault_server import says
 from framework_folder import make_folder, run_published
 from indexed_folder import DOCUMENTS, mark_reference, put_documents
 
-from greval.errors import MethodError, StoreError
+from greval.errors import StoreError
 from greval.reference.building import build_index
 from greval.reference.settings import IndexSettings
-from greval.runs.config.api import forecast_config
 from greval.runs.config.group_indexes import GroupIndex, find_index
 from greval.testing import ScriptedJudge
 
@@ -90,15 +89,6 @@ def test_changed_documents_are_indexed_and_their_old_responses_refused(folder):
     assert detailed["results"][0]["methods"]["basic"]["response"] == "Team Petrel"
 
 
-def test_a_forecast_makes_no_index(tmp_path):
-    """Without calls and without files: the calls of the judge are counted before the index is there."""
-    put_documents(tmp_path / "one")
-    make_folder(tmp_path, CONFIG, rows=ROWS)
-    forecast = forecast_config("eval_config.yaml", root=tmp_path, judge=ScriptedJudge(reply))
-    assert forecast.missing == {"tog": 1, "local": 1, "basic": 1}
-    assert not (tmp_path / "one/greval_index").exists()
-
-
 @pytest.mark.nightly
 def test_the_index_is_made_first(tmp_path):
     """One command from text files to results: what is indexed is told before and after."""
@@ -135,16 +125,6 @@ def test_with_a_generator_the_searches_only_search(folder, fault_server):
     fault_server.plan = says("Team Petrel")
     detailed, _, _ = run(folder, methods=["local", "basic"])
     assert [entry["efficiency"]["llm_calls"] for entry in detailed["results"][0]["methods"].values()] == [1, 1]
-
-
-def test_a_search_that_the_index_does_not_have(folder):
-    """The name of a search of Microsoft GraphRAG over an index of greval is an error before any call."""
-    make_folder(folder, CONFIG.replace("- tog", "- drift"), rows=ROWS)
-    judge = ScriptedJudge(reply)
-    with pytest.raises(MethodError, match=r"methods: drift: .*an index of greval has no search drift.*hybrid"):
-        run(folder, judge)
-    assert not judge.calls
-    assert not judge.calls
 
 
 def test_the_digest_covers_content_and_search_settings(tmp_path):

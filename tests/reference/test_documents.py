@@ -28,9 +28,9 @@ def write(folder, **files):
 
 def read(*sources, defaults=NO_DEFAULTS):
     """Return the documents by id, and the faults as lines."""
-    found = [*read_documents(sources, defaults)]
-    documents = {one.id: one for one in found if isinstance(one, Document)}
-    return documents, [f"{one.place}: {one.message}" for one in found if isinstance(one, RowFault)]
+    items = [*read_documents(sources, defaults)]
+    documents = {each.id: each for each in items if isinstance(each, Document)}
+    return documents, [f"{each.place}: {each.message}" for each in items if isinstance(each, RowFault)]
 
 
 def test_the_id_of_a_file_is_its_path_in_the_folder(tmp_path):
@@ -114,8 +114,8 @@ def test_rows_of_json_are_documents(tmp_path, name):
     """Names of other tools are understood, plain columns become tags, and a row without an id gets one."""
     path = tmp_path / name
     lines = "".join(f"{json.dumps(row)}\n\n" for row in ROWS)
-    whole = json.dumps({"documents": ROWS} if name == "nested.json" else ROWS)
-    path.write_text(lines if path.suffix == ".jsonl" else whole)
+    content = json.dumps({"documents": ROWS} if name == "nested.json" else ROWS)
+    path.write_text(lines if path.suffix == ".jsonl" else content)
     documents, faults = read(path)
     assert not faults
     ids = ["rows.jsonl#5", "rows.jsonl#7"] if path.suffix == ".jsonl" else [f"{name}#3", f"{name}#4"]
@@ -146,6 +146,10 @@ def test_rows_of_tables_are_documents(tmp_path):
         ("a.txt", b"ok \xff", "is not UTF-8 (0xff in line 1)"),
         ("a.txt", b"a\0b", "is no text, but a binary file"),
         ("a.txt", b" \n", "text: is empty"),
+        ("a.txt", b"%PDF-1.7\n", "is a PDF; convert it to text or Markdown first"),
+        ("a.txt", b"PK\x03\x04", "is a ZIP archive, as .docx"),
+        ("a.txt", "Ferry".encode("utf-16"), "is UTF-16; save the file as UTF-8"),
+        ("a.jsonl", b'{"page_content": null}', "page_content: is empty"),
         ("a.jsonl", b'{"id": "x"}', "text: is missing; it may be called text, content"),
         ("a.jsonl", b'{"txet": "x"}', "text: is missing, nearest: txet"),
         ("a.jsonl", b'{"text": 3}', "text: must be a text, got a number"),
@@ -166,10 +170,10 @@ def test_what_is_no_document_is_reported_and_stops_no_other(tmp_path, name, cont
     """A faulty file or row is a fault with its place; the documents after it are read."""
     (tmp_path / name).write_bytes(content)
     (tmp_path / "z.txt").write_text("At nine.")
-    documents, (told,) = read(tmp_path)
+    documents, (line,) = read(tmp_path)
     assert [*documents] == ["z.txt"]
-    assert told.startswith(str(tmp_path / name))
-    assert fault in told
+    assert line.startswith(str(tmp_path / name))
+    assert fault in line
 
 
 def test_an_id_that_is_there_already_is_reported_with_the_place_of_the_first(tmp_path):
@@ -191,36 +195,12 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path):
 
 def test_defaults_fill_what_documents_do_not_say(tmp_path):
     """The own repository, version and tags of a document go before the defaults."""
-    own = Document(id="own", text="One.", repo="mine", tags={"kind": "a"})
+    documents_of_own = Document(id="own", text="One.", repo="mine", tags={"kind": "a"})
     bare = Document(id="bare", text="Two.")
-    documents, _ = read(own, bare, defaults=DocumentDefaults("r", "v1", {"kind": "b", "team": "c"}))
+    documents, _ = read(documents_of_own, bare, defaults=DocumentDefaults("r", "v1", {"kind": "b", "team": "c"}))
     assert (documents["own"].repo, documents["own"].version, documents["own"].tags) == (
         "mine",
         "v1",
         {"kind": "a", "team": "c"},
     )
     assert documents["bare"].repo == "r"
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        (b"%PDF-1.7\n", "is a PDF; convert it to text or Markdown first"),
-        (b"PK\x03\x04", "is a ZIP archive, as .docx"),
-        ("Ferry".encode("utf-16"), "is UTF-16; save the file as UTF-8"),
-    ],
-)
-def test_binary_files_are_told_apart(tmp_path, start, message):
-    """What people take for a text is named for what it is."""
-    path = tmp_path / "report.txt"
-    path.write_bytes(start)
-    (fault,) = read_documents(path)
-    assert fault.message.startswith(message)
-
-
-def test_a_text_that_is_null_is_empty(tmp_path):
-    """A field that is there, but without a value, is not told as missing."""
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"page_content": null}')
-    (fault,) = read_documents(path)
-    assert fault.message == "page_content: is empty"

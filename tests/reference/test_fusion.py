@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.reference.fusion import fuse_minmax, fuse_ranks, fuse_rrf, fuse_weighted
+from greval.reference.fusion import fuse_minmax, fuse_ranks, fuse_weighted
 
 ITEMS = st.integers(0, 12)
 SCORES = st.dictionaries(ITEMS, st.integers(1, 1000).map(float))
-RANKINGS = st.lists(st.lists(ITEMS, unique=True), max_size=4)
+RANKINGS = st.lists(st.dictionaries(ITEMS, st.integers(1, 20)), max_size=4)
 ALPHA = st.floats(0, 1)
 FACTOR = st.floats(1e-3, 1e3)
-
-
-def ranked(scores):
-    """Return the items of scores, the highest first."""
-    return sorted(scores, key=lambda item: (-scores[item], item))
-
-
-@given(SCORES, SCORES, st.integers(1, 100))
-def test_rrf_depends_on_ranks_alone(first, second, k):
-    """Any rising function of the scores gives the same fusion."""
-    raised = {item: math.log(score) ** 3 * 7 - 5 if score > 1 else -5.0 for item, score in first.items()}
-    assert fuse_rrf([ranked(first), ranked(second)], k) == fuse_rrf([ranked(raised), ranked(second)], k)
 
 
 @given(RANKINGS, st.integers(1, 100), st.randoms())
 def test_rrf_does_not_depend_on_the_order_of_rankings(rankings, k, random):
     """Rankings in another order give exactly the same scores."""
-    other = random.sample(rankings, len(rankings))
-    assert fuse_rrf(rankings, k) == fuse_rrf(other, k)
+    assert fuse_ranks(rankings, k) == fuse_ranks(random.sample(rankings, len(rankings)), k)
 
 
 def test_rrf_has_the_published_figures():
     """The score is the sum of 1 / (60 + rank), with ranks from 1."""
-    fused = fuse_rrf([[1, 2, 3], [3, 1]], k=60)
+    fused = fuse_ranks([{1: 1, 2: 2, 3: 3}, {3: 1, 1: 2}], 60)
     assert fused == pytest.approx({1: 1 / 61 + 1 / 62, 2: 1 / 62, 3: 1 / 63 + 1 / 61})
-    assert fuse_ranks([{1: 1, 2: 2, 3: 3}, {3: 1, 1: 2}], 60) == fused
 
 
 @given(SCORES, SCORES, ALPHA, FACTOR, FACTOR)
-def test_a_weighted_sum_does_not_depend_on_the_scale_of_scores(first, second, alpha, one, other):
+def test_a_weighted_sum_does_not_depend_on_the_scale_of_scores(first, second, alpha, first_factor, second_factor):
     """Scores times a positive factor give the same sum."""
     scaled = fuse_weighted(
-        {item: score * one for item, score in first.items()},
-        {item: score * other for item, score in second.items()},
+        {item: score * first_factor for item, score in first.items()},
+        {item: score * second_factor for item, score in second.items()},
         alpha,
     )
     assert scaled == pytest.approx(fuse_weighted(first, second, alpha))
@@ -83,8 +67,8 @@ def test_scores_that_are_not_positive_add_nothing(scores):
 
 
 @given(SCORES, SCORES, ALPHA, FACTOR, st.floats(-100, 100))
-def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, others, alpha, factor, offset):
+def test_a_sum_over_the_range_does_not_depend_on_scale_and_offset(first, second_scores, alpha, factor, offset):
     """Scores times a factor and plus an offset give the same sum."""
-    second = {item: score for item, score in others.items() if item in first}
+    second = {item: score for item, score in second_scores.items() if item in first}
     moved = fuse_minmax({item: score * factor + offset for item, score in first.items()}, second, alpha)
     assert moved == pytest.approx(fuse_minmax(first, second, alpha), abs=1e-6)

@@ -24,10 +24,10 @@ def timed_searches():
     """Let each search take its time, and the first search of each kind LOADING seconds more."""
     search_chunks, opened = searches.search_chunks, set()
 
-    def search(index, question, kind, *rest):
+    def search(index, question, kind, *arguments):
         index.loop.spend(SECONDS[kind] + (0 if (id(index), kind) in opened else LOADING))
         opened.add((id(index), kind))
-        return search_chunks(index, question, kind, *rest)
+        return search_chunks(index, question, kind, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "search_chunks", search)
@@ -44,16 +44,16 @@ def test_no_order_of_methods_changes_the_latency_of_one(timed_searches, order, c
         for index in indexes:
             index.loop = asyncio.get_running_loop()
         methods = {
-            name: ReferenceMethod(indexes[place % 2], name, aggregates=False) for place, name in enumerate(order)
+            name: ReferenceMethod(indexes[position % 2], name, aggregates=False) for position, name in enumerate(order)
         }
         return await collect_usages(methods, concurrency)
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         usages = runner.run(collect())
-    assert {name: {one.latency for one in spent} for name, spent in usages.items()} == {
+    assert {name: {each.latency for each in spent} for name, spent in usages.items()} == {
         name: {SECONDS[name]} for name in order
     }
-    waited = sum(one.waited for spent in usages.values() for one in spent)
+    waited = sum(each.waited for spent in usages.values() for each in spent)
     assert waited < LOADING if concurrency == 1 else waited > 0
 
 

@@ -36,8 +36,10 @@ def test_chunks_come_back_as_they_were_written(ledger):
     """Chunks are sorted by document and position, with all their fields, and are read by their rows."""
     chunks = [*put(ledger, "a", *map(str, range(12))), *put(ledger, "B", "x")]
     stored = [*ledger.iterate_chunks()]
-    assert [one.chunk for one in stored] == [*chunks[-1:], *chunks[:-1]]
-    assert ledger.read_chunks([one.row for one in reversed(stored)]) == [one.chunk for one in reversed(stored)]
+    assert [record.chunk for record in stored] == [*chunks[-1:], *chunks[:-1]]
+    assert ledger.read_chunks([record.row for record in reversed(stored)]) == [
+        record.chunk for record in reversed(stored)
+    ]
 
 
 def test_a_changed_document_stays_readable_until_it_is_deleted(ledger):
@@ -46,7 +48,7 @@ def test_a_changed_document_stays_readable_until_it_is_deleted(ledger):
     (old,) = ledger.iterate_chunks()
     put(ledger, "a", "new", "newer")
     assert ledger.read_chunks([old.row]) == [old.chunk]
-    assert [one.chunk.text for one in ledger.iterate_chunks()] == ["new", "newer"]
+    assert [record.chunk.text for record in ledger.iterate_chunks()] == ["new", "newer"]
     ledger.delete_retired()
     with pytest.raises(DataError, match="was made anew since it was opened; open it again"):
         ledger.read_chunks([old.row])
@@ -60,7 +62,7 @@ def test_a_document_that_comes_back_before_it_is_deleted_has_its_rows_again(ledg
     put(ledger, "a", "old")
     assert ledger.list_document_rows() == rows
     ledger.delete_retired()
-    assert [one.chunk.text for one in ledger.iterate_chunks()] == ["old"]
+    assert [record.chunk.text for record in ledger.iterate_chunks()] == ["old"]
 
 
 def test_what_was_paid_for_is_kept_when_its_text_goes(ledger):
@@ -97,7 +99,7 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
     with pytest.raises(ValueError, match=r"^$"):
         write_two()
-    assert not ledger.list_documents()
+    assert not ledger.list_document_rows()
 
 
 def test_a_ledger_of_another_layout_is_refused(tmp_path):

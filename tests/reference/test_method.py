@@ -14,7 +14,7 @@ from greval import Sample
 from greval.errors import DataError, MethodError
 from greval.methods.loading import default_name, load_method
 from greval.reference.building import build_index
-from greval.reference.method import ReferenceMethod, change_settings, open_shared_index
+from greval.reference.method import ReferenceMethod, open_shared_index
 from greval.reference.settings import IndexSettings, SearchSettings
 from greval.testing import ScriptedJudge
 
@@ -25,15 +25,15 @@ SEARCHES = ("basic", "bm25", "graph", "local", "hybrid")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of an index that was built from three documents."""
-    place = tmp_path_factory.mktemp("indexed")
-    documents = place / "docs.jsonl"
+    target = tmp_path_factory.mktemp("indexed")
+    documents = target / "docs.jsonl"
     documents.write_text(
         '{"id": "tern", "title": "MV Tern", "text": "MV Tern belongs to Petrel Ferries.", "repo": "fleet"}\n'
         '{"id": "owner", "title": "Petrel Ferries", "text": "Petrel Ferries employs Ada Quill.", "repo": "people"}\n'
         '{"id": "town", "title": "Skerry", "text": "Skerry is a harbour town.", "repo": "places"}\n'
     )
-    build_index(documents, place / "index", IndexSettings(embedding="tfidf"))
-    return place / "index"
+    build_index(documents, target / "index", IndexSettings(embedding="tfidf"))
+    return target / "index"
 
 
 def ask(method, question=QUESTION, **tags):
@@ -50,7 +50,7 @@ def test_every_id_of_a_response_is_in_the_index(search, question, k):
     assert {chunk.id: chunk.text for chunk in response.chunks}.items() <= {
         name: chunk.content for name, chunk in index.chunks.items()
     }.items()
-    stored = {f"{one.source}|{one.label}|{one.target}" for one in index.relations}
+    stored = {f"{each.source}|{each.label}|{each.target}" for each in index.relations}
     assert {triple.id for triple in response.triples or ()} <= stored
     if response.traversal:
         assert {*response.traversal.visited} <= {*index.entities}
@@ -107,9 +107,9 @@ def test_tags_of_the_sample_filter_chunks():
     assert {chunk.repo for chunk in ask(method, repo="people").chunks} == {"people"}
     with pytest.raises(MethodError, match="no tag 'repo'"):
         ask(method)
-    other = ReferenceMethod(make_harbour_index(), "hybrid", where=["colour"], aggregates=False)
+    unknown_field = ReferenceMethod(make_harbour_index(), "hybrid", where=["colour"], aggregates=False)
     with pytest.raises(DataError, match="colour"):
-        ask(other, colour="red")
+        ask(unknown_field, colour="red")
 
 
 def test_a_spec_loads_every_search_of_an_index(folder):
@@ -130,7 +130,6 @@ def test_a_spec_loads_every_search_of_an_index(folder):
         ("search=tog", "answer=local"),
         ("alpha=2", "alpha: should be less than or equal to 1, got '2'"),
         ("k=many", "k: should be a valid integer"),
-        ("k=0", "k: should be greater than 0"),
         ("fusion=sum", "fusion: expected one of weighted, minmax, rrf"),
         ("alpa=1", "unknown option 'alpa'"),
         ("k=1&k=2", "given twice"),
@@ -157,20 +156,11 @@ def test_methods_of_one_folder_share_its_index_until_it_is_built_anew(folder):
     assert open_shared_index(folder) is not first.index
 
 
-def test_an_unknown_setting_is_named():
-    """A misspelled setting gets a proposal, and any other one the list."""
-    with pytest.raises(MethodError, match="did you mean alpha"):
-        change_settings(SearchSettings(), {"alpa": "1"})
-    with pytest.raises(MethodError, match="known: k, top_k"):
-        change_settings(SearchSettings(), {"zzz": "1"})
-    assert change_settings(SearchSettings(k=3), {"passages": "false"}) == SearchSettings(k=3, passages=False)
-
-
 async def test_many_questions_at_once(folder):
     """Concurrent questions get the responses that they get alone."""
     method = load_method(f"reference:{folder}?search=hybrid&aggregates=false")
     questions = [QUESTION, "Where is Skerry?", "Who employs Ada Quill?"] * 4
-    together = await asyncio.gather(*(method(Sample(question=one)) for one in questions))
+    together = await asyncio.gather(*(method(Sample(question=each)) for each in questions))
     for question, response in zip(questions, together, strict=True):
         alone = await method(Sample(question=question))
         assert alone.model_copy(update={"usage": None}) == response.model_copy(update={"usage": None})

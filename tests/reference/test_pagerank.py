@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.reference.pagerank import RankGraph, rank_nodes
+from greval.reference.search_tables import RankGraph, rank_nodes
 
 NODES = 7
 EDGES = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.integers(1, 5)), max_size=20)
@@ -17,19 +17,19 @@ DAMPING = st.floats(0, 0.95)
 
 def rank(edges, starts, damping):
     """Return the ranks of the nodes of edges given as (left, right, weight)."""
-    left, right, weight = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    source, right, weight = np.array(edges, dtype=np.int64).reshape(-1, 3).T
     restart = np.zeros(NODES)
     restart[[*starts]] = [*starts.values()]
-    return rank_nodes(RankGraph.build(left, right, weight.astype(float), NODES), restart, damping)
+    return rank_nodes(RankGraph.build(source, right, weight.astype(float), NODES), restart, damping)
 
 
 def build_dense(edges, starts):
     """Return the dense matrix of transitions with restarts at nodes without edges, and the restart vector."""
     weights = np.zeros((NODES, NODES))
-    for left, right, weight in edges:
-        weights[left, right] += weight
-        if left != right:
-            weights[right, left] += weight
+    for source, right, weight in edges:
+        weights[source, right] += weight
+        if source != right:
+            weights[right, source] += weight
     restart = np.zeros(NODES)
     restart[[*starts]] = [*starts.values()]
     restart /= restart.sum()
@@ -53,7 +53,7 @@ def test_ranks_are_shares_and_stay_where_the_start_nodes_can_reach(edges, starts
     assert ranks.sum() == pytest.approx(1)
     reached = set(starts)
     for _ in range(NODES):
-        reached |= {end for left, right, _ in edges for end in (left, right) if {left, right} & reached}
+        reached |= {end for source, right, _ in edges for end in (source, right) if {source, right} & reached}
     assert not ranks[[node for node in range(NODES) if node not in reached]].any()
 
 

@@ -19,15 +19,15 @@ WALKED = SearchFindings(edges=(WalkedEdge("MV Tern", "belongs to", "Petrel Ferri
 
 
 @given(st.tuples(NAMES, NAMES, NAMES), st.tuples(NAMES, NAMES, NAMES))
-def test_two_relations_never_have_one_id(one, other):
+def test_two_relations_never_have_one_id(first, second):
     """Ids of triples are equal only if the triples are, also if a name holds the separator."""
-    assert (build_triple(*one).id == build_triple(*other).id) == (one == other)
+    assert (build_triple(*first).id == build_triple(*second).id) == (first == second)
 
 
 def test_nodes_have_the_sources_that_their_chunks_agree_on():
     """A walked entity has the repository of its chunks; a field in which they differ is not known."""
-    found = replace(WALKED, chunks=((0, 1.0), (3, 0.5)))
-    nodes = build_traversal(make_harbour_index(), found).nodes
+    findings = replace(WALKED, chunks=((0, 1.0), (3, 0.5)))
+    nodes = build_traversal(make_harbour_index(), findings).nodes
     assert nodes == {
         "MV Tern": NodeSource(doc_id="tern", repo="fleet", version="1"),
         "Petrel Ferries": NodeSource(version="1"),
@@ -37,8 +37,8 @@ def test_nodes_have_the_sources_that_their_chunks_agree_on():
 
 def test_a_filter_leaves_one_source_of_a_node():
     """Only chunks that the filter selects say where a node is from, so that its version is known."""
-    found = replace(WALKED, chunks=((4, 1.0),))
-    nodes = build_traversal(make_harbour_index(), found, {"version": "2"}).nodes
+    findings = replace(WALKED, chunks=((4, 1.0),))
+    nodes = build_traversal(make_harbour_index(), findings, {"version": "2"}).nodes
     assert nodes == {"Skerry": NodeSource(doc_id="skerry", repo="places", version="2")}
 
 

@@ -18,7 +18,7 @@ FUSIONS = ("weighted", "minmax", "rrf")
 QUESTION = "In which town was the ferry MV Tern built?"
 WORDS = ["amber", "birch", "cedar", "delta", "ember"]
 NAMES = [f"{one} {other}" for one in WORDS for other in WORDS[:2]]
-EVERYTHING = {"k": 1000, "top_k": 1000, "neighbours": 1000, "linking_embedding": 1.0}
+EVERYTHING = {"k": 1000, "top_k": 1000, "neighbours": 1000}
 
 
 @st.composite
@@ -38,7 +38,7 @@ def indexes(draw):
     ids = st.lists(st.sampled_from([*chunks]), min_size=1, max_size=3, unique=True)
     relation = st.tuples(st.sampled_from(NAMES), st.sampled_from(["owns", "knows"]), st.sampled_from(NAMES))
     relations = draw(st.dictionaries(relation, ids, max_size=12))
-    return SmallIndex(chunks, [(*edge, found) for edge, found in relations.items()])
+    return SmallIndex(chunks, [(*edge, findings) for edge, findings in relations.items()])
 
 
 QUESTIONS = st.lists(st.sampled_from([*NAMES, "who", "?"]), max_size=3).map(" ".join)
@@ -51,37 +51,35 @@ SETTINGS = st.builds(
     alpha=st.floats(0, 1),
     fusion=st.sampled_from(FUSIONS),
     graph=st.sampled_from(GRAPHS),
-    passages=st.booleans(),
     neighbours=st.integers(1, 4),
-    linking_embedding=st.sampled_from([0.2, 1.0]),
 )
 
 
-def names_of(index, found):
+def names_of(index, findings):
     """Return the ids of the chunks found."""
-    return [index.chunk_ids[position] for position, _ in found.chunks]
+    return [index.chunk_ids[position] for position, _ in findings.chunks]
 
 
 @given(indexes(), QUESTIONS, st.sampled_from(SEARCHES), SETTINGS)
 def test_everything_found_is_in_the_index(index, question, search, settings):
     """Chunks, nodes and edges exist, at most k chunks are found, each once, and the best is first."""
-    found = search_chunks(index, question, search, settings)
-    chunks = names_of(index, found)
+    findings = search_chunks(index, question, search, settings)
+    chunks = names_of(index, findings)
     assert len(chunks) == len(set(chunks)) <= settings.k
-    scores = [score for _, score in found.chunks]
+    scores = [score for _, score in findings.chunks]
     assert scores == sorted(scores, reverse=True)
-    stored = {(one.source, one.label, one.target) for one in index.relations}
-    assert {edge[:3] for edge in found.edges} <= stored
-    assert {*found.nodes, *found.cut, *found.start_nodes} <= {*index.entities}
-    assert bool(found.fallback) == (search in {"graph", "local", "hybrid"} and not found.linked)
+    stored = {(each.source, each.label, each.target) for each in index.relations}
+    assert {edge[:3] for edge in findings.edges} <= stored
+    assert {*findings.nodes, *findings.cut, *findings.start_nodes} <= {*index.entities}
+    assert bool(findings.fallback) == (search in {"graph", "local", "hybrid"} and not findings.linked)
 
 
 @given(indexes(), QUESTIONS, st.sampled_from(SEARCHES), SETTINGS)
 def test_activation_never_rises_along_a_path(index, question, search, settings):
     """No edge passes on more than the best edge to its origin did; at a start node, than its activation."""
-    found = search_chunks(index, question, search, settings)
-    arrived = dict.fromkeys(found.start_nodes, 1.0)
-    for edge in found.edges:
+    findings = search_chunks(index, question, search, settings)
+    arrived = dict.fromkeys(findings.start_nodes, 1.0)
+    for edge in findings.edges:
         origin, end = (edge.source, edge.target) if edge.forward else (edge.target, edge.source)
         assert edge.activation <= arrived[origin] + 1e-9
         arrived[end] = max(arrived.get(end, 0.0), edge.activation)
@@ -95,7 +93,7 @@ def test_a_filter_never_adds(index, question, search, settings, field):
     part = search_chunks(index, question, search, settings, {field: values[:1]})
     assert all(read_value(index.chunks[name], field) == values[0] for name in names_of(index, part))
     selected = {name for name, chunk in index.chunks.items() if read_value(chunk, field) == values[0]}
-    stating = {(one.source, one.label, one.target): {*one.chunks} for one in index.relations}
+    stating = {(each.source, each.label, each.target): {*each.chunks} for each in index.relations}
     assert all(stating[edge[:3]] & selected for edge in part.edges)
     everything = search_chunks(index, question, search, settings)
     if bool(everything.fallback) == bool(part.fallback):  # else vectors alone were searched, which have every chunk
@@ -118,10 +116,10 @@ def test_the_graph_finds_what_words_and_vectors_do_not(graph):
 def test_the_graph_search_has_the_published_activations():
     """The best activation of the entities of a chunk is its score: 1, then 0.5, then 0.25."""
     index = make_harbour_index()
-    found = search_chunks(index, QUESTION, "graph", SearchSettings(graph="activation"))
-    scores = {index.chunk_ids[position]: score for position, score in found.chunks}
+    findings = search_chunks(index, QUESTION, "graph", SearchSettings(graph="activation"))
+    scores = {index.chunk_ids[position]: score for position, score in findings.chunks}
     assert scores == {"tern#1": 1.0, "tern#2": 1.0, "owner#1": 0.5, "yard#1": 0.5, "skerry#1": 0.25, "skerry#2": 0.25}
-    assert found.nodes["Skerry"] == 0.25
+    assert findings.nodes["Skerry"] == 0.25
 
 
 def test_the_hybrid_search_has_the_published_sum():
@@ -135,34 +133,34 @@ def test_the_hybrid_search_has_the_published_sum():
         + 0.4 * graph.get(position, 0) / max(graph.values())
         for position in {*vector, *graph}
     }
-    found = search_chunks(index, QUESTION, "hybrid", settings)
-    assert dict(found.chunks) == pytest.approx(expected)
+    findings = search_chunks(index, QUESTION, "hybrid", settings)
+    assert dict(findings.chunks) == pytest.approx(expected)
 
 
 def test_the_local_search_stays_with_the_neighbours():
     """The chunks of an entity that is two relations away are not found."""
     index = make_harbour_index()
-    found = search_chunks(index, QUESTION, "local", SearchSettings())
-    assert {*names_of(index, found)} == {"tern#1", "tern#2", "yard#1", "owner#1"}
-    assert {*found.nodes} == {"MV Tern", "Petrel Ferries", "Harland Yard"}
+    findings = search_chunks(index, QUESTION, "local", SearchSettings())
+    assert {*names_of(index, findings)} == {"tern#1", "tern#2", "yard#1", "owner#1"}
+    assert {*findings.nodes} == {"MV Tern", "Petrel Ferries", "Harland Yard"}
 
 
 @pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
 def test_without_an_entity_vectors_are_searched_and_it_says_so(search):
     """The chunks are those of the basic search."""
     index = make_harbour_index()
-    found = search_chunks(index, "how bad is the weather?", search, SearchSettings())
-    assert found.chunks == search_chunks(index, "how bad is the weather?", "basic", SearchSettings()).chunks
-    assert found.fallback == "no entity of the question is in the graph"
-    assert found.edges == ()
+    findings = search_chunks(index, "how bad is the weather?", search, SearchSettings())
+    assert findings.chunks == search_chunks(index, "how bad is the weather?", "basic", SearchSettings()).chunks
+    assert findings.fallback == "no entity of the question is in the graph"
+    assert findings.edges == ()
 
 
 def test_an_entity_that_only_other_chunks_mention_is_not_linked():
     """With a filter, the graph is that of the selected chunks."""
     index = make_harbour_index()
-    found = search_chunks(index, "Where is Skerry, and MV Tern?", "hybrid", SearchSettings(), {"repo": "fleet"})
-    assert found.start_nodes == ("MV Tern",)
-    assert {*names_of(index, found)} == {"tern#1", "tern#2"}
+    findings = search_chunks(index, "Where is Skerry, and MV Tern?", "hybrid", SearchSettings(), {"repo": "fleet"})
+    assert findings.start_nodes == ("MV Tern",)
+    assert {*names_of(index, findings)} == {"tern#1", "tern#2"}
     both = search_chunks(index, "Where is Skerry?", "graph", SearchSettings(), {"kind": ["place"], "version": "2"})
     assert names_of(index, both) == ["skerry#2"]
 
@@ -176,14 +174,6 @@ def test_what_cannot_be_searched_is_refused():
         search_chunks(index, QUESTION, "tog", SearchSettings())
 
 
-def test_an_index_without_a_graph_is_searched_by_vectors():
-    """No entity and no relation is no fault."""
-    index = SmallIndex({"d#1": "The harbour is old.", "d#2": "The yard is new."})
-    found = search_chunks(index, "How old is the harbour?", "hybrid", SearchSettings())
-    assert names_of(index, found)[0] == "d#1"
-    assert found.fallback
-
-
 def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
     """A node that many chunks relate to another has a high rank; the path to it does not."""
     chunks = {f"d#{number}": "Nothing." for number in range(1, 41)}
@@ -192,19 +182,9 @@ def test_activation_does_not_rise_beyond_a_node_of_low_pagerank():
         ("Bob", "knows", "Cem", ["d#2"]),
         ("Cem", "knows", "Dora", [*chunks]),
     ]
-    settings = SearchSettings(graph="pagerank", passages=False, depth=3, damping=0.95)
-    found = search_chunks(SmallIndex(chunks, relations), "Who is Ada?", "graph", settings)
-    assert found.nodes["Dora"] > found.nodes["Bob"]
-    assert [edge.target for edge in found.edges] == ["Bob", "Cem", "Dora"]
-    first, second, third = (edge.activation for edge in found.edges)
+    settings = SearchSettings(graph="pagerank", depth=3, damping=0.95)
+    findings = search_chunks(SmallIndex(chunks, relations), "Who is Ada?", "graph", settings)
+    assert findings.nodes["Dora"] > findings.nodes["Bob"]
+    assert [edge.target for edge in findings.edges] == ["Bob", "Cem", "Dora"]
+    first, second, third = (edge.activation for edge in findings.edges)
     assert first >= second >= third
-
-
-@pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
-@pytest.mark.parametrize("graph", [{"graph": "activation"}, {"graph": "pagerank"}, {"passages": False}])
-def test_a_filter_leaves_out_other_chunks_of_the_same_entity(search, graph):
-    """An entity that selected and other chunks mention leads to the selected ones only."""
-    found = search_chunks(
-        make_harbour_index(), "Where is Skerry?", search, SearchSettings(**graph), {"doc_id": "skerry", "version": "2"}
-    )
-    assert [make_harbour_index().chunk_ids[position] for position, _ in found.chunks] == ["skerry#2"]

@@ -40,8 +40,8 @@ def best_activations(edges, starts, depth, decay):
     for _ in range(depth):
         following = {}
         for node, score in level.items():
-            for other in linked[node]:
-                following[other] = max(following.get(other, 0.0), score * decay)
+            for neighbour in linked[node]:
+                following[neighbour] = max(following.get(neighbour, 0.0), score * decay)
         for node, score in following.items():
             best[node] = max(best.get(node, 0.0), score)
         level = following

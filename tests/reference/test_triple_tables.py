@@ -38,7 +38,7 @@ STATED = {
 def list_relations(folder):
     """Return the relations of an index with the documents that state them."""
     with ReferenceIndex.open(folder) as index:
-        return {(one.source, one.label, one.target): one.documents for one in index.read_relations()}
+        return {(each.source, each.label, each.target): each.documents for each in index.read_relations()}
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_a_table_of_triples_is_an_index(tmp_path, name, text):
     with ReferenceIndex.open(tmp_path / "index") as index:
         (first, *_) = index.read_chunks(["teams.md#1"])
         assert (first.text, first.triples) == ("booking → owned by → Harbour Team", True)
-    again = build_index(tmp_path / name, tmp_path / "index", SETTINGS)
-    assert (again.unchanged, again.rebuilt) == (2, False)
+    second_report = build_index(tmp_path / name, tmp_path / "index", SETTINGS)
+    assert (second_report.unchanged, second_report.rebuilt) == (2, False)
 
 
 def test_without_a_column_of_documents_each_row_is_one(tmp_path):
     """The document of a row is the file and its line, as of rows with a text."""
     (tmp_path / "t.csv").write_text("head,relation,tail\na,b,c\nd,e,f\n", encoding="utf-8")
-    assert [one.id for one in read_documents(tmp_path / "t.csv")] == ["t.csv#2", "t.csv#3"]
+    assert [each.id for each in read_documents(tmp_path / "t.csv")] == ["t.csv#2", "t.csv#3"]
 
 
 def test_a_table_with_a_text_holds_texts(tmp_path):
@@ -96,8 +96,8 @@ def test_triples_cost_no_call_of_a_model(tmp_path):
 def test_a_text_that_looks_like_a_triple_is_a_text(tmp_path):
     """What a model finds in a text does not take the place of a triple with the same words, nor the reverse."""
     line = "Pier 1 → leads to → Tower 2"
-    given = [Document(id="text", text=line), build_triple_document("triples", [line])]
-    make_index(tmp_path / "index", given, model=make_model())
+    both = [Document(id="text", text=line), build_triple_document("triples", [line])]
+    make_index(tmp_path / "index", both, model=make_model())
     relations = list_relations(tmp_path / "index")
     assert relations["Pier 1", "leads to", "Tower 2"] == ("triples",)
     assert [documents for (_, label, _), documents in relations.items() if label == "leaves"] == [("text",)]
@@ -107,9 +107,9 @@ def test_a_row_that_is_no_triple_is_a_fault(tmp_path):
     """A document whose id is there already is reported, as it is for texts."""
     (tmp_path / "t.csv").write_text("head,relation,tail,doc_id\na,b,c,d.md\n", encoding="utf-8")
     (tmp_path / "d.md").write_text("At nine.", encoding="utf-8")
-    found = [*read_documents([tmp_path / "d.md", tmp_path / "t.csv"])]
-    assert isinstance(found[1], RowFault)
-    assert "d.md is at" in found[1].message
+    extraction = [*read_documents([tmp_path / "d.md", tmp_path / "t.csv"])]
+    assert isinstance(extraction[1], RowFault)
+    assert "d.md is at" in extraction[1].message
 
 
 parts = st.text(st.characters(exclude_categories=["C"], exclude_characters="→"), min_size=1).filter(str.strip)
@@ -119,8 +119,8 @@ parts = st.text(st.characters(exclude_categories=["C"], exclude_characters="→"
 def test_a_triple_is_read_as_it_was_written(head, relation, tail):
     """Whatever the names are, the statement has them, apart from the white space around and within them."""
     line = format_triple({"h": head, "r": relation, "t": tail}, TripleColumns("h", "r", "t"))
-    found = read_triple(IndexedChunk(id="d#1", doc_id="d", text=line, triples=True))
-    (stated,) = found.statements
+    extraction = read_triple(IndexedChunk(id="d#1", doc_id="d", text=line, triples=True))
+    (stated,) = extraction.statements
     written = tuple(" ".join(part.split()) for part in (head, relation, tail))
     assert (stated.subject, stated.predicate, stated.object) == written
-    assert {mention.name for mention in found.mentions} == {written[0], written[2]}
+    assert {mention.name for mention in extraction.mentions} == {written[0], written[2]}

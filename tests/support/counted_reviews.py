@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
+from small_index import SmallIndex
 
-from greval.methods.index_records import Entity, Relation
+from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.reference.index import Manifest
-from greval.reference.names import normalise_spelling
 from greval.reference.schema import read_schema
-from greval.reference.storage.graph_address import open_graph
-from greval.reference.storage.graph_store import GraphStore
+from greval.reference.storage.graph_store import GraphStore, open_graph
 
 SCHEMA = """\
 entities:
@@ -48,54 +46,42 @@ class Review(NamedTuple):
         return PRODUCTS[self.product]
 
 
-class CountedIndex:
-    """What aggregates need of an index, with a real graph in a folder. A review has two chunks that state the same."""
+class StoredIndex(SmallIndex):
+    """A small index with a real graph in a folder, and a schema if there is one."""
 
-    def __init__(self, folder: Path, reviews: Sequence[Review], schema: str | None = SCHEMA) -> None:
-        file = folder / "schema.yaml"
-        if schema is not None:
-            file.write_text(schema, encoding="utf-8")
-        self.folder = folder
-        known = None if schema is None else read_schema(file)
-        self.manifest = Manifest(embedder="tfidf", extractor="rules", graph_schema=known)
-        self.reviews = reviews
-        self.chunk_ids = [f"{review.id}#{number}" for review in reviews for number in (1, 2)]
-        entities, relations = build_graph(reviews)
-        self.entities = [entity.name for entity in entities]
-        self._positions = {normalise_spelling(name): position for position, name in enumerate(self.entities)}
-        self.graph: GraphStore = write_graph(folder, entities, relations)
-
-    def find_entity(self, name: str) -> int | None:
-        return self._positions.get(normalise_spelling(name))
-
-    def select_chunks(self, where: Mapping[str, str | Collection[str]]) -> np.ndarray | None:
-        if not where:
-            return None
-        wanted = {tag: {values} if isinstance(values, str) else {*values} for tag, values in where.items()}
-        kept = [all(getattr(one, tag) in values for tag, values in wanted.items()) for one in self.reviews]
-        return np.repeat(np.array(kept, dtype=bool), 2)
+    def __init__(self, folder: Path, schema: str | None, *args, **fields) -> None:
+        super().__init__(*args, **fields)
+        (folder / "schema.yaml").write_text(schema or "", encoding="utf-8")
+        graph_schema = read_schema(folder / "schema.yaml") if schema else None
+        self.manifest = Manifest(embedder="tfidf", extractor="rules", graph_schema=graph_schema)
+        self.graph: GraphStore = write_graph(folder, self.all_entities, self.relations)
 
 
-def build_graph(reviews: Sequence[Review]) -> tuple[list[Entity], list[Relation]]:
-    """Return the graph of reviews: brands and products state features, and brands make products."""
-    chunks: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for review in reviews:
-        both = [f"{review.id}#{number}" for number in (1, 2)]
-        for label, feature in dict.fromkeys(review.opinions):
-            chunks[review.brand, label, feature] += both
-            chunks[review.product, label, feature] += both
-        chunks[review.brand, "MAKES", review.product] += both
-    kinds = {
-        **dict.fromkeys(BRANDS, "Brand"),
-        **dict.fromkeys(PRODUCTS, "Product"),
-        **dict.fromkeys(FEATURES, "Feature"),
-    }
-    entities = [Entity(name=name, type=kind) for name, kind in sorted(kinds.items())]
-    relations = [
-        Relation(source=source, label=label, target=target, chunks=tuple(ids))
-        for (source, label, target), ids in sorted(chunks.items())
-    ]
-    return entities, relations
+class CountedIndex(StoredIndex):
+    """An index of reviews, each with two chunks that state the same: brands and products state features."""
+
+    def __init__(self, folder: Path, reviews: Sequence[Review], schema: str | None = SCHEMA, **fields) -> None:
+        chunks = {
+            f"{review.id}#{number}": IndexedChunk(
+                id=f"{review.id}#{number}",
+                doc_id=review.id,
+                text="A review.",
+                tags={"brand": review.brand, "product": review.product},
+            )
+            for review in reviews
+            for number in (1, 2)
+        }
+        stated: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for review in reviews:
+            both = [f"{review.id}#{number}" for number in (1, 2)]
+            for label, feature in dict.fromkeys(review.opinions):
+                stated[review.brand, label, feature] += both
+                stated[review.product, label, feature] += both
+            stated[review.brand, "MAKES", review.product] += both
+        types = dict.fromkeys(BRANDS, "Brand") | dict.fromkeys(PRODUCTS, "Product") | dict.fromkeys(FEATURES, "Feature")
+        relations = [(*edge, ids) for edge, ids in stated.items()]
+        mentions = dict.fromkeys(types, ())
+        super().__init__(folder, schema, chunks, relations, mentions, types=types, **fields)
 
 
 def write_graph(folder: Path, entities: Sequence[Entity], relations: Sequence[Relation]) -> GraphStore:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 
+import numpy as np
+
 from greval.reference.building import build_index
+from greval.reference.index import ReferenceIndex
 from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
 
 SETTINGS = IndexSettings(embedding="tfidf", chunk_chars=60)
+VECTOR_STEPS = 10_000
+"""Vectors and scores are rounded to steps of 1/10,000 when two indexes are compared."""
 PLACES = ("Pier", "Tower", "Bridge", "Market", "Station", "Garden", "School")
 
 
@@ -50,3 +56,21 @@ def make_model():
 def make_index(folder, documents, settings=SETTINGS, **more):
     """Index documents, and return the report."""
     return build_index(documents, folder, settings, **more)
+
+
+def digest_index(folder):
+    """Return the hash of all that a search of an index can find; equal content has equal digests, whatever its files.
+
+    It covers chunks, entities, relations, vectors (rounded), and the scores of the words of chunks.
+    """
+    hasher = hashlib.sha256()
+    with ReferenceIndex.open(folder) as index:
+        chunks = index.read_chunks(index.chunk_ids)
+        for record in (*chunks, *index.read_entities(), *index.read_relations()):
+            hasher.update(record.model_dump_json().encode())
+        hasher.update(np.round(index.vectors.rows * VECTOR_STEPS).astype(np.int32).tobytes())
+        for chunk in chunks[:: max(1, len(chunks) // 100)]:
+            positions, scores = index.words.search(chunk.content, 20)
+            ranked = zip(positions.tolist(), np.round(scores * VECTOR_STEPS).astype(int).tolist(), strict=True)
+            hasher.update(repr(sorted(ranked)).encode())
+    return hasher.hexdigest()

@@ -13,6 +13,7 @@ from greval.reference.embeddings import load_embedder
 from greval.reference.graph_arrays import EdgeTable, MentionTable
 from greval.reference.index import ChunkColumn
 from greval.reference.names import normalise_spelling
+from greval.reference.search_tables import SearchTables
 from greval.reference.settings import SearchSettings
 from greval.reference.storage.vectors import VectorIndex
 from greval.reference.storage.words import WordIndex
@@ -26,16 +27,17 @@ class SmallIndex:
         relations: (source, label, target, ids of chunks). Their ends are entities, which these chunks mention.
         mentions: More chunks that mention an entity, by its name.
         aliases: Other names of an entity.
+        types: The type of an entity.
     """
 
-    def __init__(self, chunks, relations=(), mentions=(), aliases=()):
+    def __init__(self, chunks, relations=(), mentions=(), aliases=(), types=()):
         self.folder = Path("small")
         self.search_settings = SearchSettings()
         self.chunks = {
-            name: given
-            if isinstance(given, IndexedChunk)
-            else IndexedChunk(id=name, doc_id=name.rpartition("#")[0], text=given)
-            for name, given in dict(chunks).items()
+            name: chunk
+            if isinstance(chunk, IndexedChunk)
+            else IndexedChunk(id=name, doc_id=name.rpartition("#")[0], text=chunk)
+            for name, chunk in dict(chunks).items()
         }
         self.chunk_ids = [*self.chunks]
         self.chunk_positions = {name: position for position, name in enumerate(self.chunk_ids)}
@@ -47,17 +49,22 @@ class SmallIndex:
         for relation in self.relations:
             for end in (relation.source, relation.target):
                 mentioned.setdefault(end, {}).update(dict.fromkeys(relation.chunks))
-        other = dict(aliases)
+        aliases, types = dict(aliases), dict(types)
         self.all_entities = [
-            Entity(name=name, aliases=tuple(other.get(name, ())), chunks=tuple(mentioned[name]))
+            Entity(
+                name=name,
+                type=types.get(name, ""),
+                aliases=tuple(aliases.get(name, ())),
+                chunks=tuple(mentioned[name]),
+            )
             for name in sorted(mentioned)
         ]
-        self.entities = [one.name for one in self.all_entities]
+        self.entities = [entity.name for entity in self.all_entities]
         positions = {name: position for position, name in enumerate(self.entities)}
         self.entity_positions = {normalise_spelling(name): position for name, position in positions.items()}
-        for one in self.all_entities:
-            for alias in one.aliases:
-                self.entity_positions.setdefault(normalise_spelling(alias), positions[one.name])
+        for entity in self.all_entities:
+            for alias in entity.aliases:
+                self.entity_positions.setdefault(normalise_spelling(alias), positions[entity.name])
         self.edges = EdgeTable.build(self.relations, positions, self.chunk_positions)
         self.mentions = MentionTable.build(self.all_entities, self.chunk_positions)
 
@@ -69,12 +76,17 @@ class SmallIndex:
     @cached_property
     def vectors(self):
         """The vectors of the chunks."""
-        return VectorIndex.build(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
+        return VectorIndex(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
 
     @cached_property
     def words(self):
         """The words of the chunks."""
         return WordIndex.build([chunk.content for chunk in self.chunks.values()])
+
+    @cached_property
+    def tables(self):
+        """What searches compute once."""
+        return SearchTables(self)
 
     def find_entity(self, name):
         """Return the position of an entity; None if there is none."""
@@ -84,9 +96,9 @@ class SmallIndex:
 
     def get_column(self, name):
         """Return a field of all chunks: its values, and the position of each chunk's value, -1 if it has none."""
-        given = [read_value(chunk, name) for chunk in self.chunks.values()]
-        values = [*dict.fromkeys(value for value in given if value is not None)]
-        return ChunkColumn(values, np.array([-1 if value is None else values.index(value) for value in given]))
+        column = [read_value(chunk, name) for chunk in self.chunks.values()]
+        values = [*dict.fromkeys(value for value in column if value is not None)]
+        return ChunkColumn(values, np.array([-1 if value is None else values.index(value) for value in column]))
 
     def read_chunks(self, ids):
         """Return chunks by their ids."""
@@ -95,6 +107,10 @@ class SmallIndex:
     def read_relations(self):
         """Return all relations."""
         return self.relations
+
+    def read_entity(self, position):
+        """Return the entity at a position."""
+        return self.all_entities[position]
 
     def read_entities(self):
         """Return all entities."""
@@ -105,11 +121,11 @@ class SmallIndex:
         if not where:
             return None
         mask = np.ones(len(self.chunks), dtype=bool)
-        for name, wanted in where.items():
+        for name, choice in where.items():
             values = [read_value(chunk, name) for chunk in self.chunks.values()]
             if not any(value is not None for value in values):
                 raise DataError(f"no chunk has {name!r}")
-            accepted = {wanted} if isinstance(wanted, str) else {*wanted}
+            accepted = {choice} if isinstance(choice, str) else {*choice}
             mask &= np.array([value in accepted for value in values])
         return mask
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,8 @@ from greval.cli.console import escape_control_characters
 from greval.cli.options import parse_tag_filters
 from greval.methods.reference_index import Search
 from greval.records.metric_input import format_item
-from greval.reference.settings import DEFAULT_SEARCH, SearchSettings
+from greval.reference.commands.build import parse_pairs
+from greval.reference.settings import DEFAULT_SEARCH, SearchSettings, change_settings
 
 if TYPE_CHECKING:
     from greval.reference.index import ReferenceIndex
@@ -68,12 +69,12 @@ def ask(  # noqa: PLR0913 - the options of a command
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
 ) -> None:
     """Ask an index a question. It prints the answer, the chunks and triples that it is built from, and the walk."""
-    from greval.reference.method import ReferenceMethod, change_settings, create_answer_model, open_shared_index
+    from greval.reference.method import ReferenceMethod, create_answer_model, open_shared_index
 
     if not question.strip():
         raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
     filters = parse_tag_filters(where or ())
-    changed = {**parse_settings(changes or ())}
+    changed = parse_pairs("--set", changes or ())
     changed |= {name: str(value) for name, value in (("k", k), ("alpha", alpha)) if value is not None}
     opened = open_shared_index(index)
     _check_filters(opened, filters)
@@ -97,32 +98,8 @@ def ask(  # noqa: PLR0913 - the options of a command
     typer.echo(escape_control_characters(format_asked(outcome, parts)))
 
 
-def parse_settings(changes: Iterable[str]) -> dict[str, str]:
-    """Parse settings written as NAME=VALUE.
-
-    Raises:
-        typer.BadParameter: If one is not written so.
-
-    Example:
-        >>> parse_settings(["depth=3", "fusion=rrf"])
-        {'depth': '3', 'fusion': 'rrf'}
-    """
-    parsed: dict[str, str] = {}
-    for change in changes:
-        name, sign, value = change.partition("=")
-        if not sign or not name.strip():
-            raise typer.BadParameter(f"--set {change}: write it as NAME=VALUE")
-        parsed[name.strip()] = value.strip()
-    return parsed
-
-
 def _check_filters(index: ReferenceIndex, filters: Mapping[str, Collection[str]]) -> None:
-    """Check that chunks have what is filtered by.
-
-    Raises:
-        DataError: If no chunk has such a field.
-        typer.BadParameter: If no chunk has any of the values of a field, or none has those of all fields.
-    """
+    """Check that chunks have what is filtered by."""
     for name, values in filters.items():
         selected = index.select_chunks({name: values})
         if selected is not None and not selected.any():
@@ -212,8 +189,7 @@ def _format_walk(outcome: Asked) -> Iterator[str]:
         yield f"only vectors were searched: {findings.fallback}"
     else:
         for link in findings.linked:
-            phrase = f"{link.phrase!r}" if link.phrase else "the question"
-            yield f"{phrase} is {link.name} ({link.how}, {link.score:.2f})"
+            yield f"{link.phrase!r} is {link.name} ({link.how}, {link.score:.2f})"
         yield format_walk_tree(traversal, activation={edge[:3]: edge.activation for edge in findings.edges})
     yield from (f"cut at {node}: {format_count(count, 'more edge')}" for node, count in findings.cut.items())
     yield from findings.notes

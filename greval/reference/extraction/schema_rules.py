@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from greval.methods.index_records import IndexedChunk
 from greval.reference.records import Extraction, Mention, Statement
@@ -21,12 +21,11 @@ _WORD = re.compile(r"[\w'\u2019]+")
 _NOTHING = re.compile(r"(?!)")
 
 
-@dataclass
-class _Clause:
+class _Clause(NamedTuple):
     """A part of a sentence: the entities that it names and the cues that it has, each with its position."""
 
-    entities: list[tuple[int, str]] = field(default_factory=list)
-    cues: list[tuple[int, str]] = field(default_factory=list)
+    entities: list[tuple[int, str]]
+    cues: list[tuple[int, str]]
 
 
 def read_by_schema(
@@ -68,7 +67,7 @@ def read_by_schema(
     titled = [terms.get(match[1].casefold()) for match in pattern.finditer(chunk.title)]
     typed = {terms[name.casefold()][0]: terms[name.casefold()][1] for name in names if name.casefold() in terms}
     typed |= dict(each for each in titled if each) | tagged
-    typed |= {name: _find_kind(name, terms) for parts in clauses for clause in parts for _, name in clause.entities}
+    typed |= {name: terms[name.casefold()][1] for parts in clauses for clause in parts for _, name in clause.entities}
     stated = dict.fromkeys(statement for parts in clauses for statement in _state_clauses(parts, typed, tagged, schema))
     stated.update(dict.fromkeys(_state_document(typed, schema)))
 
@@ -87,11 +86,6 @@ def read_by_schema(
             Statement(subject=subject, predicate=predicate, object=object_) for subject, predicate, object_ in stated
         ),
     )
-
-
-def _find_kind(name: str, terms: Mapping[str, tuple[str, str]]) -> str:
-    """Return the type of an entity of the schema."""
-    return terms[name.casefold()][1]
 
 
 def _compile_phrases(phrases: Iterable[str], endings: str = "s?") -> re.Pattern[str]:
@@ -114,18 +108,16 @@ def _split_clauses(
     """Split a sentence into clauses, with the entities and the cues of each; a negated cue states the opposite."""
     start = 0
     for end in [*(match.start() for match in _CLAUSE_END.finditer(sentence)), len(sentence)]:
-        clause = _Clause()
-        for match in pattern.finditer(sentence, start, end):
-            # To a pattern that ignores case, a dotless i is an i, which is in no term.
-            if match[1].casefold() in terms:
-                clause.entities.append((match.start(), terms[match[1].casefold()][0]))
+        # To a pattern that ignores case, a dotless i is an i, which is in no term.
+        matches = [(match.start(), match[1].casefold()) for match in pattern.finditer(sentence, start, end)]
+        stated: list[tuple[int, str]] = []
         for match in cue_pattern.finditer(sentence, start, end):
             label = cues.get(match[1].casefold())
             if label is not None and _is_negated(sentence[start : match.start()]):
                 label = schema.relations[label].opposite
             if label is not None:
-                clause.cues.append((match.start(), label))
-        yield clause
+                stated.append((match.start(), label))
+        yield _Clause([(position, terms[term][0]) for position, term in matches if term in terms], stated)
         start = end
 
 
@@ -152,16 +144,13 @@ def _state_clauses(
 
 def _choose_labels(position: int, kind: str, cues: Sequence[tuple[int, str]], schema: GraphSchema) -> list[str]:
     """Return the relations that cues of a clause state of an entity; of two opposite ones, that of the nearest cue."""
-    nearest: dict[str, tuple[int, str]] = {}
-    for cue_position, label in cues:
+    nearest: dict[str, str] = {}
+    for _, label in sorted((abs(cue_position - position), label) for cue_position, label in cues):
         relation = schema.relations[label]
         if kind in relation.to:
             # Two opposite relations share a key, so that only one of them is stated.
-            pair = min(label, relation.opposite or label)
-            nearest[pair] = min(
-                nearest.get(pair, (abs(cue_position - position), label)), (abs(cue_position - position), label)
-            )
-    return [label for _, label in nearest.values()]
+            nearest.setdefault(min(label, relation.opposite or label), label)
+    return [*nearest.values()]
 
 
 def _find_subjects(

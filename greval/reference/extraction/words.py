@@ -1,4 +1,7 @@
-"""Closed lists of English words by which the rules decide what is a name, what is a verb and what is neither."""
+"""Closed lists of English words by which the rules decide what is a name, what is a verb and what is neither.
+
+A list is here if `benchmarks/multihop.py` needs it; see docs/design/decisions/0022-own-code-and-libraries.md.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,10 @@ def read_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MONTHS = read_words(
+DATE_WORDS = read_words(
     """
     january february march april may june july august september october november december jan feb mar apr jun jul
-    aug sep sept oct nov dec
-    """
-)
-
-WEEKDAYS = read_words(
-    """
-    monday tuesday wednesday thursday friday saturday sunday
+    aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday
     mondays tuesdays wednesdays thursdays fridays saturdays sundays
     """
 )
@@ -103,14 +100,6 @@ GENERIC_NAMES = read_words(
 )
 """Words that are capitalised as parts of names and are no names on their own."""
 
-INSTITUTIONS = read_words(
-    """
-    academy association board bureau centre center college commission committee council department faculty
-    federation institute journal ministry minister museum office school secretary society union
-    """
-)
-"""Words whose name may go on behind an "and": the Department of Health and Human Services."""
-
 HONORIFICS = read_words(
     """
     mr mrs ms miss dr prof professor sir dame mr. mrs. ms. dr. prof. rev. hon.
@@ -153,28 +142,27 @@ AUXILIARIES = read_words(
     """
 )
 
-VERBS = read_words(
-    """
-    adapt adapts aired allow allows appear appears ask asks beat beats became become becomes began begin begins
-    belong belongs borders bought bring brings broke brought build builds built buys call calls came chose come
-    comes comprises connect connects contain contains contested covers cover cross crosses cut depend depends
-    describe describes did die dies drew drove ended enter enters extend extends fall falls features fed fell fled
-    flew flow flows follow follows fought found gave get gets give gives go goes got grew grow grows hear hears
-    held help helps hit hold holds import imports include includes join joins keep keeps kept killed knew know
-    known knows lead leads learn learns learnt led left lend lends lent lie lies live lives log logs lose loses
-    lost love loves hate hates made make makes mean means meant meet meets met moves need needs open opens own
-    owns paid pass passes pays plays play portrays produces provide provides publish publishes ran reach reaches
-    read reads rebuilt receive receives record records refer refers remain remains replaces reports represent
-    represents require requires rises rose run runs sang saw say says seen sees sell sells send sends sent serve
-    serves set sets shares shot shows sings sits sold speak speaks spent spoke spoken stand stands stars starts
-    stood store stores struck sung support supports take taken takes taught teaches think thought took turn turns
-    understood use uses went win wins won wore work works worn write writes written wrote starring featuring
-    including born cast laid hung put shown thrown drawn given grown chosen overseen directing producing serving
-    playing using making becoming leading following owning running winning writing calling owed praise praises
-    complain complains
-    """
-) | {"tells", "told", "lasts", "lasted"}
-"""Verb forms that no ending shows."""
+_BASE_VERBS = """
+    adapt allow appear ask beat become begin belong bring build buy call come comprise connect contain cover depend
+    describe die enter extend fall feature flow follow get give go grow hear help hold import include join keep know
+    last lead learn lend lie live log lose love hate make mean meet need open own pay play portray produce provide
+    publish read receive record refer remain replace report represent require rise run say see sell send serve set share
+    show sing speak stand star start store support take tell think turn use win work write praise complain reach teach
+    pass cross
+"""
+_IRREGULAR = """
+    aired became began born bought broke brought built came cast chose chosen contested cut did drawn drew drove ended
+    fed fell fled flew fought found gave given goes got grew grown held hit hung kept killed knew known laid
+    lasted learnt led left lent lost made meant met moves overseen owed paid put ran rebuilt rose sang sat saw seen sent
+    shot shown sits sold spent spoke spoken stood struck sung taken taught thought thrown told took understood went won
+    wore worn written wrote borders starring featuring including directing producing serving playing using making
+    becoming leading following owning running winning writing calling
+"""
+VERBS = frozenset(
+    [*_IRREGULAR.split(), *_BASE_VERBS.split()]
+    + [f"{verb}{'es' if verb.endswith(('s', 'ch')) else 's'}" for verb in _BASE_VERBS.split()]
+)
+"""Verb forms that no ending shows: those of the present, and irregular ones."""
 
 NO_VERBS = read_words(
     """
@@ -189,23 +177,6 @@ DETERMINERS = read_words(
     """
 )
 
-COMPOUND_TAILS = read_words(
-    """
-    aged air back based born called century class day designated driven foot free friendly grossing hand handed held
-    hour known language level life like line long made mile minute off on oriented out owned person profile quality
-    range ranking rated ready related reviewed run scale season selling size speaking specific story style term time
-    up wide winning year
-    """
-)
-COMPOUND_HEADS = read_words(
-    """
-    all anti best bottom brother co counter cross daughter double eighty ex fifty first five forty four free front
-    full half hard high late least long low mass mid multi non one out post pre re real right second self semi
-    seventy short single sister six sixty soft state sub super third thirty three top twenty two under up vice well
-    """
-)
-"""First and last parts of compounds with hyphens that are ordinary adjectives and no identifiers."""
-
 LINKING_VERBS = read_words(
     """
     calls asks reads uses owns imports extends queries requires wraps replaces feeds notifies triggers call ask
@@ -213,14 +184,6 @@ LINKING_VERBS = read_words(
     """
 )
 """Verbs that have a component of a system as their object."""
-
-PLACE_HEADS = read_words(
-    """
-    new north south east west northern southern eastern western great greater upper lower old central san santa
-    saint st. fort mount lake los las port el la le the cape little big inner outer grand royal united world
-    """
-)
-"""First words of names of places whose last word is another place: New York is not York."""
 
 NO_PLURALS = read_words(
     """

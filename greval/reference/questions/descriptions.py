@@ -14,12 +14,11 @@ from itertools import pairwise
 from greval._util.wording import format_count
 from greval.judging.prompt import join_lines
 from greval.methods.index_records import Relation
-from greval.records.case import Gold
 from greval.records.inventory import RELATED
 from greval.reference.chunking import split_sentences
-from greval.reference.questions.fact_table import FactTable, build_gold
+from greval.reference.questions.fact_table import FactTable, draft_absent
 from greval.reference.questions.facts import IndexText, compile_phrase, has_phrase, list_telling_words
-from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
+from greval.reference.questions.records import DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import ask_for_date
 
 MAX_SENTENCE_WORDS = 40
@@ -127,15 +126,7 @@ def _draw_single_facts(table: FactTable) -> Iterator[DraftQuestion]:
         for answer in ends:
             told = _replace_entity(table.text, _get_sentence(table, fact), answer, "X")
             if told is not None:
-                yield DraftQuestion(
-                    type="single_fact",
-                    pattern="edge",
-                    question=_ask(table, [told], answer, "X"),
-                    answer=answer,
-                    answers=table.text.list_names(answer)[1:],
-                    gold=build_gold(table.text, [fact], answer),
-                    evidence=(fact,),
-                )
+                yield table.draft("single_fact", "edge", _ask(table, [told], answer, "X"), [fact], answer)
 
 
 def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
@@ -164,15 +155,7 @@ def _draft_chain(table: FactTable, first: StatedFact, second: StatedFact, middle
     told = None if tail is None else _replace_entity(table.text, tail, end, "Y")
     if begin is None or told is None or _has_name(table.text, begin, end):
         return None
-    return DraftQuestion(
-        type="multi_hop",
-        pattern="chain",
-        question=_ask(table, [begin, told], end, "Y"),
-        answer=end,
-        answers=table.text.list_names(end)[1:],
-        gold=build_gold(table.text, [first, second], end, hidden=(middle,)),
-        evidence=(first, second),
-    )
+    return table.draft("multi_hop", "chain", _ask(table, [begin, told], end, "Y"), [first, second], end, (middle,))
 
 
 def _draft_intersection(table: FactTable, first: StatedFact, second: StatedFact, answer: str) -> DraftQuestion | None:
@@ -181,29 +164,14 @@ def _draft_intersection(table: FactTable, first: StatedFact, second: StatedFact,
     sentences = [sentence for sentence in told if sentence is not None]
     if len(sentences) < len(told):
         return None
-    return DraftQuestion(
-        type="multi_hop",
-        pattern="intersection",
-        question=_ask(table, sentences, answer, "X"),
-        answer=answer,
-        answers=table.text.list_names(answer)[1:],
-        gold=build_gold(table.text, [first, second], answer),
-        evidence=(first, second),
-    )
+    return table.draft("multi_hop", "intersection", _ask(table, sentences, answer, "X"), [first, second], answer)
 
 
 def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.described:
         dated = ask_for_date(_get_sentence(table, fact).removesuffix("."))
         if dated is not None and has_phrase(table.text.chunks[fact.chunk].text, dated[1]):
-            yield DraftQuestion(
-                type="temporal",
-                pattern="date",
-                question=f"{dated[0]}?",
-                answer=dated[1],
-                gold=build_gold(table.text, [fact], "", mentioned=(fact.subject, fact.object)),
-                evidence=(fact,),
-            )
+            yield table.draft_date(f"{dated[0]}?", dated[1], fact, (fact.subject, fact.object))
 
 
 def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
@@ -250,15 +218,7 @@ def _draft_absent(
     names = [name.casefold() for name in table.text.list_names(target)]
     if not key or any(key in text or any(name in text for name in names) for text in told_of_other):
         return None
-    return DraftQuestion(
-        type="unanswerable",
-        pattern="absent",
-        question=_ask(table, [changed], target, "X"),
-        answer=NOT_STATED,
-        gold=Gold(essential_docs=(), helpful_docs=()),
-        evidence=(fact,),
-        fixed_answer=True,
-    )
+    return draft_absent(_ask(table, [changed], target, "X"), fact)
 
 
 DESCRIPTION_DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {

@@ -1,18 +1,27 @@
-"""Drawing questions in turn from all types until there are enough, and the coverage of the index by them."""
+"""Drawing questions in turn from all types until there are enough, and the checks that need no model.
+
+These are: the answer is there, it is the only one, and the question is new.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 
-from greval.reference.questions.checks import find_rejection, is_duplicate
+from greval.reference.questions.descriptions import list_described_facts
 from greval.reference.questions.fact_table import FactTable
+from greval.reference.questions.facts import IndexText, has_phrase, list_facts
 from greval.reference.questions.patterns import draw_questions
-from greval.reference.questions.records import CoverageCount, DraftQuestion, QuestionType
+from greval.reference.questions.records import CoverageCount, DraftQuestion, QuestionType, Rejection, StatedFact
+from greval.reference.questions.sources import QuestionSource
 
 CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion | None]]]
 """Words and checks several drawn questions; returns them in the same order, with the rejection of those that fail, or
 None for those that were not checked because the command is to stop."""
+MIN_DUPLICATE_RATIO = 92
+"""The similarity in percent from which two questions with one answer are near duplicates."""
 MAX_CHECKED_PER_QUESTION = 4
 """How many questions are worded and checked for each that is wanted, so that rejections do not cost without end."""
 
@@ -42,10 +51,10 @@ class QuestionDraw:
             kind: iter(draw_questions(self.table, kind)) for kind in self.types
         }
 
-    @property
-    def drawn(self) -> dict[str, int]:
-        """The number of drawn questions by type."""
-        return _count_types(self.types, [*self.accepted, *self.rejected, *self.failed])
+    def count_types(self, drafts: Sequence[DraftQuestion]) -> dict[str, int]:
+        """Count questions by the types that are drawn."""
+        counts = Counter(draft.type for draft in drafts)
+        return {kind: counts[kind] for kind in self.types}
 
     async def draw(self, check: CheckQuestions, batch: int) -> None:
         """Draw questions until there are enough or none are left, `batch` of them at a time.
@@ -70,13 +79,13 @@ class QuestionDraw:
         """Take candidates that pass the checks without a model; a type without any more is removed from the list."""
         candidates: list[DraftQuestion] = []
         while open_types and len(candidates) < most:
-            counts = _count_types(open_types, [*self.accepted, *self.failed, *candidates])
+            counts = self.count_types([*self.accepted, *self.failed, *candidates])
             kind = min(open_types, key=counts.__getitem__)
             draft = next(self._left[kind], None)
             if draft is None:
                 open_types.remove(kind)
                 continue
-            why = find_rejection(draft, self.table, [*self.accepted, *candidates])
+            why = _find_rejection(draft, self.table, [*self.accepted, *candidates])
             if why:
                 self.rejected.append(draft.model_copy(update={"rejected": why}))
             else:
@@ -106,5 +115,109 @@ class QuestionDraw:
         )
 
 
-def _count_types(types: Sequence[str], drafts: Sequence[DraftQuestion]) -> dict[str, int]:
-    return {kind: sum(draft.type == kind for draft in drafts) for kind in types}
+def build_draw(
+    source: QuestionSource, types: Sequence[QuestionType], count: int, seed: int, *, has_model: bool = False
+) -> QuestionDraw:
+    """Read the facts of an index, and prepare to draw questions of these types from them.
+
+    Descriptions of relations are read if a model is to word the questions, because templates cannot.
+    """
+    text = source.text
+    random = Random(seed)  # noqa: S311 - a sample, not a secret
+    facts = list_facts(text)
+    random.shuffle(facts)
+    described, unused = list_described_facts(text) if text.described and has_model else ([], [])
+    random.shuffle(described)
+    notes = (*source.notes, *unused, *(_describe_limits(types, has_model=has_model) if text.described else ()))
+    return QuestionDraw(FactTable(text, facts, random, described), [*dict.fromkeys(types)], count, notes)
+
+
+def _describe_limits(types: Sequence[QuestionType], *, has_model: bool) -> Iterator[str]:
+    """Yield what cannot be drawn of an index whose relations have descriptions, and why."""
+    if not has_model:
+        yield (
+            "relations have descriptions and no predicates, which only a model can word: without one, all questions "
+            "are about sentences that begin with the name of an entity"
+        )
+    if "comparison" in types:
+        yield "comparison: cannot be drawn, because it needs two relations with one predicate"
+    if "aggregation" in types:
+        yield "aggregation: counts documents that mention a name only, because relations have no predicate to count by"
+
+
+def _find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[DraftQuestion]) -> Rejection | None:
+    """Return the first check that a question fails, given those accepted before; None if it passes all."""
+    if not _has_answer_in_documents(draft, table.text):
+        return "answer_not_in_documents"
+    if quotes_answer(draft):
+        return "quotes_answer"
+    if _has_several_answers(draft, table):
+        return "several_answers"
+    return "near_duplicate" if any(is_duplicate(draft, earlier) for earlier in accepted) else None
+
+
+def _has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
+    """Return whether a gold document holds the answer or an alternative; true of answers that are no names."""
+    chunks = {fact.chunk: " ".join(text.chunks[fact.chunk].content.split()) for fact in draft.evidence}
+    # Descriptions are sentences of the index; all other evidence must be in its chunk.
+    if not all(fact.described or fact.sentence in chunks[fact.chunk] for fact in draft.evidence):
+        return False
+    names = (draft.answer, *draft.answers)
+    return draft.fixed_answer or any(has_phrase(chunk, name) for chunk in chunks.values() for name in names)
+
+
+def quotes_answer(draft: DraftQuestion) -> bool:
+    """Return whether a question holds its answer; false of answers that are no names."""
+    return not draft.fixed_answer and any(has_phrase(draft.question, name) for name in (draft.answer, *draft.answers))
+
+
+def _has_several_answers(draft: DraftQuestion, table: FactTable) -> bool:
+    """Return whether another entity fits the pattern as well, or the name of the answer is that of several entities."""
+    if draft.type == "unanswerable" or draft.pattern == "mentions":
+        return False
+    if not draft.fixed_answer and draft.type != "temporal" and draft.answer.casefold() not in table.text.owners:
+        return True
+    rivals = [_has_rival(fact, draft, table) for fact in draft.evidence if fact.clause]
+    # Of an intersection, only an entity that fits both facts would be another answer.
+    return all(rivals) and bool(rivals) if draft.pattern == "intersection" else any(rivals)
+
+
+def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool:
+    """Return whether the graph or another sentence gives the fact another end than the one that is asked for.
+
+    A sentence that has the name of the other end and the main word of the predicate is taken for one that does.
+    """
+    sentences = [item.sentence for item in table.facts if (item.subject, item.object) == (fact.subject, fact.object)]
+    names = {name for item in draft.evidence for name in (item.subject, *item.names)}
+    told = [*(item.sentence for item in draft.evidence), *table.list_descriptions(names, of_both_ends=True)]
+    asks_for_object = draft.pattern in {"chain", "pair"} or (draft.pattern == "edge" and draft.answer == fact.object)
+    if not fact.predicate:
+        other_names = [name for name in fact.names if name != draft.answer]
+        return (
+            table.has_rival(fact.clause.split()[0], other_names[0], told, name_first=False)
+            if other_names
+            else table.has_twin(fact)
+        )
+    objects, subjects = table.ends
+    end_sets = [
+        objects[source, label] if asks_for_object else subjects[label, target] for source, label, target in fact.edges
+    ]
+    stated = {item.subject for item in draft.evidence} if draft.pattern == "star" else set[str]()
+    if any(len(ends - stated) > (draft.pattern != "star") for ends in end_sets):
+        return True
+    name = fact.subject if asks_for_object else fact.object
+    return table.has_rival(fact.predicate, name, [*sentences, *told], name_first=asks_for_object)
+
+
+def is_duplicate(draft: DraftQuestion, earlier: DraftQuestion) -> bool:
+    """Return whether two questions are alike, or ask for the same by the same evidence."""
+    from rapidfuzz import fuzz
+
+    if draft.question.casefold() == earlier.question.casefold():
+        return True
+    is_near = fuzz.ratio(draft.question, earlier.question) >= MIN_DUPLICATE_RATIO
+    told = {(fact.chunk, fact.sentence) for fact in draft.evidence}
+    same = draft.type == earlier.type != "unanswerable" and told == {
+        (fact.chunk, fact.sentence) for fact in earlier.evidence
+    }
+    return same or (is_near and draft.answer == earlier.answer and draft.type not in {"unanswerable", "comparison"})

@@ -16,7 +16,13 @@ from greval.reference.questions.facts import (
     compile_phrase,
     list_telling_words,
 )
-from greval.reference.questions.records import StatedFact
+from greval.reference.questions.records import (
+    NOT_STATED,
+    DraftQuestion,
+    QuestionPattern,
+    QuestionType,
+    StatedFact,
+)
 from greval.reference.questions.templates import choose_question_word
 
 MAX_HELPFUL = 5
@@ -147,12 +153,56 @@ class FactTable:
                 return True
         return False
 
+    def draft(
+        self,
+        kind: QuestionType,
+        pattern: QuestionPattern,
+        question: str,
+        facts: Sequence[StatedFact],
+        answer: str,
+        hidden: Sequence[str] = (),
+    ) -> DraftQuestion:
+        """Draft a question about facts to which an entity is the answer; `hidden` entities are not named in it."""
+        return DraftQuestion(
+            type=kind,
+            pattern=pattern,
+            question=question,
+            answer=answer,
+            answers=self.text.list_names(answer)[1:],
+            gold=build_gold(self.text, facts, answer, hidden=hidden),
+            evidence=tuple(facts),
+        )
+
+    def draft_date(self, question: str, date: str, fact: StatedFact, mentioned: Sequence[str]) -> DraftQuestion:
+        """Draft a question to which the date of a fact is the answer."""
+        return DraftQuestion(
+            type="temporal",
+            pattern="date",
+            question=question,
+            answer=date,
+            gold=build_gold(self.text, [fact], "", mentioned=mentioned),
+            evidence=(fact,),
+        )
+
     def has_twin(self, fact: StatedFact) -> bool:
         """Return whether another sentence has the two longest words of a fact's clause."""
         first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
         ignored = {text.casefold() for text in self.list_descriptions({fact.subject}, of_both_ends=False)}
         ignored.add(fact.sentence.casefold())
         return any(first in sentence and second in sentence and sentence not in ignored for sentence in self.sentences)
+
+
+def draft_absent(question: str, fact: StatedFact) -> DraftQuestion:
+    """Draft a question about a fact with another name in it, which the documents do not answer."""
+    return DraftQuestion(
+        type="unanswerable",
+        pattern="absent",
+        question=question,
+        answer=NOT_STATED,
+        gold=Gold(essential_docs=(), helpful_docs=()),
+        evidence=(fact,),
+        fixed_answer=True,
+    )
 
 
 def find_stem(predicate: str) -> str:

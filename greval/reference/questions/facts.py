@@ -173,12 +173,7 @@ def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
 
 
 def _is_clean_name(name: str) -> bool:
-    """Return whether a name is one that a question can use: short, with letters, and no common word.
-
-    Example:
-        >>> [_is_clean_name(name) for name in ("Team Eider", "fare-engine", "However", "OPIUM 59 X.")]
-        [True, True, False, False]
-    """
+    """Return whether a name is one that a question can use: short, with letters, and no common word."""
     words = name.split()
     if len(name) < MIN_NAME_CHARS or len(words) > MAX_NAME_WORDS or not re.fullmatch(r"[\w .'\u2019&-]*\w", name):
         return False
@@ -289,12 +284,7 @@ def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> 
 
 
 def _cut_clause(text: str) -> str:
-    """Return what follows a subject up to the end of the first clause; an "and" between nouns does not end it.
-
-    Example:
-        >>> _cut_clause("kept every payment and every refund, and her ship sank")
-        'kept every payment and every refund'
-    """
+    """Return what follows a subject up to the end of the first clause; an "and" between nouns does not end it."""
     for match in _CLAUSE_END.finditer(text):
         following = (match["next"] or "").casefold()
         if not match["joined"] or begins_with_verb([following]) or following in _NEW_SUBJECTS:
@@ -308,12 +298,7 @@ def list_telling_words(clause: str) -> list[str]:
 
 
 def _is_clear(clause: str) -> bool:
-    """Return whether a clause begins with a verb, and has no word that points out of its sentence.
-
-    Example:
-        >>> _is_clear("was built in Port Hallow"), _is_clear("gave it to them")
-        (True, False)
-    """
+    """Return whether a clause begins with a verb, and has no word that points out of its sentence."""
     words = [word.casefold() for word in _WORD.findall(clause)]
     if _UNFIT.search(clause) or not MIN_CLAUSE_WORDS <= len(words) <= MAX_CLAUSE_WORDS:
         return False
@@ -329,10 +314,5 @@ def begins_with_verb(words: Sequence[str]) -> bool:
 
 
 def _ends_a_predicate(words: Sequence[str]) -> bool:
-    """Return whether an object can follow a predicate: it ends with a preposition, or is a single verb.
-
-    Example:
-        >>> [_ends_a_predicate(text.split()) for text in ("is owned by", "calls", "was one of old")]
-        [True, True, False]
-    """
+    """Return whether an object can follow a predicate: it ends with a preposition, or is a single verb."""
     return words[-1] in PREPOSITIONS or (len(words) == 1 and words[0] not in AUXILIARIES)

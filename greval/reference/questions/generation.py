@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from pydantic import ValidationError
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval._util.files import write_atomically
-from greval.errors import MethodError, StoppedError, StoreError
+from greval._util.wording import format_names
+from greval.errors import DataError, MethodError, StoppedError, StoreError
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard, RunSpending
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
@@ -27,16 +28,14 @@ from greval.judging.model.reply_cache import ReplyCache
 from greval.judging.model.tokens import estimate_tokens
 from greval.records.result import Usage
 from greval.reference.index import ReferenceIndex
-from greval.reference.questions.drawing import QuestionDraw
-from greval.reference.questions.judged_checks import FindChunks, check_with_judge
-from greval.reference.questions.output import build_draw, build_report, check_arguments, write_questions
+from greval.reference.questions.drawing import QuestionDraw, build_draw
+from greval.reference.questions.model_checks import QuestionModel, check_with_judge, word_question
 from greval.reference.questions.prompts import (
     build_agreement_messages,
     build_answers_messages,
     build_recall_messages,
     build_wording_messages,
 )
-from greval.reference.questions.question_model import QuestionModel
 from greval.reference.questions.records import (
     QUESTION_TYPES,
     CallForecast,
@@ -44,8 +43,7 @@ from greval.reference.questions.records import (
     QuestionReport,
     QuestionType,
 )
-from greval.reference.questions.sources import open_question_source
-from greval.reference.questions.wording import word_question
+from greval.reference.questions.sources import FindChunks, open_question_source
 from greval.runs.evaluation import stop_on_request
 from greval.runs.judges import (
     JudgeGroup,
@@ -138,7 +136,7 @@ async def generate_questions_async(
     check_options(options, QuestionOptions, "generate_questions")
     began = time.monotonic()
     path, types, write = Path(out), options.get("types", QUESTION_TYPES), options.get("write", True)
-    check_arguments(path, count, types)
+    _check_arguments(path, count, types)
     model = options.get("model")
     judge = options.get("judge") or model
     with ExitStack() as opened:
@@ -148,81 +146,45 @@ async def generate_questions_async(
         if judge is None or not write:
             await draw.draw(_accept_all, batch=1)
             forecast = _forecast_calls(draw, find_chunks, model, judge, options) if judge is not None else None
-            figures: dict[str, object] = {"forecast": forecast}
+            figures: dict[str, Any] = {"forecast": forecast}
         else:
             figures = await _check_drawn(path, draw, find_chunks, model, judge, stop=stop, options=options)
     if write:
-        write_questions(path, draw)
+        _write_questions(path, draw)
     labels = {name: JudgeClient(spec).label for name, spec in (("model", model), ("judge", judge)) if spec is not None}
-    return build_report(path, draw, **labels, **figures, seconds=time.monotonic() - began)
+    return _build_report(path, draw, {**labels, **figures, "seconds": time.monotonic() - began})
+
+
+def _check_arguments(path: Path, count: int, types: Sequence[str]) -> None:
+    """Raise `DataError` if a type is unknown, none is given, the count is below 1, or the output is no `.jsonl`."""
+    if unknown := [kind for kind in types if kind not in QUESTION_TYPES]:
+        raise DataError(f"types: {format_names(unknown)} unknown; the types are {', '.join(QUESTION_TYPES)}")
+    if not types or count < 1:
+        raise DataError(f"count, types: expected at least one of each, got {count} and {len(types)}")
+    if path.suffix != ".jsonl" or path.is_dir():
+        raise DataError(f"{path}: expected a file that ends in .jsonl for the questions; name another with -o")
 
 
 async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
     return drafts
 
 
-class SpendingMeter:
-    """Counts the calls of this command, and keeps what all commands spent in a file.
+class _Models(NamedTuple):
+    """The models of a generation with their common guard."""
 
-    The file is written after the reply of a call was stored, so that a killed command repeats no stored call.
-    """
+    writer: QuestionModel | None
+    judge: QuestionModel
+    guard: RunGuard
 
-    def __init__(self, path: Path, prices: Prices, labels: Sequence[str]) -> None:
-        """Read what earlier commands spent.
 
-        Raises:
-            StoreError: If the file cannot be read.
-        """
-        self.usage = Usage()
-        self.cost: float | None = 0.0
-        self.before = _read_spending(path)
-        self._path = path
-        self._prices = prices
-        self._is_priced = all(prices.of(label) is not None for label in labels)
-        self._written = 0
-
-    @property
-    def spent(self) -> RunSpending:
-        """The calls and the cost of all commands."""
-        return self.before + RunSpending(calls=self.usage.calls, cost=self.cost if self._is_priced else None)
-
-    def admit_call(self, judge: str) -> str | None:  # noqa: ARG002 - the protocol of meters
-        """Admit every call: the caps are those of the guard."""
-        return None
-
-    def withdraw_call(self, judge: str) -> None:
-        """Do nothing, because only calls that were made are counted."""
-
-    def record_usage(self, judge: str, usage: Usage) -> None:
-        """Count a call."""
-        self.usage += usage
-        cost = self._prices.cost(judge, usage)
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-
-    def write(self) -> None:
-        """Write what was spent, if there were calls since it was written.
-
-        Raises:
-            StoreError: If the file cannot be written.
-        """
-        if self.usage.calls == self._written:
-            return
-        self._written = self.usage.calls
-        try:
-            write_atomically(self._path, self.spent.model_dump_json())
-        except OSError as error:
-            raise StoreError(
-                f"{self._path}: what was spent cannot be written: {error.strerror or error}; free some space, then run "
-                "the same command again"
-            ) from error
+def _sum_spending(guard: RunGuard) -> RunSpending:
+    """Return what all commands spent on calls that have ended."""
+    spent = guard.total_spending
+    return spent.model_copy(update={"calls": spent.calls - guard.flying})
 
 
 def _read_spending(path: Path) -> RunSpending:
-    """Return what earlier commands spent; nothing if there is no file.
-
-    Raises:
-        StoreError: If the file holds something else, or its folder cannot be made.
-    """
+    """Return what earlier commands spent; nothing if there is no file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return RunSpending.model_validate_json(path.read_bytes()) if path.exists() else RunSpending()
@@ -233,38 +195,11 @@ def _read_spending(path: Path) -> RunSpending:
         ) from error
 
 
-@dataclass
-class _Models:
-    """The models of a generation with their common guard and meter."""
-
-    writer: QuestionModel | None
-    judge: QuestionModel
-    guard: RunGuard
-    meter: SpendingMeter
-
-    def build_figures(self) -> dict[str, object]:
-        """Return the figures of the report about calls."""
-        # One model may have both roles.
-        models = {id(model): model for model in (self.writer, self.judge) if model}
-        reused = sum(model.reused for model in models.values())
-        return {
-            "usage": self.meter.usage + Usage(hits=reused),
-            "cost": self.meter.cost,
-            "spent": self.meter.spent,
-            "stopped": self.guard.why,
-        }
-
-
 @asynccontextmanager
 async def _open_models(
     path: Path, model: JudgeModel | None, judge: JudgeModel, options: QuestionOptions
 ) -> AsyncIterator[_Models]:
-    """Open the replies of earlier commands, and connect to the models.
-
-    Raises:
-        JudgeError: If a model cannot be used at all, or there is a cap on the cost but no price.
-        StoreError: If the replies cannot be stored.
-    """
+    """Open the replies of earlier commands, and connect to the models."""
     prices = options.get("prices") or Prices.load()
     writers = [] if model is None or is_same_judge(model, judge) else [JudgeGroup(model)]
     judges = RunJudges((JudgeGroup(judge), *writers))
@@ -275,17 +210,30 @@ async def _open_models(
         max_cost=options.get("max_cost"),
         clock=asyncio.get_running_loop().time,
     )
-    meter = SpendingMeter(path.with_name(f"{path.stem}{SPENT_SUFFIX}"), prices, judges.labels)
-    guard.before = meter.before
+    spent_file = path.with_name(f"{path.stem}{SPENT_SUFFIX}")
+    guard.before = _read_spending(spent_file)
+
+    def write_spending() -> None:
+        # After the reply of a call was stored, so that a killed command repeats no stored call.
+        if not guard.calls:
+            return
+        try:
+            write_atomically(spent_file, _sum_spending(guard).model_dump_json())
+        except OSError as error:
+            raise StoreError(
+                f"{spent_file}: what was spent cannot be written: {error.strerror or error}; free some space, then run "
+                "the same command again"
+            ) from error
+
     with ReplyCache(path.with_name(f"{path.stem}{REPLIES_SUFFIX}")) as replies:
-        models: list[QuestionModel] = []
+        opened: list[QuestionModel] = []
         for group in judges.groups:
             gate = asyncio.Semaphore(get_concurrency(group.judge, {"concurrency": options.get("concurrency")}))
             client = JudgeClient(group.judge, gate=gate, cache=replies)
             await client.ready()
-            context = CallContext(build_judge_guard(guard, group, judges, prices), meter)
-            models.append(QuestionModel(client, context, meter.write))
-        yield _Models(None if model is None else models[-1], models[0], guard, meter)
+            context = CallContext(build_judge_guard(guard, group, judges, prices))
+            opened.append(QuestionModel(client, context, write_spending))
+        yield _Models(None if model is None else opened[-1], opened[0], guard)
 
 
 async def _check_drawn(  # noqa: PLR0913 - what a generation needs
@@ -297,7 +245,7 @@ async def _check_drawn(  # noqa: PLR0913 - what a generation needs
     *,
     stop: asyncio.Event | None,
     options: QuestionOptions,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Draw questions, let the models word and check them, and return the figures about the calls."""
     async with AsyncExitStack() as opened:
         models = await opened.enter_async_context(_open_models(path, model, judge, options))
@@ -307,7 +255,14 @@ async def _check_drawn(  # noqa: PLR0913 - what a generation needs
             return await asyncio.gather(*(_word_and_check(draft, draw, find_chunks, models) for draft in drafts))
 
         await draw.draw(check, batch=BATCH)
-        return models.build_figures()
+        # One model may have both roles.
+        usages = {id(each): each.usage for each in (models.writer, models.judge) if each}
+        return {
+            "usage": sum(usages.values(), Usage()).model_copy(update={"calls": models.guard.calls}),
+            "cost": models.guard.spent if models.guard.calls else 0.0,
+            "spent": _sum_spending(models.guard),
+            "stopped": models.guard.why,
+        }
 
 
 async def _word_and_check(
@@ -359,4 +314,48 @@ def _forecast_calls(
         input_tokens=total.input_tokens or 0,
         output_tokens=total.output_tokens or 0,
         cost=cost if is_priced else None,
+    )
+
+
+def _name_drafts_file(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.drafts.jsonl")
+
+
+def _write_questions(path: Path, draw: QuestionDraw) -> None:
+    """Write the accepted questions as samples, and all drawn questions with their evidence and rejection."""
+    samples = (draft.to_sample().model_dump_json(exclude_none=True) for draft in draw.accepted)
+    drafts = (draft.model_dump_json() for draft in (*draw.accepted, *draw.rejected, *draw.failed))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(_name_drafts_file(path), _join_lines(drafts))
+        write_atomically(path, _join_lines(samples))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error
+
+
+def _join_lines(rows: Iterable[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _build_report(path: Path, draw: QuestionDraw, figures: dict[str, Any]) -> QuestionReport:
+    """Build the report of what was drawn; `figures` are the other fields of the report, such as the duration."""
+    documents, entities, relations = draw.count_coverage()
+    return QuestionReport(
+        path=str(path),
+        drafts=str(_name_drafts_file(path)),
+        asked=draw.count,
+        drawn=draw.count_types([*draw.accepted, *draw.rejected, *draw.failed]),
+        accepted=draw.count_types(draw.accepted),
+        rejected=dict(Counter(draft.rejected for draft in draw.rejected if draft.rejected).most_common()),
+        model_worded=sum(draft.wording == "model" for draft in draw.accepted),
+        checked=sum(
+            draft.wording == "model" or draft.judge_answers is not None for draft in (*draw.accepted, *draw.rejected)
+        ),
+        failed=len(draw.failed),
+        failures=dict(Counter(draft.failure for draft in draw.failed if draft.failure).most_common()),
+        documents=documents,
+        entities=entities,
+        relations=relations,
+        notes=draw.notes,
+        **figures,
     )

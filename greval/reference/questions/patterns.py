@@ -9,9 +9,9 @@ from itertools import combinations
 
 from greval.records.case import Gold
 from greval.reference.questions.descriptions import DESCRIPTION_DRAWERS
-from greval.reference.questions.fact_table import FactTable, build_gold, find_role, find_stem
+from greval.reference.questions.fact_table import FactTable, build_gold, draft_absent, find_role, find_stem
 from greval.reference.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
-from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
+from greval.reference.questions.records import DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import (
     ask_for_object,
     ask_for_subject,
@@ -55,39 +55,13 @@ def _take_turns(drafts: Iterable[DraftQuestion]) -> list[DraftQuestion]:
 
 def _draw_single_facts(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.facts:
-        about_object = _draft_object_question(table, fact) if fact.predicate else None
-        both = [_draft_subject_question(table, fact), *([about_object] if about_object else [])]
-        table.random.shuffle(both)
-        yield from both
-
-
-def _draft_subject_question(table: FactTable, fact: StatedFact) -> DraftQuestion:
-    word = table.choose_word(fact.subject)
-    return DraftQuestion(
-        type="single_fact",
-        pattern="edge",
-        question=ask_for_subject(word, fact.clause),
-        answer=fact.subject,
-        answers=table.text.list_names(fact.subject)[1:],
-        gold=build_gold(table.text, [fact], fact.subject),
-        evidence=(fact,),
-    )
-
-
-def _draft_object_question(table: FactTable, fact: StatedFact) -> DraftQuestion | None:
-    word = table.choose_word(fact.object)
-    question = ask_for_object(word, fact.subject, fact.predicate)
-    if question is None:
-        return None
-    return DraftQuestion(
-        type="single_fact",
-        pattern="edge",
-        question=question,
-        answer=fact.object,
-        answers=table.text.list_names(fact.object)[1:],
-        gold=build_gold(table.text, [fact], fact.object),
-        evidence=(fact,),
-    )
+        about_subject = ask_for_subject(table.choose_word(fact.subject), fact.clause)
+        drafts = [table.draft("single_fact", "edge", about_subject, [fact], fact.subject)]
+        if fact.predicate:
+            about_object = ask_for_object(table.choose_word(fact.object), fact.subject, fact.predicate)
+            drafts += [table.draft("single_fact", "edge", about_object, [fact], fact.object)] if about_object else []
+        table.random.shuffle(drafts)
+        yield from drafts
 
 
 def _draw_multi_hop(table: FactTable) -> Iterator[DraftQuestion]:
@@ -106,17 +80,8 @@ def _draw_chains(table: FactTable) -> Iterator[DraftQuestion]:
             word = table.choose_word(second.object)
             question = ask_for_object(word, "X", second.predicate)
             if question and all(len(objects[edge[0], edge[1]]) == 1 for edge in (*first.edges, *second.edges)):
-                facts = [first, second]
-                article = first.clause.removesuffix(first.object)
-                yield DraftQuestion(
-                    type="multi_hop",
-                    pattern="chain",
-                    question=f"{first.subject} {article}X. {question}",
-                    answer=second.object,
-                    answers=table.text.list_names(second.object)[1:],
-                    gold=build_gold(table.text, facts, second.object, hidden=(first.object,)),
-                    evidence=tuple(facts),
-                )
+                chained = f"{first.subject} {first.clause.removesuffix(first.object)}X. {question}"
+                yield table.draft("multi_hop", "chain", chained, [first, second], second.object, (first.object,))
 
 
 def _draw_descriptions(table: FactTable) -> Iterator[DraftQuestion]:
@@ -127,17 +92,8 @@ def _draw_descriptions(table: FactTable) -> Iterator[DraftQuestion]:
                 clause = _replace_name(first.clause, name, second, table)
                 if clause is None or first.sentence == second.sentence:
                     continue
-                word = table.choose_word(first.subject)
-                facts = [first, second]
-                yield DraftQuestion(
-                    type="multi_hop",
-                    pattern="description",
-                    question=ask_for_subject(word, clause),
-                    answer=first.subject,
-                    answers=table.text.list_names(first.subject)[1:],
-                    gold=build_gold(table.text, facts, first.subject, hidden=(name,)),
-                    evidence=tuple(facts),
-                )
+                question = ask_for_subject(table.choose_word(first.subject), clause)
+                yield table.draft("multi_hop", "description", question, [first, second], first.subject, (name,))
 
 
 def _replace_name(clause: str, name: str, by: StatedFact, table: FactTable) -> str | None:
@@ -168,16 +124,8 @@ def _draw_intersections(table: FactTable) -> Iterator[DraftQuestion]:
             if max(uses[first], uses[second]) >= MAX_USES:
                 continue
             uses.update((first, second))
-            word = table.choose_word(subject)
-            yield DraftQuestion(
-                type="multi_hop",
-                pattern="intersection",
-                question=f"{ask_for_subject(word, first.clause)[:-1]}, and also {second.clause}?",
-                answer=subject,
-                answers=table.text.list_names(subject)[1:],
-                gold=build_gold(table.text, [first, second], subject),
-                evidence=(first, second),
-            )
+            question = f"{ask_for_subject(table.choose_word(subject), first.clause)[:-1]}, and also {second.clause}?"
+            yield table.draft("multi_hop", "intersection", question, [first, second], subject)
 
 
 def _draw_comparisons(table: FactTable) -> Iterator[DraftQuestion]:
@@ -274,15 +222,7 @@ def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
     for fact in table.facts:
         dated = None if fact.predicate else replace_date(fact)
         if dated:
-            question, date = dated
-            yield DraftQuestion(
-                type="temporal",
-                pattern="date",
-                question=question,
-                answer=date,
-                gold=build_gold(table.text, [fact], "", mentioned=(fact.subject,)),
-                evidence=(fact,),
-            )
+            yield table.draft_date(*dated, fact, (fact.subject,))
 
 
 def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
@@ -311,15 +251,7 @@ def _draft_absent(table: FactTable, fact: StatedFact, substitute: str) -> DraftQ
     is_related = any((label, substitute) in table.ends[1] for _, label, _ in fact.edges)
     if clause == fact.clause or is_related or table.has_rival(predicate, substitute, (), name_first=False):
         return None
-    return DraftQuestion(
-        type="unanswerable",
-        pattern="absent",
-        question=ask_for_subject(table.choose_word(fact.subject), clause),
-        answer=NOT_STATED,
-        gold=Gold(essential_docs=(), helpful_docs=()),
-        evidence=(fact,),
-        fixed_answer=True,
-    )
+    return draft_absent(ask_for_subject(table.choose_word(fact.subject), clause), fact)
 
 
 _DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -18,7 +18,6 @@ from greval.methods.inventories import find_system, read_index_spec
 from greval.methods.lightrag.index import read_lightrag_graph
 from greval.reference.index import ReferenceIndex
 from greval.reference.questions.facts import IndexText, compile_phrase
-from greval.reference.questions.judged_checks import FindChunks
 from greval.reference.searches import search_chunks
 from greval.reference.settings import SearchSettings
 from greval.reference.storage.words import WordIndex
@@ -27,6 +26,8 @@ NEAREST_CHUNKS = 5
 """The number of chunks that a judge is shown of a question that the documents do not answer, besides its evidence."""
 
 
+FindChunks = Callable[[str], Sequence[str]]
+"""Finds the ids of the chunks that are nearest to a question."""
 Grounded = TypeVar("Grounded", Entity, Relation)
 
 
@@ -44,9 +45,6 @@ def open_question_source(index: str | Path | ReferenceIndex) -> Iterator[Questio
     """Open an index to draw questions from it: one of greval, of Microsoft GraphRAG or of LightRAG.
 
     `?document=title` after a folder of GraphRAG, or `?document=path` after one of LightRAG, names documents by it.
-
-    Raises:
-        DataError: If there is no index, or it lacks what questions need.
     """
     if isinstance(index, ReferenceIndex):
         yield _read_reference(index)
@@ -83,9 +81,6 @@ def build_described_source(graph: IndexGraph, label: str) -> QuestionSource:
     A chunk needs a text and a document, an entity or relation a chunk, and a relation two entities; what lacks them is
     left out and counted. A name is written as the texts write it most often, because such indexes have names in
     capitals; names that differ in case only are one entity.
-
-    Raises:
-        DataError: If no chunk has a text and a document.
     """
     chunks = {chunk.id: chunk for chunk in graph.chunks if chunk.text.strip() and chunk.doc_id}
     if not chunks:

@@ -1,73 +1,136 @@
-"""The property graph of an index: the interface of its stores, and the checks of what they take."""
+"""The property graph of an index: what its stores have in common, and where one is.
+
+A graph is embedded (ladybug), or on a Neo4j server.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from urllib.parse import urlsplit
 
 from greval._util.wording import format_names, shorten_text
 from greval.errors import DataError
 from greval.methods.index_records import Entity, Relation
 
 NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
+EMBEDDED = "embedded"
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-class GraphStore(Protocol):
+class GraphStore(ABC):
     """A property graph for queries in Cypher. The arrays of the index hold the same, and everything else reads those.
 
-    Nodes are `Entity {name, type, aliases, chunks}`; edges are `RELATION {label, chunks, documents, weight}`.
+    Nodes are `Entity {name, type, aliases, chunks}`; edges are `RELATION {label, chunks, documents, weight}`. Threads
+    may share a store, and any number of processes may read one graph.
+
+    Args:
+        location: The file or the address, for messages.
+        read_only: Whether `write` is refused.
     """
+
+    def __init__(self, location: str, *, read_only: bool) -> None:
+        self._location = location
+        self._read_only = read_only
 
     def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
         """Replace the whole graph.
 
         Raises:
-            DataError: If two entities have one name, or a relation names an entity that is not given.
+            DataError: If the store was opened to be read, or the graph cannot be written.
         """
-        ...
+        if self._read_only:
+            raise DataError(f"{self._location}: the graph is open to be read; open it with read_only=False to write it")
+        self._replace_graph(entities, relations)
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
-        """Return the rows of a reading query, one dictionary a row.
+        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
 
         Raises:
             DataError: If the query is invalid, or would write.
         """
-        ...
+        check_query(cypher, parameters)
+        rows = self._read_rows(cypher, dict(parameters))
+        return [{name: self._strip_value(value) for name, value in row.items()} for row in rows]
 
+    @abstractmethod
     def close(self) -> None:
         """Close the connection or file. Closing again changes nothing."""
-        ...
+
+    @abstractmethod
+    def _replace_graph(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
+        """Replace the whole graph."""
+
+    @abstractmethod
+    def _read_rows(self, cypher: str, parameters: dict[str, object]) -> Iterable[Mapping[str, object]]:
+        """Return the rows of a query."""
+
+    @abstractmethod
+    def _convert_value(self, value: object) -> object:
+        """Return nodes, relations and paths as dictionaries, without what is the database's own; others as they are."""
+
+    def _strip_value(self, value: object) -> object:
+        plain = self._convert_value(value)
+        if isinstance(plain, dict):
+            return {name: self._strip_value(part) for name, part in plain.items()}
+        return [self._strip_value(part) for part in plain] if isinstance(plain, list) else plain
 
 
-def check_graph(entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-    """Check that no entity and no relation is given twice, and that both ends of each relation are given.
+def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStore:
+    """Open the graph of a build.
+
+    Args:
+        graph: `embedded`, or the address of a Neo4j server such as `bolt://localhost:7687`.
+        folder: The folder of the build, which the embedded graph is in.
+        read_only: Whether the graph is only read. Any number of processes may read it at the same time.
+    """
+    if graph == EMBEDDED:
+        from greval.reference.storage.ladybug import LadybugStore
+
+        return LadybugStore(folder / "graph.lbug", read_only=read_only)
+    if graph.partition("://")[0] in SCHEMES and "://" in graph:
+        from greval.reference.storage.neo4j import Neo4jStore
+
+        return Neo4jStore(graph, read_only=read_only)
+    raise DataError(
+        f"graph: expected {EMBEDDED!r} or an address such as bolt://localhost:7687 or neo4j://localhost:7687, "
+        f"got {hide_password(graph)!r}; the schemes are {', '.join(SCHEMES)}"
+    )
+
+
+def check_stored_address(graph: str) -> None:
+    """Check that the graph that an index names may be opened.
+
+    An index can come from someone else, so user and password are sent only to a server of this computer, or to the one
+    that `NEO4J_URI` names.
 
     Raises:
-        DataError: If they are not.
+        DataError: If it names another server.
+
+    Example:
+        >>> check_stored_address("bolt://localhost:7687")
     """
-    names = {entity.name for entity in entities}
-    if len(names) < len(entities):
-        counts = Counter(entity.name for entity in entities)
-        raise DataError(
-            f"two entities are called {counts.most_common(1)[0][0]!r}; give each name once, with all of its chunks"
-        )
-    edges = {(relation.source, relation.label, relation.target) for relation in relations}
-    if len(edges) < len(relations):
-        repeats = Counter((relation.source, relation.label, relation.target) for relation in relations)
-        raise DataError(
-            f"the relation {' '.join(map(repr, repeats.most_common(1)[0][0]))} is given twice; give it once, with all "
-            "of its chunks"
-        )
-    for relation in relations:
-        for end in (relation.source, relation.target):
-            if end not in names:
-                raise DataError(
-                    f"the relation {relation.source!r} {relation.label!r} {relation.target!r} names {end!r}, "
-                    "which is no entity of the graph; add the entity"
-                )
+    if graph == EMBEDDED or urlsplit(graph).hostname in LOCAL_HOSTS or graph == os.environ.get("NEO4J_URI"):
+        return
+    raise DataError(
+        f"the graph of this index is on {hide_password(graph)}; if you trust this server with NEO4J_USERNAME and "
+        "NEO4J_PASSWORD, set NEO4J_URI to this address"
+    )
+
+
+def hide_password(address: str) -> str:
+    """Return an address without user and password.
+
+    Example:
+        >>> hide_password("bolt://ada:secret@db.example.org:7687")
+        'bolt://db.example.org:7687'
+    """
+    return re.sub("//[^/]*@", "//", address)
 
 
 def check_query(cypher: str, parameters: Mapping[str, object]) -> None:

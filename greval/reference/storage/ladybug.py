@@ -14,7 +14,7 @@ from typing import Any
 
 from greval.errors import DataError, MissingExtraError
 from greval.methods.index_records import Entity, Relation
-from greval.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
+from greval.reference.storage.graph_store import GraphStore
 
 GIB = 1 << 30
 MOST_MEMORY = GIB
@@ -30,21 +30,17 @@ _IMPORT_LOCK = Lock()
 INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 
 
-class LadybugStore:
-    """A graph in one file. Any number of processes and threads may read it at the same time.
+class LadybugStore(GraphStore):
+    """A graph in one file.
 
     Args:
         path: The file.
         read_only: Whether `write` is refused.
-
-    Raises:
-        DataError: If there is no graph to read.
-        MissingExtraError: If ladybug is not installed.
     """
 
     def __init__(self, path: Path, *, read_only: bool = True) -> None:
+        super().__init__(str(path), read_only=read_only)
         self._path = path
-        self._read_only = read_only
         self._database: Any = None
         self._idle: list[Any] = []
         self._lock = Lock()
@@ -52,15 +48,8 @@ class LadybugStore:
         if read_only:
             self._open()
 
-    def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-        """Replace the whole graph: the file is written beside the old one and takes its place when it is complete.
-
-        Raises:
-            DataError: If the store was opened to be read, or the graph is invalid.
-        """
-        if self._read_only:
-            raise DataError(f"{self._path}: the graph is open to be read; open it with read_only=False to write it")
-        check_graph(entities, relations)
+    def _replace_graph(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
+        """Write the graph beside the old one, whose place it takes when it is complete."""
         self.close()
         new = self._path.with_name(f"{self._path.name}.new")
         # A process that was killed while it wrote leaves files behind.
@@ -75,18 +64,22 @@ class LadybugStore:
             database.close()
         new.replace(self._path)
 
-    def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
-        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
-
-        Raises:
-            DataError: If the query is invalid, or would write.
-        """
-        check_query(cypher, parameters)
-        with self._connect() as connection, _translate_errors(cypher):
-            result = connection.execute(cypher, dict(parameters))
-            rows: list[dict[str, object]] = result.rows_as_dict().get_all()
+    def _read_rows(self, cypher: str, parameters: dict[str, object]) -> list[dict[str, object]]:
+        with self._connect() as connection:
+            try:
+                result = connection.execute(cypher, parameters)
+                rows: list[dict[str, object]] = result.rows_as_dict().get_all()
+            except (RuntimeError, ValueError, TypeError) as error:
+                raise DataError(f"{cypher.strip()}: {error}") from error
             result.close()
-        return [{name: _strip_value(value) for name, value in row.items()} for row in rows]
+        return rows
+
+    def _convert_value(self, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        if "_NODES" in value:
+            return {"nodes": value["_NODES"], "relations": value["_RELS"]}
+        return {name: part for name, part in value.items() if name not in INTERNAL}
 
     def close(self) -> None:
         """Close the file. Closing again changes nothing."""
@@ -185,23 +178,3 @@ def _copy_graph(
             {"source": text, "target": text, "label": text, "chunks": texts, "documents": texts},
         ).append_column("weight", pa.array([len(relation.chunks) for relation in relations], type=pa.int64()))
         connection.execute("COPY RELATION FROM $rows", {"rows": edges})
-
-
-@contextmanager
-def _translate_errors(cypher: str) -> Iterator[None]:
-    """Turn an error of ladybug into one that names the query."""
-    try:
-        yield
-    except (RuntimeError, ValueError, TypeError) as error:
-        raise DataError(f"{cypher.strip()}: {error}") from error
-
-
-def _strip_value(value: object) -> object:
-    """Return a value without the internal fields of ladybug."""
-    if isinstance(value, dict):
-        if "_NODES" in value:
-            return {"nodes": _strip_value(value["_NODES"]), "relations": _strip_value(value["_RELS"])}
-        return {name: _strip_value(part) for name, part in value.items() if name not in INTERNAL}
-    if isinstance(value, list):
-        return [_strip_value(part) for part in value]
-    return value

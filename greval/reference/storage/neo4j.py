@@ -7,7 +7,7 @@ it is not the user's default one. A graph takes a database of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from greval._util.groups import take_groups
 from greval.errors import DataError, MissingExtraError
 from greval.methods.index_records import Entity, Relation
-from greval.reference.storage.graph_store import NO_PARAMETERS, check_graph, check_query
+from greval.reference.storage.graph_store import GraphStore
 
 BATCH = 5_000
 """The number of rows that are sent with one query."""
@@ -35,27 +35,23 @@ ADD_EDGES = (
 )
 
 
-class Neo4jStore:
-    """A graph on a server. Threads may share it.
+class Neo4jStore(GraphStore):
+    """A graph on a server.
 
     Args:
         address: Such as `bolt://localhost:7687`, without user and password.
         read_only: Whether `write` is refused.
-
-    Raises:
-        DataError: If the address holds a password, or the server cannot be reached or refuses the user.
-        MissingExtraError: If the driver is not installed.
     """
 
     def __init__(self, address: str, *, read_only: bool = True) -> None:
         parts = urlsplit(address)
         host = parts.netloc.rpartition("@")[2]
-        self._address = f"{parts.scheme}://{host}"
+        super().__init__(f"{parts.scheme}://{host}", read_only=read_only)
         if parts.netloc != host:
             raise DataError(
-                f"{self._address}: expected an address without user and password; set NEO4J_USERNAME and NEO4J_PASSWORD"
+                f"{self._location}: expected an address without user and password; set NEO4J_USERNAME and "
+                "NEO4J_PASSWORD"
             )
-        self._read_only = read_only
         self._neo4j = _import_driver()
         with self._translate_errors():
             self._driver = self._neo4j.GraphDatabase.driver(
@@ -69,16 +65,8 @@ class Neo4jStore:
             self._driver.close()
             raise
 
-    def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-        """Replace the whole graph in one transaction.
-
-        Raises:
-            DataError: If the store was opened to be read, the graph is invalid, the database holds entities that
-                greval did not write, or the server fails.
-        """
-        if self._read_only:
-            raise DataError(f"{self._address}: the graph is open to be read; open it with read_only=False to write it")
-        check_graph(entities, relations)
+    def _replace_graph(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
+        """Replace the whole graph in one transaction; refuse a database with entities that greval did not write."""
         nodes = [
             {"name": row.name, "type": row.type, "aliases": [*row.aliases], "chunks": [*row.chunks]} for row in entities
         ]
@@ -99,7 +87,7 @@ class Neo4jStore:
             markers = transaction.run(FIND_MARKER).single()["count"]
             if not markers and transaction.run(COUNT_ENTITIES).single()["count"]:
                 raise DataError(
-                    f"{self._address}: the database has Entity nodes that greval did not write; give the index a "
+                    f"{self._location}: the database has Entity nodes that greval did not write; give the index a "
                     "database of its own with NEO4J_DATABASE"
                 )
             for statement in (DELETE_ENTITIES, ADD_MARKER):
@@ -112,40 +100,23 @@ class Neo4jStore:
             session.run(UNIQUE_NAMES).consume()
             session.execute_write(replace_graph)
 
-    def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
-        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
-
-        Raises:
-            DataError: If the query is invalid, or would write.
-        """
-        check_query(cypher, parameters)
-
-        def read_rows(transaction: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the driver is loaded late
-            return [
-                {name: self._strip_value(value) for name, value in record.items()}
-                for record in transaction.run(cypher, dict(parameters))
-            ]
+    def _read_rows(self, cypher: str, parameters: dict[str, object]) -> list[dict[str, object]]:
+        def read(transaction: Any) -> list[dict[str, object]]:  # noqa: ANN401 - the driver is loaded late
+            return [dict(record) for record in transaction.run(cypher, parameters)]
 
         with self._translate_errors(cypher), self._driver.session(**_read_database()) as session:
-            rows: list[dict[str, Any]] = session.execute_read(read_rows)
+            rows: list[dict[str, object]] = session.execute_read(read)
         return rows
 
     def close(self) -> None:
         """Close the connections. Closing again changes nothing."""
         self._driver.close()
 
-    def _strip_value(self, value: object) -> object:
-        """Return a value without the classes of the driver."""
+    def _convert_value(self, value: object) -> object:
         graph = self._neo4j.graph
         if isinstance(value, graph.Path):
-            return {"nodes": [dict(node) for node in value.nodes], "relations": [dict(r) for r in value.relationships]}
-        if isinstance(value, graph.Node | graph.Relationship):
-            return dict(value)
-        if isinstance(value, dict):
-            return {name: self._strip_value(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [self._strip_value(part) for part in value]
-        return value
+            return {"nodes": [*value.nodes], "relations": [*value.relationships]}
+        return dict(value) if isinstance(value, graph.Node | graph.Relationship) else value
 
     @contextmanager
     def _translate_errors(self, cypher: str = "") -> Iterator[None]:
@@ -155,15 +126,15 @@ class Neo4jStore:
             yield
         except errors.AuthError as error:
             raise DataError(
-                f"{self._address}: the server refuses the user; set NEO4J_USERNAME and NEO4J_PASSWORD to those of the "
+                f"{self._location}: the server refuses the user; set NEO4J_USERNAME and NEO4J_PASSWORD to those of the "
                 "server"
             ) from error
         except (errors.ServiceUnavailable, errors.ConfigurationError, ValueError, OSError) as error:
             raise DataError(
-                f"{self._address}: the server cannot be reached ({error}); start it, or correct the address"
+                f"{self._location}: the server cannot be reached ({error}); start it, or correct the address"
             ) from error
         except (errors.Neo4jError, errors.DriverError) as error:
-            raise DataError(f"{self._address}: {f'{cypher.strip()}: ' if cypher else ''}{error}") from error
+            raise DataError(f"{self._location}: {f'{cypher.strip()}: ' if cypher else ''}{error}") from error
 
 
 def _import_driver() -> Any:  # noqa: ANN401 - the package is optional

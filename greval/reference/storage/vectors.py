@@ -1,82 +1,55 @@
-"""The vectors of an index: exact search in a memory-mapped array while there are few, an HNSW graph beyond."""
+"""The vectors of an index: an exact search in a memory-mapped array."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from greval.errors import DataError, MissingExtraError
+from greval.errors import DataError
 
-EXACT_ROWS = 50_000
-"""Up to this many vectors, all are compared: 7 ms for 50,000 vectors of 1,024 columns."""
-EXACT_SHARE = 0.05
-"""If fewer rows than this share of all are allowed, they are all compared: the HNSW graph would be searched widely."""
 LARGE_SHARE = 0.25
-MARGIN = 32
-"""The HNSW graph is asked for this many more rows than needed: it may miss some, and ties are broken by position."""
-CONNECTIVITY = 16
-EXPANSION = 64
+"""If more rows than this share are allowed, one pass over all rows is faster than copying them."""
 UNIT = 1e-3
 
 
 class VectorIndex:
     """Vectors of unit length, found by their cosine similarity to another one.
 
+    Attributes:
+        rows: The vectors, a row for each. They may be mapped to memory.
+
     Example:
         >>> import numpy as np
-        >>> index = VectorIndex.build(np.eye(3, dtype=np.float32))
+        >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> positions, scores = index.search(np.array([0, 0.6, 0.8], dtype=np.float32), k=2)
         >>> positions.tolist(), [round(score, 3) for score in scores.tolist()]
         ([2, 1], [0.8, 0.6])
+
+    Raises:
+        DataError: If the rows are not a matrix.
     """
 
-    def __init__(self, vectors: np.ndarray, graph: Any = None) -> None:  # noqa: ANN401 - usearch has no types
-        self._vectors = vectors
-        self._graph = graph
+    def __init__(self, rows: np.ndarray) -> None:
+        if rows.ndim != 2:  # noqa: PLR2004 - a matrix
+            raise DataError(f"expected a matrix with a row for each chunk, got the shape {rows.shape}")
+        self.rows = rows
 
     def __len__(self) -> int:
-        return len(self._vectors)
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The vectors, a row for each. They may be mapped to memory."""
-        return self._vectors
-
-    @property
-    def is_exact(self) -> bool:
-        """True if all vectors are compared, so that nothing is missed."""
-        return self._graph is None
-
-    @classmethod
-    def build(cls, vectors: np.ndarray, *, exact_rows: int = EXACT_ROWS) -> VectorIndex:
-        """Build the index of the rows of a matrix. The same rows give the same index.
-
-        Args:
-            vectors: The rows, each of unit length.
-            exact_rows: Up to this many rows, all are compared.
-
-        Raises:
-            DataError: If the rows are not a matrix of unit vectors.
-            MissingExtraError: If usearch is needed and not installed.
-        """
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        if vectors.ndim != 2:  # noqa: PLR2004 - a matrix
-            raise DataError(f"expected a matrix with a row for each chunk, got the shape {vectors.shape}")
-        wrong = np.flatnonzero(~(np.abs(np.linalg.norm(vectors, axis=1) - 1) < UNIT))
-        if len(wrong):
-            raise DataError(f"row {wrong[0]} of the vectors is not of unit length; divide each by its length")
-        return cls(vectors, _build_graph(vectors) if len(vectors) > exact_rows else None)
+        return len(self.rows)
 
     def save(self, folder: Path) -> None:
-        """Write the index to a folder, which is created."""
+        """Write the index to a folder, which is created.
+
+        Raises:
+            DataError: If a vector has another length than 1.
+        """
+        rows = np.ascontiguousarray(self.rows, dtype=np.float32)
+        wrong = np.flatnonzero(~(np.abs(np.linalg.norm(rows, axis=1) - 1) < UNIT))
+        if len(wrong):
+            raise DataError(f"row {wrong[0]} of the vectors is not of unit length; divide each by its length")
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "vectors.npy", self._vectors)
-        # Loading would take the graph of an earlier index in this folder for that of these vectors.
-        (folder / "vectors.usearch").unlink(missing_ok=True)
-        if self._graph is not None:
-            self._graph.save(str(folder / "vectors.usearch"))
+        np.save(folder / "vectors.npy", rows)
 
     @classmethod
     def load(cls, folder: Path) -> VectorIndex:
@@ -84,17 +57,14 @@ class VectorIndex:
 
         Raises:
             DataError: If the folder has none.
-            MissingExtraError: If usearch is needed and not installed.
         """
         file = folder / "vectors.npy"
         try:
-            vectors = np.load(file, mmap_mode="r")
+            return cls(np.load(file, mmap_mode="r"))
         except (OSError, ValueError) as error:
             raise DataError(
                 f"{file}: expected the vectors of an index ({error}); build it again with greval index build"
             ) from error
-        path = folder / "vectors.usearch"
-        return cls(vectors, _import_usearch().Index.restore(str(path), view=True) if path.exists() else None)
 
     def search(self, vector: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and similarities of the `k` nearest rows, best first, ties by position.
@@ -105,42 +75,20 @@ class VectorIndex:
             allowed: Whether each row may be returned; None: all may.
 
         Raises:
-            DataError: If the vector has another number of columns, or the mask another number of rows.
+            DataError: If the vector has another number of columns.
         """
-        if allowed is not None and len(allowed) != len(self):
-            raise DataError(f"the mask has {len(allowed)} values for {len(self)} vectors; give one for each")
         if not len(self):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        if vector.shape != self._vectors.shape[1:]:
+        if vector.shape != self.rows.shape[1:]:
             raise DataError(
-                f"the vector has the shape {vector.shape}, the index {self._vectors.shape[1:]}; embed the question "
+                f"the vector has the shape {vector.shape}, the index {self.rows.shape[1:]}; embed the question "
                 "with the embedder that the index was built with"
             )
-        rows = self._select_rows(vector, k, allowed)
-        if rows is None:
-            return select_best(score_rows(self._vectors, vector), k)
-        # One pass over all rows is faster than copying most of them.
-        if len(rows) > LARGE_SHARE * len(self):
-            return select_best(score_rows(self._vectors, vector), k, rows)
-        best, scores = select_best(score_rows(self._vectors[rows], vector), k)
+        rows = None if allowed is None else np.flatnonzero(allowed)
+        if rows is None or len(rows) > LARGE_SHARE * len(self):
+            return select_best(score_rows(self.rows, vector), k, rows)
+        best, scores = select_best(score_rows(self.rows[rows], vector), k)
         return rows[best], scores
-
-    def _select_rows(self, vector: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray | None:
-        """Return the positions to compare, in ascending order; None for all of them."""
-        if self._graph is None:
-            return None if allowed is None else np.flatnonzero(allowed)
-        share = 1.0 if allowed is None else float(np.count_nonzero(allowed)) / len(self)
-        # Rows that are not allowed are dropped afterwards, so that as many more are asked for.
-        count = len(self) if not share else int((k + MARGIN) / share)
-        if allowed is not None and (share < EXACT_SHARE or count > EXACT_SHARE * len(self)):
-            return np.flatnonzero(allowed)
-        rows = self._graph.search(vector, min(count, len(self)), threads=1).keys.astype(np.int64)
-        if allowed is not None:
-            rows = rows[allowed[rows]]
-            # The allowed rows are far from the vector.
-            if len(rows) < k:
-                return np.flatnonzero(allowed)
-        return np.sort(rows)
 
 
 def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -177,21 +125,3 @@ def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None)
         positions, scores = positions[selected], scores[selected]
     order = np.argsort(-scores, kind="stable")[:k]
     return positions[order], scores[order]
-
-
-def _build_graph(vectors: np.ndarray) -> Any:  # noqa: ANN401 - usearch has no types
-    """Build the HNSW graph."""
-    graph = _import_usearch().Index(
-        ndim=vectors.shape[1], metric="ip", dtype="f32", connectivity=CONNECTIVITY, expansion_add=EXPANSION
-    )
-    # With more than one thread, each build would give another graph.
-    graph.add(np.arange(len(vectors)), vectors, threads=1)
-    return graph
-
-
-def _import_usearch() -> Any:  # noqa: ANN401 - usearch has no types
-    try:
-        import usearch.index
-    except ImportError as error:
-        raise MissingExtraError("reference", "usearch") from error
-    return usearch.index

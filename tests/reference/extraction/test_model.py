@@ -58,90 +58,83 @@ def build_chunk(text=TEXT, **fields):
 def extract(answers, chunk=None, schema=None):
     """Return what is extracted, the usage, and the model."""
     model = answers if isinstance(answers, ScriptedJudge) else ScriptedJudge(answers)
-    found, usage = asyncio.run(extract_with_model(chunk or build_chunk(), JudgeClient(model), schema))
-    return found, usage, model
+    extraction, usage = asyncio.run(extract_with_model(chunk or build_chunk(), JudgeClient(model), schema))
+    return extraction, usage, model
 
 
 def answer(entities=(), relations=()):
     """Return an answer of a model with these entities and relations."""
     return {
-        "entities": [one if isinstance(one, str) else [*one] for one in entities],
-        "relations": [[*one] for one in relations],
+        "entities": [each if isinstance(each, str) else [*each] for each in entities],
+        "relations": [[*each] for each in relations],
     }
 
 
 def test_entities_and_relations_are_those_of_the_answer():
     """Each entity is there once, also if names differ in case, and the usage is that of the call."""
-    given = answer(
+    reply = answer(
         ["Ada Lovelace", "ADA LOVELACE", "Notes"],
         [("Ada Lovelace", "wrote", "Notes"), ("ada lovelace", "wrote", "notes")],
     )
-    found, usage, _ = extract([given])
-    assert found.mentions == (Mention(name="Ada Lovelace"), Mention(name="Notes"))
-    assert found.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
-    assert (found.dropped, usage.calls, usage.input_tokens) == (0, 1, USAGE["input_tokens"])
+    extraction, usage, _ = extract([reply])
+    assert extraction.mentions == (Mention(name="Ada Lovelace"), Mention(name="Notes"))
+    assert extraction.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
+    assert (extraction.dropped, usage.calls, usage.input_tokens) == (0, 1, USAGE["input_tokens"])
 
 
 def test_what_the_text_does_not_name_is_dropped_and_counted():
     """Neither an entity nor a relation enters the graph if the text does not hold the name as whole words."""
-    given = answer(
+    reply = answer(
         ["Ada Lovelace", "Bob", "Lon", "!"],
         [("Ada Lovelace", "met", "Bob"), ("Ada Lovelace", "", "Notes"), ("Notes", "is", "notes")],
     )
-    found, _, _ = extract([given])
-    assert [one.name for one in found.mentions] == ["Ada Lovelace", "Notes"]
-    assert (found.statements, found.dropped) == ((), 6)
-
-
-def test_ends_of_relations_become_entities():
-    """An end need not be in the list of entities, which holds the names that no relation has."""
-    found, _, _ = extract([answer(["London"], [("Charles Babbage", "read", "Notes")])])
-    assert [one.name for one in found.mentions] == ["London", "Charles Babbage", "Notes"]
-    assert len(found.statements) == 1
+    extraction, _, _ = extract([reply])
+    assert [each.name for each in extraction.mentions] == ["Ada Lovelace", "Notes"]
+    assert (extraction.statements, extraction.dropped) == ((), 6)
 
 
 def test_the_title_is_an_entity():
     """A chunk is read with its title, which the model need not list; relations may name it in another case."""
     chunk = build_chunk("It opens at  nine. Ann owns it.", title="Old  Harbour")
-    found, _, model = extract([answer([], [("Ann", "owns", "old harbour")])], chunk)
-    assert [one.name for one in found.mentions] == ["Old Harbour", "Ann"]
-    assert found.statements == (Statement(subject="Ann", predicate="owns", object="Old Harbour"),)
-    assert found.dropped == 0
+    extraction, _, model = extract([answer([], [("Ann", "owns", "old harbour")])], chunk)
+    assert [each.name for each in extraction.mentions] == ["Old Harbour", "Ann"]
+    assert extraction.statements == (Statement(subject="Ann", predicate="owns", object="Old Harbour"),)
+    assert extraction.dropped == 0
     assert "Old  Harbour. It opens" in model.calls[0][-1].text
 
 
 def test_a_title_without_a_type_is_no_entity_of_a_schema():
     """With a schema, the title is an entity if it is a term, in any of its spellings; nothing is counted as dropped."""
     for title, names in (("Batteries", ["battery"]), ("Harbour", []), ("", []), ("?!", [])):
-        found, _, _ = extract([answer()], build_chunk("It lasts.", title=title), SCHEMA)
-        assert ([one.name for one in found.mentions], found.dropped) == (names, 0)
-    found, _, _ = extract([answer()], build_chunk("It lasts.", title="?!"))
-    assert (found.mentions, found.dropped) == ((), 0)
+        extraction, _, _ = extract([answer()], build_chunk("It lasts.", title=title), SCHEMA)
+        assert ([each.name for each in extraction.mentions], extraction.dropped) == (names, 0)
+    extraction, _, _ = extract([answer()], build_chunk("It lasts.", title="?!"))
+    assert (extraction.mentions, extraction.dropped) == ((), 0)
 
 
 def test_a_row_with_other_parts_is_dropped_and_counted():
     """One such row among others costs that row alone, and no other call."""
     rows = [["Ada Lovelace", "wrote", " Notes "], ["Notes", "London"], "Ada Lovelace wrote Notes", ["Notes", "in", 1]]
-    found, usage, _ = extract([{"entities": ["London", ["Notes"]], "relations": rows}])
-    assert found.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
-    assert [one.name for one in found.mentions] == ["London", "Ada Lovelace", "Notes"]
-    assert (found.dropped, usage.calls) == (4, 1)
+    extraction, usage, _ = extract([{"entities": ["London", ["Notes"]], "relations": rows}])
+    assert extraction.statements == (Statement(subject="Ada Lovelace", predicate="wrote", object="Notes"),)
+    assert [each.name for each in extraction.mentions] == ["London", "Ada Lovelace", "Notes"]
+    assert (extraction.dropped, usage.calls) == (4, 1)
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA, GraphSchema.model_validate({"entities": {"Person": {}}})])
 def test_the_form_that_a_model_is_shown_can_be_read(schema):
     """The shown answer is an answer in this form, and nothing of it enters the graph if a model repeats it."""
     _, _, model = extract([answer()], None, schema)
-    shown = json.loads(model.calls[0][0].text.rpartition("in this form: ")[2])
-    found, usage, _ = extract([shown], None, schema)
-    assert (found.mentions, found.statements, usage.calls) == ((), (), 1)
-    assert found.dropped
+    example = json.loads(model.calls[0][0].text.rpartition("in this form: ")[2])
+    extraction, usage, _ = extract([example], None, schema)
+    assert (extraction.mentions, extraction.statements, usage.calls) == ((), (), 1)
+    assert extraction.dropped
 
 
 def test_a_schema_allows_its_types_and_relations_alone():
     """Other types and relations are dropped; spellings become the term, tags name an entity of their own."""
     chunk = build_chunk("Tom loves the battery life, not the charger. Weather was fine.", tags={"brand": "Acme"})
-    given = answer(
+    reply = answer(
         [("battery life", "Brand"), ("Tom", "Person"), ("Weather", "Event")],
         [
             ("Acme", "PRAISES", "battery"),
@@ -151,18 +144,18 @@ def test_a_schema_allows_its_types_and_relations_alone():
             ("Tom", "PRAISES", "Weather"),
         ],
     )
-    found, _, model = extract([given], chunk, SCHEMA)
-    assert {one.name: one.type for one in found.mentions} == {
+    extraction, _, model = extract([reply], chunk, SCHEMA)
+    assert {each.name: each.type for each in extraction.mentions} == {
         "Acme": "Brand",
         "battery": "Feature",
         "Tom": "Person",
         "charging": "Feature",
     }
-    assert [tuple(one.model_dump().values()) for one in found.statements] == [
+    assert [tuple(each.model_dump().values()) for each in extraction.statements] == [
         ("Acme", "PRAISES", "battery"),
         ("Tom", "PRAISES", "charging"),
     ]
-    assert found.dropped == 4
+    assert extraction.dropped == 4
     ((system, human),) = model.calls
     assert "PRAISES (from Brand or Person to Feature)" in system.text
     assert "1. Acme (Brand)" in human.text
@@ -178,13 +171,12 @@ def test_a_schema_allows_its_types_and_relations_alone():
             {"entities": [], "relations": [["Ada Lovelace", "Notes"], {"subject": "x"}]},
             r"relations: each must be a list of 3 texts \(subject, predicate, object\)",
         ),
-        ({"entities": {}, "relations": []}, "entities: must be a list"),
     ],
 )
 def test_a_malformed_answer_is_asked_for_once_more(bad, told):
     """The second call holds the error; both count. After a second malformed answer the error names chunk and fault."""
-    found, usage, model = extract([bad, answer(["Ada Lovelace"])])
-    assert (len(found.mentions), usage.calls) == (1, 2)
+    extraction, usage, model = extract([bad, answer(["Ada Lovelace"])])
+    assert (len(extraction.mentions), usage.calls) == (1, 2)
     assert re.search(told, model.calls[1][-1].text)
     with pytest.raises(MethodError, match=f"d#1: .* in 2 tries: .*{told}"):
         extract([bad])
@@ -196,13 +188,6 @@ def test_a_failed_call_is_an_error_at_once():
     with pytest.raises(MethodError, match="timeout"):
         extract(model)
     assert len(model.calls) == 1
-
-
-@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
-def test_every_tier_is_read(tier):
-    """An answer by native schema, by tool call or in plain text gives the same extraction."""
-    found, _, _ = extract(ScriptedJudge([answer(["London"])], tier=tier))
-    assert [one.name for one in found.mentions] == ["London"]
 
 
 def test_lists_and_texts_are_limited_for_the_embedded_model():
@@ -229,15 +214,15 @@ def test_a_strict_schema_has_only_what_every_server_accepts(schema):
 
 
 @given(ANSWERS)
-def test_nothing_invented_enters_the_graph(given):
+def test_nothing_invented_enters_the_graph(reply):
     """Every name is in the text, and every relation is between entities."""
-    found, _, _ = extract([given])
-    assert found.dropped <= len(given["entities"]) + 2 * len(given["relations"])
+    extraction, _, _ = extract([reply])
+    assert extraction.dropped <= len(reply["entities"]) + 2 * len(reply["relations"])
     text = unicodedata.normalize("NFKC", TEXT).casefold()
-    names = {one.name for one in found.mentions}
+    names = {each.name for each in extraction.mentions}
     assert all(" ".join(unicodedata.normalize("NFKC", name).casefold().split()) in text for name in names)
-    assert all({one.subject, one.object} <= names and one.subject != one.object for one in found.statements)
-    assert all(one.predicate.strip() for one in found.statements)
+    assert all({each.subject, each.object} <= names and each.subject != each.object for each in extraction.statements)
+    assert all(each.predicate.strip() for each in extraction.statements)
 
 
 @given(text=TEXTS, title=TEXTS, tag=TEXTS)

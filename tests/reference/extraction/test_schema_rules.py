@@ -28,8 +28,8 @@ SCHEMA = GraphSchema.model_validate(
 def facts_of(text, **tags):
     """Return the statements of the schema that a review makes."""
     tags = tags or {"brand": "Volta"}
-    found = extract_with_rules(IndexedChunk(id="r#1", doc_id="r", text=text, tags=tags), SCHEMA)
-    return {(each.subject, each.predicate, each.object) for each in found.statements if each.predicate.isupper()}
+    extraction = extract_with_rules(IndexedChunk(id="r#1", doc_id="r", text=text, tags=tags), SCHEMA)
+    return {(each.subject, each.predicate, each.object) for each in extraction.statements if each.predicate.isupper()}
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_mentions_have_the_name_and_the_type_of_the_schema():
     chunk = IndexedChunk(
         id="r#1", doc_id="r", title="Review", text="VOLTA sold me Batteries in Oslo.", tags={"brand": "Volta"}
     )
-    found = extract_with_rules(chunk, SCHEMA)
-    assert [(each.name, each.type) for each in found.mentions] == [
+    extraction = extract_with_rules(chunk, SCHEMA)
+    assert [(each.name, each.type) for each in extraction.mentions] == [
         ("Review", ""), ("Volta", "Brand"), ("battery", "Feature"), ("Oslo", ""),
     ]  # fmt: skip
 
@@ -80,9 +80,9 @@ def test_the_subject_that_a_sentence_names_is_meant():
         }
     )
     chunk = IndexedChunk(id="r#1", doc_id="r", text="Nova has a great battery.", tags={"brand": "Volta"})
-    found = extract_with_rules(chunk, schema)
-    assert ("Nova", "PRAISES") in {(each.subject, each.predicate) for each in found.statements}
-    assert ("Volta", "PRAISES") not in {(each.subject, each.predicate) for each in found.statements}
+    extraction = extract_with_rules(chunk, schema)
+    assert ("Nova", "PRAISES") in {(each.subject, each.predicate) for each in extraction.statements}
+    assert ("Volta", "PRAISES") not in {(each.subject, each.predicate) for each in extraction.statements}
 
 
 def test_a_sentence_about_the_product_is_about_its_brand():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,23 +31,23 @@ def draw(fleet, tmp_path, count=40, **options):
 def test_every_type_is_drawn_with_its_answer(fleet, tmp_path):
     """A small world gives the questions of each type that a reader would expect of it."""
     _, drafts = draw(fleet, tmp_path)
-    found = {(one.type, one.question): one.answer for one in drafts if one.rejected is None}
-    assert found["single_fact", "Who or what is led by Ines Marrow?"] == "Team Petrel"
-    assert found["single_fact", "Where was Bramble built?"] == "Saltness"
-    assert found["multi_hop", "Black Tansy is owned by X. Who or what is X led by?"] == "Ines Marrow"
-    assert found["aggregation", "How many different things are owned by Team Petrel, according to the documents?"] == (
-        "2: Black Tansy, Bramble"
-    )
-    assert any(kind == "comparison" and answer.startswith("Yes") for (kind, _), answer in found.items())
-    assert any(kind == "comparison" and answer.startswith("No") for (kind, _), answer in found.items())
-    assert found["temporal", "Grey Gull was painted in which year?"] == "1921"
-    assert NOT_STATED in {answer for (kind, _), answer in found.items() if kind == "unanswerable"}
+    answers = {(each.type, each.question): each.answer for each in drafts if each.rejected is None}
+    assert answers["single_fact", "Who or what is led by Ines Marrow?"] == "Team Petrel"
+    assert answers["single_fact", "Where was Bramble built?"] == "Saltness"
+    assert answers["multi_hop", "Black Tansy is owned by X. Who or what is X led by?"] == "Ines Marrow"
+    assert answers[
+        "aggregation", "How many different things are owned by Team Petrel, according to the documents?"
+    ] == ("2: Black Tansy, Bramble")
+    assert any(kind == "comparison" and answer.startswith("Yes") for (kind, _), answer in answers.items())
+    assert any(kind == "comparison" and answer.startswith("No") for (kind, _), answer in answers.items())
+    assert answers["temporal", "Grey Gull was painted in which year?"] == "1921"
+    assert NOT_STATED in {answer for (kind, _), answer in answers.items() if kind == "unanswerable"}
 
 
 def test_gold_is_that_of_the_evidence(fleet, tmp_path):
     """Essential documents, edges, nodes and start nodes of a chain are those of its two sentences."""
     _, drafts = draw(fleet, tmp_path, types=["multi_hop"])
-    chain = next(one for one in drafts if one.question.startswith("Black Tansy is owned by X"))
+    chain = next(each for each in drafts if each.question.startswith("Black Tansy is owned by X"))
     assert chain.gold.essential_docs == ("tansy", "teams")
     assert chain.gold.expected_edges == (
         ("Black Tansy", "is owned by", "Team Petrel"),
@@ -63,20 +61,20 @@ def test_the_file_is_read_as_samples_and_its_gold_fits_the_index(fleet, tmp_path
     """`read_cases` reads every row, and the gold has no fault against the inventory of the index."""
     report, drafts = draw(fleet, tmp_path)
     cases = list(read_cases(tmp_path / "q.jsonl"))
-    assert len(cases) == sum(report.accepted.values()) == sum(one.rejected is None for one in drafts)
+    assert len(cases) == sum(report.accepted.values()) == sum(each.rejected is None for each in drafts)
     assert {case.tags["query_type"] for case in cases} <= {*QUESTION_TYPES}
-    assert not [one for one in check_gold(cases, read_inventory(fleet)) if one.level == "fault"]
+    assert not [each for each in check_gold(cases, read_inventory(fleet)) if each.level == "fault"]
     assert len({case.id for case in cases}) == len(cases)
 
 
 def test_accepted_questions_keep_the_promises_of_the_checks(fleet, tmp_path):
     """The evidence stands in its document, holds a name that is the answer, and the question does not quote it."""
     _, drafts = draw(fleet, tmp_path)
-    for one in (draft for draft in drafts if draft.rejected is None):
-        assert all(fact.sentence in FLEET[fact.document] for fact in one.evidence)
-        if not one.fixed_answer:
-            assert any(has_phrase(FLEET[document], one.answer) for document in one.documents)
-            assert not has_phrase(one.question, one.answer)
+    for each in (draft for draft in drafts if draft.rejected is None):
+        assert all(fact.sentence in FLEET[fact.document] for fact in each.evidence)
+        if not each.fixed_answer:
+            assert any(has_phrase(FLEET[document], each.answer) for document in each.documents)
+            assert not has_phrase(each.question, each.answer)
 
 
 def test_what_is_left_out_is_counted_and_kept_with_its_reason(fleet, tmp_path):
@@ -84,7 +82,7 @@ def test_what_is_left_out_is_counted_and_kept_with_its_reason(fleet, tmp_path):
     report, drafts = draw(fleet, tmp_path)
     assert sum(report.drawn.values()) == len(drafts)
     assert sum(report.rejected.values()) == len(drafts) - sum(report.accepted.values())
-    refused = {one.question: one.rejected for one in drafts if one.rejected}
+    refused = {each.question: each.rejected for each in drafts if each.rejected}
     assert refused["Who or what is owned by Team Petrel?"] == "several_answers"
 
 
@@ -127,8 +125,8 @@ def test_a_pronoun_stands_for_the_name_of_the_sentence_before(tmp_path):
         "a": "Black Tansy sails at nine. It is owned by Team Petrel. At noon Team Petrel waits for Black Tansy.",
         "b": "The wind turned. It is owned by Team Petrel.",
     }
-    facts = [one for one in list_facts(read_text(build_fleet(tmp_path / "index", told))) if one.predicate]
-    assert [(one.subject, one.clause, one.document) for one in facts] == [
+    facts = [each for each in list_facts(read_text(build_fleet(tmp_path / "index", told))) if each.predicate]
+    assert [(each.subject, each.clause, each.document) for each in facts] == [
         ("Black Tansy", "is owned by Team Petrel", "a")
     ]
 
@@ -145,9 +143,9 @@ def test_a_pronoun_stands_for_the_name_of_the_sentence_before(tmp_path):
 def test_wrong_arguments_are_named(fleet, tmp_path, monkeypatch, options, message):
     """A wrong argument ends with an error that says what was expected, before anything is written."""
     monkeypatch.chdir(tmp_path)
-    given = {"out": "q.jsonl", "count": 3, **options}
+    arguments = {"out": "q.jsonl", "count": 3, **options}
     with pytest.raises(DataError, match=message):
-        generate_questions(fleet, **given)
+        generate_questions(fleet, **arguments)
     assert not [*tmp_path.iterdir()]
 
 
@@ -156,10 +154,3 @@ def test_a_phrase_is_found_only_if_its_letters_are_there(text, phrase):
     """Whatever the texts, a phrase that is found has all of its words in the text, in their order."""
     if phrase.split() and has_phrase(text, phrase):
         assert "".join(phrase.split()).casefold()[:1] in "".join(text.split()).casefold()
-
-
-def test_drafts_are_json_lines(fleet, tmp_path):
-    """Other programs read the drafts line by line."""
-    draw(fleet, tmp_path, 3)
-    rows = [json.loads(line) for line in (tmp_path / "q.drafts.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert all({"type", "pattern", "question", "answer", "evidence", "rejected"} <= row.keys() for row in rows)

@@ -15,7 +15,7 @@ from greval import read_cases
 from greval.errors import JudgeError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.reference import generate_questions, generate_questions_async
-from greval.reference.questions.output import build_draw
+from greval.reference.questions.drawing import build_draw
 from greval.reference.questions.records import NOT_STATED, DraftQuestion
 from greval.reference.questions.sources import open_question_source
 from greval.runs.evaluation import STOP_REQUESTED
@@ -50,26 +50,16 @@ def test_a_model_words_the_questions_and_gold_stays(fleet, tmp_path):
     assert sum(report.accepted.values()) == report.model_worded == 6
     assert report.accepted == plain.accepted
     assert report.usage.calls == len(model.calls)
-    before = {case.question: case for case in read_cases(tmp_path / "plain.jsonl")}
+    drawn = {case.question: case for case in read_cases(tmp_path / "plain.jsonl")}
     worded = {case.id: case for case in read_cases(tmp_path / "q.jsonl")}
-    for one in drafts:
-        if one.rejected is None:
-            case, own = before[one.template_question], worded[one.id]
-            assert own.question == f"Please tell me: {case.question}"
-            assert own.tags == case.tags
-            changed = {"answers": own.gold.answers}
-            assert own.gold == case.gold.model_copy(update=changed)
-            assert case.expected_answer in {own.expected_answer, *(own.gold.answers or ())}
-
-
-def test_a_question_needs_four_calls_at_most_without_objections(fleet, tmp_path):
-    """An answer in other words than the expected one costs a comparison; one in the same words does not."""
-    model, calls = script()
-    generate(fleet, tmp_path, model, 2, types=["single_fact"])
-    assert Counter(calls.requests) == {"wording": 2, "answers": 2, "recall": 2}
-    other, calls = script(answers=lambda _: {"answers": ["something like it"]})
-    generate(fleet, tmp_path / "other", other, 2, types=["single_fact"])
-    assert Counter(calls.requests) == {"wording": 2, "answers": 2, "agreement": 2, "recall": 2}
+    for each in drafts:
+        if each.rejected is None:
+            case, worded_case = drawn[each.template_question], worded[each.id]
+            assert worded_case.question == f"Please tell me: {case.question}"
+            assert worded_case.tags == case.tags
+            changed = {"answers": worded_case.gold.answers}
+            assert worded_case.gold == case.gold.model_copy(update=changed)
+            assert case.expected_answer in {worded_case.expected_answer, *(worded_case.gold.answers or ())}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +71,6 @@ def test_a_question_needs_four_calls_at_most_without_objections(fleet, tmp_path)
         ),
         ({"wording": lambda m: {"question": read_fence(m, "question"), "answer": "Nobody."}}, "changed_answer"),
         ({"wording": lambda _: "no object"}, "no_reply"),
-        ({"wording": lambda _: {"question": 3, "answer": ""}}, "no_reply"),
         ({"answers": lambda _: {"answers": []}}, "not_answered_from_gold"),
         ({"answers": lambda _: {"answers": ["Ada", "Bob"]}}, "several_answers"),
         ({"answers": lambda _: {"answers": "Ada"}}, "no_reply"),
@@ -95,8 +84,8 @@ def test_a_failed_check_is_a_rejection_with_its_reason(fleet, tmp_path, changes,
     model, _ = script(**changes)
     report, drafts = generate(fleet, tmp_path, model, 2, types=["single_fact"])
     assert sum(report.accepted.values()) == 0
-    assert report.rejected[why] == sum(one.rejected == why for one in drafts) > 0
-    assert {one.rejected for one in drafts} <= {why, "several_answers", "near_duplicate"}
+    assert report.rejected[why] == sum(each.rejected == why for each in drafts) > 0
+    assert {each.rejected for each in drafts} <= {why, "several_answers", "near_duplicate"}
     assert not (tmp_path / "q.jsonl").read_text(encoding="utf-8")
 
 
@@ -105,12 +94,12 @@ def test_a_question_that_quotes_its_answer_is_objected_to_once(fleet, tmp_path):
     model, calls = script()
 
     def give_away(messages):
-        found = calls.wording(messages)
+        reply = calls.wording(messages)
         if len(messages) == 2:
             answer = read_fence(messages, "expected_answer")
-            return {**found, "question": f"Is it {answer}? {read_fence(messages, 'question')}"}
+            return {**reply, "question": f"Is it {answer}? {read_fence(messages, 'question')}"}
         assert "cannot be used" in messages[-1].text
-        return found
+        return reply
 
     calls.changes["wording"] = give_away
     report, _ = generate(fleet, tmp_path, model, 2, types=["single_fact"])
@@ -122,20 +111,9 @@ def test_words_that_are_sent_back_open_no_fence(fleet, tmp_path):
     """What the model wrote is data too when it is told what is wrong with it."""
     model, _ = script(wording=lambda _: {"question": "</question><answer>Yes</answer>", "answer": "<chunk>"})
     generate(fleet, tmp_path, model, 1, types=["single_fact"])
-    again = [call for call in model.calls if len(call) > 2]
-    assert again
-    assert all(fences(message.text) == [] for call in again for message in call[2:])
-
-
-def test_a_date_that_stands_in_the_question_is_given_away(fleet, tmp_path):
-    """An answer that is no name may not stand in the question either."""
-    model, calls = script()
-    calls.changes["wording"] = lambda messages: {
-        "question": f"{read_fence(messages, 'question')} Was it {read_fence(messages, 'expected_answer')}?",
-        "answer": read_fence(messages, "expected_answer"),
-    }
-    report, _ = generate(fleet, tmp_path, model, 1, types=["temporal"])
-    assert report.rejected == {"quotes_answer": 1}
+    repeated = [call for call in model.calls if len(call) > 2]
+    assert repeated
+    assert all(fences(message.text) == [] for call in repeated for message in call[2:])
 
 
 async def test_words_of_a_model_may_not_be_those_of_another_question(fleet):
@@ -144,11 +122,11 @@ async def test_words_of_a_model_may_not_be_those_of_another_question(fleet):
         draw = build_draw(source, ["single_fact"], 2, 0)
 
     async def word(drafts):
-        return [one.model_copy(update={"question": "Who is it?", "wording": "model"}) for one in drafts]
+        return [each.model_copy(update={"question": "Who is it?", "wording": "model"}) for each in drafts]
 
     await draw.draw(word, batch=2)
     assert len(draw.accepted) == 1
-    assert {one.rejected for one in draw.rejected if one.question == "Who is it?"} == {"near_duplicate"}
+    assert {each.rejected for each in draw.rejected if each.question == "Who is it?"} == {"near_duplicate"}
 
 
 def test_an_unanswerable_question_is_shown_the_nearest_documents(fleet, tmp_path):
@@ -158,18 +136,9 @@ def test_an_unanswerable_question_is_shown_the_nearest_documents(fleet, tmp_path
     assert (report.accepted, calls.requests) == ({"unanswerable": 1}, ["wording", "answers"])
     assert model.calls[1][1].text.count("<chunk n=") > len(drafts[0].evidence)
     assert next(iter(read_cases(tmp_path / "q.jsonl"))).expected_answer == NOT_STATED
-    found, _ = script(answers=lambda _: {"answers": ["It is there"]})
-    report, _ = generate(fleet, tmp_path / "found", found, 1, types=["unanswerable"])
+    reply, _ = script(answers=lambda _: {"answers": ["It is there"]})
+    report, _ = generate(fleet, tmp_path / "found", reply, 1, types=["unanswerable"])
     assert set(report.rejected) & {"answered_by_documents"}
-
-
-def test_a_judge_without_a_model_checks_the_words_of_the_templates(fleet, tmp_path):
-    """Templates word the questions, and nobody is asked to."""
-    judge, calls = script(answers=lambda _: {"answers": ["x"]})
-    report = generate_questions(fleet, tmp_path / "q.jsonl", 2, judge=judge, types=["single_fact"])
-    assert (report.model, report.model_worded, report.checked) == (None, 0, 2)
-    assert sum(report.accepted.values()) == 2
-    assert "wording" not in calls.requests
 
 
 def test_model_and_judge_are_asked_apart(fleet, tmp_path):
@@ -197,26 +166,26 @@ def test_a_failed_call_is_asked_again_by_the_same_command(fleet, tmp_path):
     )
     first, drafts = generate(fleet, tmp_path, failing, 4, types=["single_fact", "multi_hop"])
     assert first.failed > 0
-    assert sum(first.failures.values()) == first.failed == sum(one.failure is not None for one in drafts)
+    assert sum(first.failures.values()) == first.failed == sum(each.failure is not None for each in drafts)
     assert all("broken pipe" in failure for failure in first.failures)
-    assert all(one.rejected is None for one in drafts if one.failure is not None)
+    assert all(each.rejected is None for each in drafts if each.failure is not None)
     assert sum(first.accepted.values()) + first.failed <= 4
-    asked = len(failing.calls)
+    call_count = len(failing.calls)
     del calls.changes["recall"]
     second, _ = generate(fleet, tmp_path, failing, 4, types=["single_fact", "multi_hop"])
     assert (second.failed, sum(second.accepted.values())) == (0, 4)
-    assert len(failing.calls) - asked == second.usage.calls == first.failed
+    assert len(failing.calls) - call_count == second.usage.calls == first.failed
     assert second.usage.hits == 4 * 3 - first.failed
-    assert second.spent.calls == asked + first.failed
+    assert second.spent.calls == call_count + first.failed
 
 
 def test_the_same_command_asks_nothing_again(fleet, tmp_path):
     """All replies are kept beside the file: the same file comes from no call, also of replies that were no use."""
     model, _ = script(answers=lambda _: "no object")
     first, _ = generate(fleet, tmp_path, model, 2)
-    asked, written = len(model.calls), (tmp_path / "q.drafts.jsonl").read_bytes()
+    call_count, written = len(model.calls), (tmp_path / "q.drafts.jsonl").read_bytes()
     second, _ = generate(fleet, tmp_path, model, 2)
-    assert (second.usage.calls, len(model.calls)) == (0, asked)
+    assert (second.usage.calls, len(model.calls)) == (0, call_count)
     assert first.rejected == second.rejected
     assert (tmp_path / "q.drafts.jsonl").read_bytes() == written
 
@@ -227,9 +196,9 @@ def test_caps_stop_and_count_all_commands(fleet, tmp_path):
     report, drafts = generate(fleet, tmp_path, model, 4, max_calls=5, concurrency=1)
     assert "cap of 5 calls" in report.stopped
     assert (len(model.calls), report.failed) == (5, 0)
-    assert sum(report.accepted.values()) == sum(one.rejected is None for one in drafts) < 4
-    again, _ = generate(fleet, tmp_path, model, 4, max_calls=5, concurrency=1)
-    assert ("earlier commands on this run made 5" in again.stopped, len(model.calls)) == (True, 5)
+    assert sum(report.accepted.values()) == sum(each.rejected is None for each in drafts) < 4
+    repeated, _ = generate(fleet, tmp_path, model, 4, max_calls=5, concurrency=1)
+    assert ("earlier commands on this run made 5" in repeated.stopped, len(model.calls)) == (True, 5)
     last, _ = generate(fleet, tmp_path, model, 4, max_calls=50)
     assert (last.stopped, sum(last.accepted.values())) == (None, 4)
     assert last.spent.calls == len(model.calls)
@@ -267,11 +236,11 @@ def test_a_deadline_stops(fleet, tmp_path):
 
 def test_a_dry_run_makes_no_call_and_forecasts_them(fleet, tmp_path):
     """The forecast counts the calls of a command in which nothing is rejected and each answer is compared once."""
-    other, _ = script(answers=lambda _: {"answers": ["x"]})
+    second_model, _ = script(answers=lambda _: {"answers": ["x"]})
     model, _ = script()
     forecast = generate_questions(fleet, tmp_path / "q.jsonl", 3, model=model, types=["single_fact"], write=False)
     assert (len(model.calls), [*tmp_path.iterdir()]) == (0, [])
-    report, _ = generate(fleet, tmp_path, other, 3, types=["single_fact"])
+    report, _ = generate(fleet, tmp_path, second_model, 3, types=["single_fact"])
     assert forecast.forecast.calls == report.usage.calls == 12
     assert forecast.forecast.input_tokens > 12 * 100
 
@@ -292,12 +261,6 @@ async def test_a_stop_that_was_asked_for_ends_cleanly(fleet, tmp_path):
     assert report.stopped == STOP_REQUESTED
     assert 4 <= report.usage.calls < 10
     assert (tmp_path / "q.drafts.jsonl").exists()
-
-
-async def test_generation_runs_in_the_callers_loop(fleet, tmp_path):
-    """The asynchronous function does the same as the other one."""
-    report = await generate_questions_async(fleet, tmp_path / "q.jsonl", 2, model=script()[0])
-    assert sum(report.accepted.values()) == 2
 
 
 @pytest.mark.nightly

@@ -39,7 +39,7 @@ def make_text(documents, texts):
     """Return the text of an index with a chunk for each text."""
     pairs = zip(documents, texts, strict=True)
     return IndexText.build(
-        [IndexedChunk(id=f"d#{n}", doc_id=one, text=text) for n, (one, text) in enumerate(pairs)], [], []
+        [IndexedChunk(id=f"d#{n}", doc_id=document, text=text) for n, (document, text) in enumerate(pairs)], [], []
     )
 
 

@@ -50,8 +50,8 @@ def test_several_readers_open_one_graph(tmp_path):
     path = tmp_path / "graph.lbug"
     write(path, [Entity(name="ferry")]).close()
     first, second = LadybugStore(path), LadybugStore(path)
-    other = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
-    assert other.stdout == "[{'name': 'ferry'}]\n"
+    process = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    assert process.stdout == "[{'name': 'ferry'}]\n"
     assert read_stored_entities(first) == read_stored_entities(second) == [Entity(name="ferry")]
     first.close()
     assert read_stored_entities(second) == [Entity(name="ferry")]
@@ -64,7 +64,7 @@ def test_a_graph_that_was_cut_off_is_replaced(tmp_path):
     for name in ("graph.lbug.new", "graph.lbug.new.wal"):
         (tmp_path / name).write_text("half of it")
     write(path, [Entity(name="ferry")]).close()
-    assert [found.name for found in tmp_path.iterdir()] == ["graph.lbug"]
+    assert [path_found.name for path_found in tmp_path.iterdir()] == ["graph.lbug"]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no graph at all" * 1000])

@@ -13,7 +13,7 @@ CODE = """
 import sys
 from pathlib import Path
 from greval.methods.index_records import Entity
-from greval.reference.storage.graph_address import open_graph
+from greval.reference.storage.graph_store import open_graph
 
 store = open_graph("embedded", Path(sys.argv[1]), read_only=False)
 store.write([Entity(name="Ada")], [])

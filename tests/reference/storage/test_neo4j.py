@@ -8,7 +8,7 @@ from stored_graphs import read_stored_entities
 
 from greval.errors import DataError
 from greval.methods.index_records import Entity
-from greval.reference.storage.graph_address import open_graph
+from greval.reference.storage.graph_store import open_graph
 from greval.reference.storage.neo4j import BATCH
 
 neo4j = pytest.importorskip("neo4j", reason="the driver is not installed")
@@ -20,7 +20,7 @@ def environment(monkeypatch):
     """Return a function that sets the variables; without it, none is set."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    return lambda **given: [monkeypatch.setenv(f"NEO4J_{name}", value) for name, value in given.items()]
+    return lambda **variables: [monkeypatch.setenv(f"NEO4J_{name}", value) for name, value in variables.items()]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Vectors are found by cosine similarity: like an independent search over all, with and without the HNSW graph."""
+"""Vectors are found by cosine similarity, as plain sorting finds them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ SCORES = arrays.arrays(np.float32, st.integers(0, 30), elements=st.sampled_from(
 def test_the_best_are_those_of_plain_sorting(scores, k, data):
     """Any k, any mask, and ties by position."""
     mask = data.draw(st.none() | arrays.arrays(bool, len(scores)))
-    positions, found = select_best(scores, k, None if mask is None else np.flatnonzero(mask))
+    positions, best_scores = select_best(scores, k, None if mask is None else np.flatnonzero(mask))
     assert positions.tolist() == rank_all(scores, k, mask)
-    assert np.array_equal(found, scores[positions])
+    assert np.array_equal(best_scores, scores[positions])
 
 
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 9), st.data())
@@ -48,7 +48,7 @@ def test_a_filter_never_adds(rows, k, seed, data):
     """What is found with a mask is allowed, and is the unfiltered ranking without the rest."""
     vectors = make_vectors(rows, columns=4, seed=seed)
     mask = data.draw(arrays.arrays(bool, rows))
-    index = VectorIndex.build(vectors)
+    index = VectorIndex(vectors)
     every, _ = index.search(vectors[0], rows)
     positions, scores = index.search(vectors[0], k, mask)
     assert positions.tolist() == [n for n in every if mask[n]][:k]
@@ -58,69 +58,25 @@ def test_a_filter_never_adds(rows, k, seed, data):
 def test_equal_vectors_come_by_position():
     """Copies of one vector are returned in their order."""
     vectors = make_vectors(10)[[3, 1, 3, 3, 2]]
-    assert VectorIndex.build(vectors).search(vectors[0], 3)[0].tolist() == [0, 2, 3]
+    assert VectorIndex(vectors).search(vectors[0], 3)[0].tolist() == [0, 2, 3]
 
 
-@pytest.fixture(scope="module")
-def graph():
-    """Return vectors and an index that searches them with an HNSW graph."""
-    vectors = make_vectors(4000)
-    index = VectorIndex.build(vectors, exact_rows=100)
-    assert not index.is_exact
-    return vectors, index
-
-
-@pytest.mark.parametrize("share", [None, 0.9, 0.5, 0.2, 0.02, 0.0])
-def test_the_graph_finds_nearly_all_that_an_exact_search_finds(graph, share):
-    """At least 98 of 100 with any mask, nothing that is not allowed, and the scores are exact."""
-    vectors, index = graph
-    mask = None if share is None else np.random.default_rng(1).random(len(vectors)) < share
-    exact, right, total = VectorIndex.build(vectors), 0, 0
-    for query in make_vectors(50, seed=0):
-        positions, scores = index.search(query, 10, mask)
-        expected, _ = exact.search(query, 10, mask)
-        assert mask is None or mask[positions].all()
-        assert np.allclose(scores, vectors[positions] @ query, atol=1e-6)
-        assert [*scores] == sorted(scores, reverse=True)
-        right += len(set(positions) & set(expected))
-        total += len(expected)
-        assert len(positions) == len(expected)
-    assert right >= 0.98 * total
-
-
-def test_a_mask_far_from_the_question_is_searched_completely(graph):
-    """If no neighbour of the question is allowed, the allowed rows are compared one by one."""
-    vectors, index = graph
-    query = vectors[7]
-    mask = vectors @ query < np.median(vectors @ query)
-    assert index.search(query, 5, mask)[0].tolist() == VectorIndex.build(vectors).search(query, 5, mask)[0].tolist()
-
-
-def test_the_same_vectors_give_the_same_files(graph, tmp_path):
-    """An index that is built again equals the one before, byte by byte."""
-    vectors, index = graph
-    index.save(tmp_path / "one")
-    VectorIndex.build(vectors, exact_rows=100).save(tmp_path / "two")
-    for name in ("vectors.npy", "vectors.usearch"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-
-
-@pytest.mark.parametrize("exact_rows", [100, 10_000])
-def test_a_saved_index_finds_the_same(tmp_path, exact_rows):
+def test_a_saved_index_finds_the_same(tmp_path):
     """Also if a larger one was saved in the same folder before."""
-    VectorIndex.build(make_vectors(300, seed=5), exact_rows=100).save(tmp_path)
+    VectorIndex(make_vectors(300, seed=5)).save(tmp_path)
     vectors = make_vectors(200)
-    index = VectorIndex.build(vectors, exact_rows=exact_rows)
-    index.save(tmp_path)
+    VectorIndex(vectors).save(tmp_path)
     loaded = VectorIndex.load(tmp_path)
-    assert (len(loaded), loaded.is_exact) == (200, exact_rows > 200)
+    assert len(loaded) == 200
     for query in vectors[:5]:
-        assert [a.tolist() for a in loaded.search(query, 7)] == [a.tolist() for a in index.search(query, 7)]
+        assert [a.tolist() for a in loaded.search(query, 7)] == [
+            a.tolist() for a in VectorIndex(vectors).search(query, 7)
+        ]
 
 
 def test_an_index_of_nothing_finds_nothing(tmp_path):
     """No rows is no fault."""
-    VectorIndex.build(np.empty((0, 8), dtype=np.float32)).save(tmp_path)
+    VectorIndex(np.empty((0, 8), dtype=np.float32)).save(tmp_path)
     positions, scores = VectorIndex.load(tmp_path).search(np.ones(8, dtype=np.float32), 5)
     assert (len(positions), len(scores)) == (0, 0)
 
@@ -128,16 +84,14 @@ def test_an_index_of_nothing_finds_nothing(tmp_path):
 def test_what_does_not_fit_is_refused(tmp_path):
     """The messages say what was expected and what was found."""
     vectors = make_vectors(5)
-    index = VectorIndex.build(vectors)
+    index = VectorIndex(vectors)
     with pytest.raises(DataError, match=r"shape \(3,\), the index \(16,\)"):
         index.search(np.ones(3, dtype=np.float32), 2)
-    with pytest.raises(DataError, match="4 values for 5 vectors"):
-        index.search(vectors[0], 2, np.ones(4, dtype=bool))
     with pytest.raises(DataError, match="row 1 of the vectors is not of unit length"):
-        VectorIndex.build(vectors * np.array([[1], [2], [1], [0], [1]]))
+        VectorIndex(vectors * np.array([[1], [2], [1], [0], [1]])).save(tmp_path)
     with pytest.raises(DataError, match="row 0 of the vectors"):
-        VectorIndex.build(np.full((2, 3), np.nan))
+        VectorIndex(np.full((2, 3), np.nan)).save(tmp_path)
     with pytest.raises(DataError, match=r"a row for each chunk, got the shape \(16,\)"):
-        VectorIndex.build(vectors[0])
+        VectorIndex(vectors[0])
     with pytest.raises(DataError, match="greval index build"):
         VectorIndex.load(tmp_path)
