@@ -101,10 +101,6 @@ async def submit(  # noqa: PLR0913 - what a run is made of
         repeats: How often each case is judged.
         reason_depth: How much the judge writes for each verdict, which overrides the metrics.
         asked: The names of the metrics that are judged on each case, as in `evaluate`.
-
-    Raises:
-        JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
-        JudgeUnavailableError: If the provider does not accept the batch.
     """
     all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
     chosen = choose_judges(all_metrics, judge, judges)
@@ -291,11 +287,7 @@ async def _open_batch_files(plan: BatchPlan) -> BatchFiles:
 
 
 def _read_plan(folder: Path) -> BatchPlan:
-    """Read the settings of a batch run.
-
-    Raises:
-        JudgeError: If no batch was submitted from this folder.
-    """
+    """Read the settings of a batch run."""
     try:
         return BatchPlan.model_validate_json((folder / PLAN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:

@@ -47,9 +47,6 @@ def list_pairs(
         limit: The number of samples that at least two of the methods answered, the first ones; None for all.
         source: The name of the cases in messages.
 
-    Raises:
-        DataError: If a method does not exist, or no two methods answered the same sample.
-
     Example:
         >>> answers = {"walk": "Ada.", "local": "Bob.", "flat": "Eve."}
         >>> cases = [Case(id="q1", question="Who?", method=name, answer=text) for name, text in answers.items()]
@@ -176,12 +173,7 @@ def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
 
 
 def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
-    """Read the cases of a run folder, or of a file, and the rows of the file that are no cases.
-
-    Raises:
-        DataError: If the file cannot be read.
-        StoreError: If the folder is no run.
-    """
+    """Read the cases of a run folder, or of a file, and the rows of the file that are no cases."""
     if Path(source).is_dir():
         with Store.open(source) as store, store.snapshot():
             return [*store.cases()], []
@@ -190,11 +182,7 @@ def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
 
 
 def find_duel_folder(source: Path, out: Path | None) -> Path:
-    """Return the folder of the results of a duel.
-
-    Raises:
-        DataError: If there is nothing at the source, or the responses are in a file and no folder is given.
-    """
+    """Return the folder of the results of a duel."""
     if not source.exists():
         raise DataError(f"{source}: there is nothing; expected a run folder, or a file of cases of several methods")
     if out is None and not source.is_dir():

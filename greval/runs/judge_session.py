@@ -149,11 +149,6 @@ class JudgeSession:
             metric: The definition.
             repeats: How often the case is judged, see `compile_metric`.
             built_on: Definitions of the metrics that it builds on; missing ones are looked up among the predefined.
-
-        Raises:
-            DefinitionError: If a metric that it builds on is not found.
-            JudgeError: If the judge cannot be used at all, or is missing although the metric is judged.
-            StoppedError: If no further call may be made.
         """
         runnables = self._compile(metric, repeats, built_on)
         loop = JudgingLoop(

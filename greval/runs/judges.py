@@ -66,9 +66,6 @@ def choose_judge(
 ) -> JudgeModel:
     """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`.
 
-    Raises:
-        JudgeError: If no judge is given, or the name that the metric gives cannot be used.
-
     Example:
         >>> from greval.metrics.library import load_metric
         >>> choose_judge(load_metric("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
@@ -90,9 +87,6 @@ def choose_judges(
     """Choose the judge of each metric, see `choose_judge`; metrics with equal judges share one.
 
     A judge that no metric asks is only part of the run if no metric is judged at all.
-
-    Raises:
-        JudgeError: If a judged metric has no judge, or `judges` names a metric that is not judged here.
     """
     judged = [metric for metric in metrics if metric.kind == "judged"]
     names = [metric.name for metric in judged]
@@ -116,9 +110,6 @@ def build_run_guard(
     """Build the guard that stops the run at its budget or if a judge is unusable.
 
     If the price of one of several judges is not known, the cost of the run is not known either.
-
-    Raises:
-        JudgeError: If a cost is capped, but no price is known.
     """
     if not judges.groups:
         return RunGuard()

@@ -71,11 +71,7 @@ def is_probe(store: Store) -> bool | None:
 
 
 def refuse_probe(store: Store) -> None:
-    """Raise an error if a run is a probe, because other cases in its folder would change its results.
-
-    Raises:
-        StoreError: If the run is a probe.
-    """
+    """Raise an error if a run is a probe, because other cases in its folder would change its results."""
     if is_probe(store):
         raise StoreError(f"{store.folder}: holds a probe; choose another folder with -o")
 

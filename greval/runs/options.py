@@ -118,9 +118,6 @@ def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int)
 def get_shard(options: EvaluateOptions) -> Shard | None:
     """Return the shard of the cases to judge, or None for all cases.
 
-    Raises:
-        DataError: If the option is not a valid shard.
-
     Example:
         >>> str(get_shard({"shard": "3/16"}))
         '3/16'

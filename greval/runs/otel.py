@@ -74,9 +74,6 @@ def create_otlp_provider() -> LoggerProvider:
 
     The address, headers and resource are those of OpenTelemetry's own variables, such as
     `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.
-
-    Raises:
-        MissingExtraError: If the exporter is not installed.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -103,9 +100,6 @@ def emit(result: Result, provider: LoggerProvider | None = None) -> None:
     Args:
         result: The result of a metric for a case.
         provider: The logger provider. None selects the provider that was set for the whole process.
-
-    Raises:
-        MissingExtraError: If OpenTelemetry is not installed.
     """
     OpenTelemetryEvents(provider)(result)
 

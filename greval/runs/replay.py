@@ -170,11 +170,7 @@ class ReplayClient(JudgeClient):
         *,
         patient: bool = True,  # noqa: ARG002 - no model is called
     ) -> Reply:
-        """Return the last stored reply to this request, which was paid for before.
-
-        Raises:
-            StoppedError: If no reply is stored.
-        """
+        """Return the last stored reply to this request, which was paid for before."""
         key = self._compute_key(question, messages, context.repeat)
         number = self._requests.get(key)
         if number is None:
@@ -289,12 +285,7 @@ async def replay_async(
 def preview_replay(
     run: str | Path | Run, metrics: Iterable[Metric] = (), *, reason_depth: ReasonDepth | None = None
 ) -> ReplayPreview:
-    """Find what a replay would read again and what it would refuse; nothing is written. See `replay` for the arguments.
-
-    Raises:
-        DefinitionError: If something else than a metric is given, or metrics do not fit together.
-        StoreError: If the folder is not a run.
-    """
+    """Find what a replay with the arguments of `replay` would read again and what it would refuse; write nothing."""
     with Store.open(_find_folder(run)) as store:
         plan = _ReplayPlan(store, _name_edited(metrics, reason_depth))
         compiled = plan.compile()

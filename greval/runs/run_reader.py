@@ -69,11 +69,7 @@ def read_metrics(store: Store) -> dict[str, StoredMetric]:
 
 
 def read_metric(store: Store, name: str) -> StoredMetric:
-    """Return a metric of a run.
-
-    Raises:
-        DataError: If the run does not contain it.
-    """
+    """Return a metric of a run."""
     metrics = read_metrics(store)
     if name not in metrics:
         raise build_unknown_name_error("metric", name, metrics, store.folder)
@@ -87,11 +83,7 @@ def check_metric_names(store: Store, names: Iterable[str]) -> None:
 
 
 def read_judged_metric(store: Store, name: str) -> JudgedMetric:
-    """Return the definition of a judged metric of a run.
-
-    Raises:
-        DataError: If the run does not contain it, or it is computed.
-    """
+    """Return the definition of a judged metric of a run."""
     metrics = read_metrics(store)
     if name not in metrics:
         names = ", ".join(sorted(metrics)) or "none"

@@ -125,9 +125,6 @@ def compile_metrics(
 
     Returns:
         The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
-
-    Raises:
-        JudgeError: If a judged metric has no client.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:

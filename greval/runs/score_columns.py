@@ -285,9 +285,6 @@ def read_judged_columns(
         metric: The metric's name.
         by: The tags whose values name a question's group.
         case_keys: The samples and methods whose items need an index; a method may be empty if it is not known.
-
-    Raises:
-        DataError: If the run has no judgement of the metric, or lacks its scale or a tag.
     """
     judged = JudgedColumns(_read_scale(store, metric))
     groups = QuestionGroups(by)

@@ -165,11 +165,7 @@ def forecast_config(
 
 
 async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]) -> Evaluation:
-    """Run a plan; see `evaluate_config_async`.
-
-    Raises:
-        GrevalError: As `evaluate_config_async`.
-    """
+    """Run a plan; see `evaluate_config_async`."""
     if not plan.methods:
         return Evaluation(await _judge_cases(plan, None, stop, hooks))
     config = plan.config
@@ -220,11 +216,7 @@ async def _judge_cases(plan: RunPlan, cases: Sequence[Case] | None, stop: asynci
 
 
 def forecast_plan(plan: RunPlan) -> ConfigForecast:
-    """Count the calls of a plan; see `forecast_config`.
-
-    Raises:
-        GrevalError: As `evaluate_config_async`.
-    """
+    """Count the calls of a plan; see `forecast_config`."""
     cases, missing = None, dict[str, int]()
     if plan.methods:
         check_setup(plan)

@@ -64,9 +64,6 @@ class ConfigFile:
             config: The configuration that is used.
             changes: What replaces keys of the file; these are not reported.
             checks: Checks of further keys.
-
-        Raises:
-            DataError: If something that the file refers to cannot be used. All faults are reported at once.
         """
         try:
             yield
@@ -101,9 +98,6 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     Args:
         path: The file. It is of the published form if it is called `eval_config.yaml` or has a section `dataset`.
         root: The folder that relative paths start from, by default that of the file.
-
-    Raises:
-        DataError: If the file has faults. All are reported at once, each with its line.
     """
     source = read_source_file(path, "name a file with -c, or write one with `greval init`")
     folder = path.parent if root is None else root
@@ -118,9 +112,6 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
 
 def build_config(content: Mapping[str, object], folder: Path = Path()) -> RunConfig:
     """Build a configuration from the keys that a file has, whose paths start from a folder.
-
-    Raises:
-        DataError: If keys or values are wrong. All faults are reported at once.
 
     Example:
         >>> build_config({"data": "cases.jsonl", "metric": "latency"})

@@ -55,11 +55,7 @@ class GroupIndex:
         return self.kind in ("reference", "documents")
 
     def compute_digest(self) -> str | None:
-        """Return the digest of an index of the reference pipeline with its search settings; None before it is made.
-
-        Raises:
-            DataError: If the index cannot be read.
-        """
+        """Return the digest of an index of the reference pipeline with its search settings; None before it is made."""
         if not (self.is_reference and (self.folder / INDEX_FILE).is_file()):
             return None
         digest: str | None = import_by_name("greval.reference.index").compute_build_digest(self.folder)
@@ -67,11 +63,7 @@ class GroupIndex:
 
 
 def find_indexes(config: RunConfig) -> dict[str, GroupIndex]:
-    """Return the index of each group of a configuration.
-
-    Raises:
-        DataError: If a folder does not exist.
-    """
+    """Return the index of each group of a configuration."""
     folders = {group: Path(folder).resolve() for group, folder in (config.indexes or {}).items()}
     if missing := [str(folder) for folder in folders.values() if not folder.is_dir()]:
         raise DataError(f"indexes: there is no folder {', '.join(missing)}")
@@ -97,9 +89,6 @@ def _identify_kind(folder: Path) -> IndexKind:
 
 def build_search_spec(name: str, index: GroupIndex) -> str:
     """Return the spec that a method without one means for an index, with a placeholder for the index.
-
-    Raises:
-        DataError: If the index has no such search. The message says what to do.
 
     Example:
         >>> build_search_spec("hybrid", GroupIndex(Path("tt1"), "reference"))
@@ -144,11 +133,6 @@ def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[s
     Args:
         indexes: The groups with their indexes; others than those of documents are left alone.
         report: Called with a sentence before an index is made, and for each that was made or changed.
-
-    Raises:
-        DataError: If no document can be read.
-        MissingExtraError: If a package of the extra `reference` is not installed.
-        StoreError: If the folder cannot be written, or another process writes to it.
     """
     for group, index in indexes:
         if index.kind == "documents":

@@ -33,11 +33,7 @@ class GroupMethod:
         self._indexes = indexes
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Return the response of the group's method.
-
-        Raises:
-            MethodError: If the group has no method.
-        """
+        """Return the response of the group's method."""
         group = sample.tags.get(self._group_by, "")
         method = self._by_group.get(group)
         if method is None:
@@ -58,10 +54,6 @@ def load_run_methods(
 
     They are wrapped by the model of `generation` if there is one. `answering` is the model that answers for searches
     without a spec.
-
-    Raises:
-        MethodError: If methods cannot be loaded. All faults are reported at once.
-        DataError: If the facts cannot be read.
     """
     faults: list[str] = []
     methods: dict[str, Method] = {}
@@ -92,11 +84,7 @@ def load_run_methods(
 
 
 def check_searches(config: RunConfig, groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> None:
-    """Check that the index of each group has the searches that methods without a spec are.
-
-    Raises:
-        MethodError: If one has not. All faults are reported at once.
-    """
+    """Check that the index of each group has the searches that methods without a spec are."""
     faults: list[str] = []
     for name in (name for name, spec in (config.methods or {}).items() if spec is None):
         try:

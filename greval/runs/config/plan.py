@@ -110,9 +110,6 @@ class RunPlan:
         """Load the methods.
 
         Indexes that have to be made first are made if `report` is given, which is called with a sentence for each.
-
-        Raises:
-            MethodError: If methods cannot be loaded. All faults are reported at once.
         """
         groups = {group: len(samples) for group, samples in self.group_samples().items()}
         if report:
@@ -157,12 +154,6 @@ def prepare_run(
         file: The file that describes the run; without `out`, the run folder is beside it.
         judge: The judge in place of that of the configuration.
         report: Called with a sentence on what the user should know.
-
-    Raises:
-        DataError: If keys of the configuration do not fit each other, or the data cannot be read or hold no case.
-        DefinitionError: If a metric cannot be loaded.
-        MethodError: If an index has no such search.
-        JudgeError: If no judge is named, or its name or settings are invalid.
     """
     report = report or ignore_note
     _check_keys(config)
@@ -227,11 +218,7 @@ def list_samples(rows: Sequence[Case | RowFault]) -> tuple[Sample, ...]:
 
 
 def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | None) -> Judge | BaseChatModel:
-    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge.
-
-    Raises:
-        JudgeError: If none is named.
-    """
+    """Return the model that answers for searches without a spec: of `answering`, of `generation`, or the judge."""
     if config.answering:
         return config.answering.create_judge()
     if config.generation:
@@ -262,11 +249,7 @@ def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge 
 
 
 def _check_keys(config: RunConfig) -> None:
-    """Check that keys of a configuration fit each other.
-
-    Raises:
-        DataError: If they do not.
-    """
+    """Check that keys of a configuration fit each other."""
     if config.metrics is None and not config.result_files:
         raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
     if config.doc_id_pattern is not None:

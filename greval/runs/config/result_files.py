@@ -68,11 +68,7 @@ class ResultFileWriter:
         self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
 
     def __call__(self) -> None:
-        """Write both files. Only one call may run at a time.
-
-        Raises:
-            StoreError: If a file cannot be read or written.
-        """
+        """Write both files. Only one call may run at a time."""
         cases = self._plan.read_responses()
         folder = self._plan.folder
         with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
@@ -248,11 +244,7 @@ def _compute_mean(numbers: Iterable[float]) -> float | None:
 
 
 def write_json(path: Path, content: Json) -> None:
-    """Write a JSON file atomically, so that a reader finds either the old or the new content.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
+    """Write a JSON file atomically, so that a reader finds either the old or the new content."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Most readers of JSON refuse NaN.

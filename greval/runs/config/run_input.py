@@ -202,12 +202,9 @@ def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[M
 
 
 def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
-    """Read a gold or traversal file.
-
-    Raises:
-        DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
-    """
+    """Read a gold or traversal file."""
     located_rows = [*read_gold(file, columns=columns)]
+    # No row is skipped, because the results would then cover other questions.
     if faults := [fault for location, row in located_rows if (fault := _describe_fault(location, row, what))]:
         raise DataError("\n".join(describe_row_faults(faults)))
     return [row for _, row in located_rows if isinstance(row, Case)]

@@ -70,9 +70,6 @@ def read_verdict_file(
             `repeat`, `metric`), or of the values of a metric, by its name.
         method: The method of rows that do not name one.
         cases: The cases, joined by id; None if the file itself holds them, or they are not known.
-
-    Raises:
-        DataError: If the file cannot be read, or holds no column for a verdict or for what it is of.
     """
     rows = read_labelled_rows(source, _list_fields(metrics, columns or {}), columns)
     rows = replace(

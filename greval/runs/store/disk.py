@@ -53,11 +53,7 @@ LAYOUT_VERSION_WITHOUT_COST = 341554651
 
 
 def lock_folder(folder: Path) -> IO[str]:
-    """Create a run folder if it does not exist, and acquire its write lock.
-
-    Raises:
-        StoreError: If another run holds the lock, or the folder cannot be written.
-    """
+    """Create a run folder if it does not exist, and acquire its write lock."""
     try:
         lock = open_locked(folder / LOCK_FILE)
     except OSError as error:
@@ -69,11 +65,7 @@ def lock_folder(folder: Path) -> IO[str]:
 
 
 def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
-    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist.
-
-    Raises:
-        StoreError: If there is no run to read, the log cannot be opened, or another version of greval wrote it.
-    """
+    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist."""
     if not write and not (folder / FILE).is_file():
         raise StoreError(f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one")
     with translate_errors(folder), ExitStack() as opened:
@@ -86,11 +78,7 @@ def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
 
 
 def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
-    """Configure a connection, and create the tables if the file is new.
-
-    Raises:
-        StoreError: If there are no tables to read, or they have an unknown layout.
-    """
+    """Configure a connection, and create the tables if the file is new."""
     if write:
         # A commit need not wait for the disk: `LogSync` syncs the log.
         database.executescript(

@@ -226,11 +226,7 @@ def write_csv(
 
 
 def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None = None) -> None:
-    """Write results, given as JSON lines, as a Parquet file, in the columns of a run.
-
-    Raises:
-        MissingExtraError: If pyarrow is not installed.
-    """
+    """Write results, given as JSON lines, as a Parquet file, in the columns of a run."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -248,11 +244,7 @@ def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None =
 
 
 def build_frame(lines: Iterable[str], layout: TableLayout) -> pd.DataFrame:
-    """Return results, given as JSON lines, as a pandas DataFrame in the columns of a run.
-
-    Raises:
-        MissingExtraError: If pandas is not installed.
-    """
+    """Return results, given as JSON lines, as a pandas DataFrame in the columns of a run."""
     try:
         import pandas as pd
     except ImportError as error:

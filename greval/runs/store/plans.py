@@ -82,9 +82,6 @@ class PlanTable:
             part: The part of the whole, such as "2/3" for a shard; empty for the whole.
             versions: Fingerprint and judge of each metric by name.
             total: The number of cases; None if it is unknown before they are read.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone. This holds for all methods that write.
         """
         self._ids, self._versions, self._source, self._part = {}, versions, source, part
         with translate_errors(self._folder):

@@ -113,11 +113,7 @@ class StoreWriter(CloseOnExit):
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
-        """Open a run folder to write, and create it if it does not exist.
-
-        Raises:
-            StoreError: If another run writes to it, it cannot be written, or another version of greval wrote it.
-        """
+        """Open a run folder to write, and create it if it does not exist."""
         folder = Path(folder)
         with translate_errors(folder), ExitStack() as opened:
             lock = opened.enter_context(lock_folder(folder))
@@ -155,9 +151,6 @@ class StoreWriter(CloseOnExit):
             calls: The calls of the judge for this result, which are stored together with it.
             asked_content: The number of the content whose calls a replayed result was read from; None for its own.
             recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         numbers = self._index.numbers
         place_hash = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
@@ -205,9 +198,6 @@ class StoreWriter(CloseOnExit):
             fingerprint: The fingerprint of the metric.
             case_key: The sample id and the method of the case.
             calls: The calls.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         with self._write():
             self._calls.insert(hash_key(content), fingerprint, case_key, calls)
@@ -289,11 +279,7 @@ class StoreWriter(CloseOnExit):
         self._kept_cases.clear()
 
     def flush(self) -> None:
-        """Sync everything written so far to disk. Any thread may call this; it does not block `append`.
-
-        Raises:
-            StoreError: If syncing fails, for example because the disk is full.
-        """
+        """Sync everything written so far to disk. Any thread may call this; it does not block `append`."""
         with translate_errors(self.folder):
             self._disk.flush()
 
