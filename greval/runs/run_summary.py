@@ -117,14 +117,6 @@ class ShareSummary(Record):
     contradictions: int | None
 
 
-class _ShareKey(NamedTuple):
-    """The key of a share within a group."""
-
-    metric: str
-    note: str
-    group: str
-
-
 def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary, ...]:
     """Summarise the shares of a run, in the order of metrics, notes, and group names.
 
@@ -215,26 +207,36 @@ def _summarise_metric(
     """Summarise the shares of one metric."""
     grouping = Grouping(by)
     tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
-    empty: Counter[_ShareKey] = Counter()
-    wrong: Counter[_ShareKey] = Counter()
+    # By note and group, as the summaries.
+    empty: Counter[tuple[str, str]] = Counter()
+    wrong: Counter[tuple[str, str]] = Counter()
     for result in store.results(ResultFilter(metrics=(metric.name,))):
         group = grouping.name_group(result.method, result.tags) if by else ""
         for name in names:
-            key = _ShareKey(metric.name, name, group)
             shares = [read_share(verdict.notes.get(name)) for verdict in result.judgements]
-            empty[key] += shares.count(None)
+            empty[name, group] += shares.count(None)
             if counted := [share for share in shares if share is not None]:
                 tallies.add(name, group, _format_outline(counted), NO_COST)
         for judgement in result.judgements:
             contradictions = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-            wrong.update(_ShareKey(metric.name, name, group) for name in contradictions)
+            wrong.update((name, group) for name in contradictions)
     summaries = {(summary.metric, summary.group): summary for summary in tallies.build_summaries()}
     order = {name: position for position, name in enumerate(names)}
-    for key in sorted(empty, key=lambda key: (order[key.note], key.group)):
-        note = metric.notes[key.note]
+    for name, group in sorted(empty, key=lambda key: (order[key[0]], key[1])):
+        note, summary = metric.notes[name], summaries.get((name, group))
         has_direction = isinstance(note, ShareNote) and note.better is not None
-        yield _build_share_summary(
-            key, summaries.get((key.note, key.group)), empty[key], wrong[key] if has_direction else None
+        yield ShareSummary(
+            metric=metric.name,
+            note=name,
+            group=group,
+            counted=summary.counted if summary else 0,
+            empty=empty[name, group],
+            mean=summary and summary.mean,
+            median=summary and summary.median,
+            minimum=summary and summary.minimum,
+            maximum=summary and summary.maximum,
+            interval=summary and summary.interval,
+            contradictions=wrong[name, group] if has_direction else None,
         )
 
 
@@ -242,19 +244,3 @@ def _format_outline(shares: Sequence[float]) -> str:
     """Format the outline of a result whose values are shares, in the form of `greval.records.result`."""
     outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
     return json.dumps(outline)
-
-
-def _build_share_summary(
-    key: _ShareKey, summary: Summary | None, empty: int, contradictions: int | None
-) -> ShareSummary:
-    return ShareSummary(
-        **key._asdict(),
-        counted=summary.counted if summary else 0,
-        empty=empty,
-        mean=summary and summary.mean,
-        median=summary and summary.median,
-        minimum=summary and summary.minimum,
-        maximum=summary and summary.maximum,
-        interval=summary and summary.interval,
-        contradictions=contradictions,
-    )

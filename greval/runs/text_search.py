@@ -68,10 +68,7 @@ def search_texts(store: Store, query: str) -> FoundSamples:
 def build_text_index(store: Store, path: Path, stamp: str) -> None:
     """Write the texts of a run to an index, which replaces a former one once it is whole.
 
-    Args:
-        store: The run, opened for reading.
-        path: The file of the index.
-        stamp: The state of the run; it is read before the run is opened, so that a later change is noticed.
+    `stamp` is the state of the run. It is read before the run is opened, so that a later change is noticed.
     """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         temporary = Path(file.name)
@@ -106,7 +103,8 @@ def search_text_index(path: Path, stamp: str, query: str) -> FoundSamples | None
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
             if database.execute("SELECT stamp FROM state").fetchone() != (stamp,):
                 return None
-            return FoundSamples(sample_ids=tuple(_decode(sample) for (sample,) in database.execute(statement, words)))
+            rows = database.execute(statement, words)
+            return FoundSamples(sample_ids=tuple(sample.decode("utf-8", "surrogatepass") for (sample,) in rows))
     except sqlite3.DatabaseError:
         # It is damaged, and will be replaced.
         return None
@@ -123,12 +121,9 @@ def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
 
 def _fold_texts(line: str, *, is_case: bool) -> str:
     """Return the texts of a case or a result, one after the other, without case of letters."""
-    texts = (_list_case_texts if is_case else _list_result_texts)(from_json(line))
+    row = from_json(line)
+    texts = map(row.get, CASE_TEXTS) if is_case else _list_result_texts(row)
     return "\n".join(text for text in texts if text).casefold()
-
-
-def _list_case_texts(case: Mapping[str, Any]) -> Iterator[str | None]:
-    return (case.get(name) for name in CASE_TEXTS)
 
 
 def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
@@ -142,7 +137,3 @@ def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
 def _encode(text: str) -> bytes:
     """Return a text as bytes, which SQLite compares as they are, NUL and lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _decode(content: bytes) -> str:
-    return content.decode("utf-8", "surrogatepass")

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -56,6 +56,7 @@ from greval.records.metric_input import (
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.shard import Shard
+from greval.runs.store.writer import StoreWriter
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}
@@ -63,12 +64,8 @@ TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
 """Transient failures, which are retried once at the end of the run."""
 MAX_RETRIED_CASES = 10_000
 """The maximum number of cases kept for the retry at the end. More failures than this usually have a common cause."""
-
-
 MAX_TURN_SECONDS = 0.05
 """The seconds for which metrics are computed before the event loop has its turn, for example to stop the run."""
-
-
 UNNEEDED = "not needed"
 """How the reason begins why a metric was not judged on a case: no formula reads its verdict there."""
 StartMetric = Callable[[str], asyncio.Task[Result | None]]
@@ -80,57 +77,18 @@ def NO_TASKS(name: str) -> asyncio.Task[Result | None]:  # noqa: N802 - a consta
     raise KeyError(name)
 
 
-class ResultLog(Protocol):
-    """A log that returns earlier results and stores new ones: that of a `StoreWriter`, or a `MemoryLog`."""
-
-    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:
-        """Return the newest result of a sample, method and metric if it has this key, else None."""
-
-    def same(self, content: str) -> Result | None:
-        """Return the newest finished result with a content key, for any sample or method, or None."""
-
-    def holds_result(self, result_of: tuple[str, str, str]) -> bool:
-        """Return whether there is a result of a sample, method and metric."""
-
-    def append(  # noqa: PLR0913 - what a row has
-        self,
-        key: str,
-        result: Result,
-        *,
-        content: str,
-        case: str,
-        calls: Sequence[CallRecord],
-        asked_content: int | None,
-        recomputable: bool,
-    ) -> None:
-        """Store a result with the calls of its judge, and its case as JSON if that is not empty.
-
-        A replayed result has no calls, but the number of the content that the judge was asked about. A result that
-        is `recomputable` at no cost may be lost if the process is killed within the next second.
-        """
-
-    def append_calls(
-        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
-    ) -> None:
-        """Store calls of a judgement of a sample id and a method that has no result yet."""
-
-    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
-        """Assign the newest result of a sample, method and metric to this run; store its case (JSON) if not empty."""
-
-
 class MemoryLog:
-    """An in-memory log for one request, which reuses results of equal content and writes nothing to disk."""
+    """A log of one request in place of that of a run: it finds results of equal content and writes nothing to disk."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._finished: dict[str, Result] = {}
         self._unfinished: dict[str, Result] = {}
 
-    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:  # noqa: ARG002 - the key includes them
+    def get(self, key: str, _: tuple[str, str, str]) -> Result | None:
         """Return the unfinished result of a key, or None. Finished results are found by content, see `same`."""
         return self._unfinished.get(key)
 
-    def holds_result(self, result_of: tuple[str, str, str]) -> bool:  # noqa: ARG002 - only runs are replayed
+    def holds_result(self, _: tuple[str, str, str]) -> bool:
         """Return false: only runs are replayed."""
         return False
 
@@ -138,30 +96,21 @@ class MemoryLog:
         """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
 
-    def append(  # noqa: PLR0913 - what a row has
-        self,
-        key: str,
-        result: Result,
-        *,
-        content: str,
-        case: str,  # noqa: ARG002 - the caller has it
-        calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
-        asked_content: int | None,  # noqa: ARG002 - only runs are replayed
-        recomputable: bool,  # noqa: ARG002 - the same in memory
-    ) -> None:
-        """Store a result in memory."""
+    def append(self, key: str, result: Result, *, content: str, **_: object) -> None:
+        """Store a result in memory; the caller has its case, and only runs store calls."""
         if result.finished:
             self._finished[content] = result
         else:
             self._unfinished[key] = result
 
-    def append_calls(
-        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
-    ) -> None:
+    def append_calls(self, *_: object) -> None:
         """Do nothing: only runs store calls."""
 
-    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
+    def keep(self, *_: object) -> None:
         """Do nothing: the caller has the case."""
+
+
+ResultLog = StoreWriter | MemoryLog
 
 
 class CallCollector:
@@ -172,7 +121,6 @@ class CallCollector:
     """
 
     def __init__(self, store: ResultLog, content: str, fingerprint: str, case_key: tuple[str, str]) -> None:
-        """Store for which judgement the calls are made."""
         self.calls: list[CallRecord] = []
         self.origin: ReplyOrigin | None = None
         self._store = store

@@ -19,7 +19,7 @@ from opentelemetry.semconv.attributes import error_attributes
 
 from greval import compile_metric, load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.otel import OpenTelemetryEvents, emit, list_attributes
+from greval.runs.otel import OpenTelemetryEvents, list_attributes
 from greval.testing import ScriptedJudge
 
 KNOWN = {

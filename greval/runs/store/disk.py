@@ -20,10 +20,7 @@ LOCK_FILE = "lock"
 NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
 """Words of a full disk in messages of SQLite and the system. A quota or file size limit appears as an I/O error."""
 CHECKPOINT_PAGES = 16_384
-"""The size of the "-wal" file in pages (64 MB) at which a writer checkpoints itself.
-
-Normally the flushing thread has done it before.
-"""
+"""The size of the "-wal" file in pages (64 MB) at which a writer checkpoints itself, if no flush did it before."""
 COST_COLUMNS = tuple(Usage.model_fields)
 SERVED_MODELS = "served_models"
 """The name of the metadata entry for the models that the replies name."""

@@ -2,32 +2,127 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
 
 from greval._util.files import CloseOnExit
+from greval._util.row_index import RowIndex, hash_key
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.result import Result
-from greval.runs.store.calls import CallReader, JudgedContent
+from greval.runs.store.calls import JUDGED_NAMES, CallReader
 from greval.runs.store.disk import connect_log
 from greval.runs.store.exports import build_frame, read_layout
-from greval.runs.store.filters import ANY_RESULT, ResultFilter
-from greval.runs.store.plans import COUNTED, COUNTED_CASE, CountedPlan
-from greval.runs.store.result_index import ResultIndex
+from greval.runs.store.filters import ANY_RESULT, NUL, ResultFilter
+from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
+NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid)"
+"""SQL condition that is true for a row of `results` which no other row replaced."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 """A column for `Store.select`: a JSON list of the metric's fingerprint and the judge."""
+NO_CONTENT = 0
+ROW_NUMBERS = f"""
+SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END FROM results
+"""  # noqa: S608 - constant
+MAX_QUESTION_CHARACTERS = 1000
+"""The number of characters of a question that are read with the head of a case."""
+# Two paths are extracted at once, because SQLite cuts a single text at a NUL, but not one in a JSON array.
+CASE_HEAD = f"""
+json_extract(row, '$.id', '$.method', '$.other_response.method'), json_type(row, '$.other_response'),
+CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
+ELSE json_array(substr(json_extract(row, '$.question'), 1, {MAX_QUESTION_CHARACTERS})) END
+"""
+"""Three columns of `cases` that `parse_case_head` reads."""
+IS_PAIR = "instr(row, '\"other_response\":') AND json_type(row, '$.other_response') = 'object'"
+"""SQL condition that is true for a row of `cases` which is a pair; the first part quickly excludes most others."""
+
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_encode_text = json.JSONEncoder().encode
+
+
+class _RowNumbers(NamedTuple):
+    """Row numbers of the newest finished row by content, and of the newest row by sample, method, metric and repeat."""
+
+    contents: RowIndex
+    places: RowIndex
+
+
+class ResultIndex:
+    """Finds results of a log by what was judged, and the row number of the newest one of each place.
+
+    It is loaded when the first result is looked up. A row of a plan that is not counted is found with `all_rows` only.
+    """
+
+    def __init__(self, database: sqlite3.Connection, commit: Callable[[], None], *, all_rows: bool) -> None:
+        self._db = database
+        self._commit = commit
+        self._all_rows = all_rows
+
+    def get(self, key: str | None, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
+        """Return the newest result of a sample, method and metric if it has this key; None is any key."""
+        number = self.find_row(result_of, repeat)
+        if number is None:
+            return None
+        stored_key, row = self.read_row("key, row", number)
+        return Result.model_validate_json(row) if key is None or stored_key == hash_key(key) else None
+
+    def same(self, content: str) -> Result | None:
+        """Return the newest finished result with a content key, for any sample and method, or None."""
+        number = self.numbers.contents.get(content)
+        return None if number is None else Result.model_validate_json(self.read_row("row", number)[0])
+
+    def find_plan(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
+        number = self.find_row(result_of, repeat)
+        return None if number is None else int(self.read_row(RESULT_PLAN, number)[0])
+
+    def find_row(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the row number of the newest result of a sample, method and metric, or None if there is no result."""
+        return self.numbers.places.get(hash_result_place(*result_of, repeat))
+
+    def read_row(self, columns: str, number: int) -> tuple[Any, ...]:
+        """Return columns of a row, which is written before if it is not yet."""
+        query = f"SELECT {columns} FROM results WHERE rowid = ?"  # noqa: S608 - constants
+        row = self._db.execute(query, (number,)).fetchone()
+        # It waits to be written together with others.
+        if row is None:
+            self._commit()
+            row = self._db.execute(query, (number,)).fetchone()
+        values: tuple[Any, ...] = row
+        return values
+
+    @cached_property
+    def numbers(self) -> _RowNumbers:
+        """The row numbers, which a writer adds to."""
+        numbers = _RowNumbers(RowIndex(), RowIndex())
+        if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
+            import numpy as np
+
+            query = ROW_NUMBERS if self._all_rows else f"{ROW_NUMBERS} WHERE {COUNTED}"
+            # Read into an array at once: a large run has millions of rows.
+            rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
+            at, places, contents = np.fromiter(rows, dtype=np.int64).reshape(-1, 3).T
+            numbers.places.load_arrays(places, at)
+            numbers.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
+        return numbers
+
+
+# A result is looked up before it is stored.
+@lru_cache(maxsize=256)
+def hash_result_place(sample_id: str, method: str, metric: str, repeat: int) -> int:
+    """Return the number that a row shares with the rows it replaces, the hash of a JSON list."""
+    return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")
 
 
 def _have_nothing_to_write() -> None:
@@ -100,15 +195,18 @@ class Store(CloseOnExit):
         for (line,) in self.select(("row",), result_filter):
             yield line
 
-    def select(self, columns: Iterable[str], result_filter: ResultFilter = ANY_RESULT) -> Iterator[Any]:
+    def select(
+        self, columns: Iterable[str], result_filter: ResultFilter = ANY_RESULT, *, after: int = 0
+    ) -> Iterator[Any]:
         """Iterate over columns of the same results, as tuples, without reading the rest of them.
 
         Args:
             columns: Columns of the table `results` (docs/architecture.md), or SQL expressions of them.
             result_filter: The filter for results.
+            after: The row number after which they begin.
         """
         conditions, values = result_filter.build_conditions()
-        where = " AND ".join([NEWEST, self._build_condition(COUNTED), *conditions])
+        where = " AND ".join([NEWEST, self._build_condition(COUNTED), f"rowid > {after:d}", *conditions])
         names = (*columns, *(("row",) if result_filter.reads_texts else ()))
         rows = self.query(f"SELECT {', '.join(names)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
         if not result_filter.reads_texts:
@@ -130,9 +228,8 @@ class Store(CloseOnExit):
 
     def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:
         """Yield the stored calls of those of the same results that meet a filter, in the order of the results."""
-        columns = (self.call_reader.asked_column, "sample_id", "method", "metric")
-        judged = (JudgedContent(*row) for row in self.select(columns, result_filter) if row[0] is not None)
-        yield from self.call_reader.read(judged)
+        for content, *names in self.select((self.call_reader.asked_column, *JUDGED_NAMES), result_filter):
+            yield from self.call_reader.read(content, *names)
 
     def cases(self) -> Iterator[Case]:
         """Yield every judged case."""
@@ -193,3 +290,33 @@ class Store(CloseOnExit):
 
     def _build_condition(self, counted: str) -> str:
         return "1" if self.reads_all else counted
+
+
+class CaseHead(NamedTuple):
+    """The id, the method and the begin of the question of a case.
+
+    `other` is the method of the other response of a pair, None if the case is no pair.
+    """
+
+    sample_id: str
+    method: str
+    question: str
+    other: str | None = None
+
+
+def parse_case_head(names: str, other_type: str | None, question: str) -> CaseHead:
+    """Parse the columns that `CASE_HEAD` selects.
+
+    Example:
+        >>> parse_case_head('["q1","walk vs local","local"]', "object", '["Who?"]')
+        CaseHead(sample_id='q1', method='walk vs local', question='Who?', other='local')
+    """
+    sample_id, method, second = (text or "" for text in json.loads(names))
+    start = (json.loads(question)[0] or "")[:MAX_QUESTION_CHARACTERS]
+    return CaseHead(sample_id, method, start, second if other_type == "object" else None)
+
+
+def read_case_heads(store: Store) -> Iterator[CaseHead]:
+    """Yield the head of each version of each judged case, oldest first."""
+    for texts in store.select_cases((CASE_HEAD,)):
+        yield parse_case_head(*texts)

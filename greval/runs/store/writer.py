@@ -37,8 +37,7 @@ from greval.runs.store.disk import (
     translate_errors,
 )
 from greval.runs.store.plans import CASE_SOURCE, PlanTable
-from greval.runs.store.reader import Store
-from greval.runs.store.result_index import ResultIndex, hash_result_place
+from greval.runs.store.reader import ResultIndex, Store, hash_result_place
 
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""

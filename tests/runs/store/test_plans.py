@@ -152,8 +152,8 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
     with Store.open("runs/x") as store:
         assert [*store.frame()["sample_id"]] == ["q1", "q2"]
         assert [case.id for case in store.cases()] == ["q1", "q2"]
-        assert [one.sample_id for one in read_case_page(store).cases] == ["q1", "q2"]
-        assert len(read_result_page(store).lines) == 2
+        assert [line.sample_id for line in read_case_page(store)[0]] == ["q1", "q2"]
+        assert len(read_result_page(store)[0]) == 2
         assert find_case(store, "q3", "") is None
 
 
