@@ -48,6 +48,8 @@ SCHEMA_HEAD: Mapping[str, str] = {
     "title": "greval run",
     "description": "A run of greval evaluate. Relative paths are relative to this file.",
 }
+DEFAULT_GROUP_BY = "imdb_key"
+"""The column that groups the questions of the published design."""
 _METHOD_NAME = re.compile(r"[^=:/?()\x00-\x1f]+")
 
 

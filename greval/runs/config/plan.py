@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 
@@ -18,15 +20,10 @@ from greval.datasets.file_identity import CaseSource, identify_file
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError, JudgeError
 from greval.judging.model.judge import Judge
-from greval.methods.collecting.response_file import select_responses
-from greval.methods.protocol import Method
 from greval.metrics.library import load_metric
 from greval.metrics.sources import list_replaced_names, load_asked_metrics
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric, needs_judge
-from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, EvaluationMetrics, select_metrics
-from greval.runs.config.group_indexes import GroupIndex, build_indexes, find_indexes, list_searched
-from greval.runs.config.group_methods import check_searches, load_run_methods
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
 from greval.runs.config.run_input import CaseInput, Rows, open_input
@@ -35,13 +32,37 @@ from greval.runs.manifest import RunCommand
 from greval.runs.options import EvaluateOptions
 from greval.runs.run_folder import choose_folder
 
+if TYPE_CHECKING:
+    from greval.methods.protocol import Method
+    from greval.runs.config.group_methods import GroupIndex
+
 RESPONSES_FILE = "responses.jsonl"
 """The file of the responses of methods, in the run folder."""
+DETAILED, SUMMARY = "eval_results_detailed.json", "eval_results_summary.json"
+"""The result files of a run that asks for them."""
 RECORDED_KEYS = ("method", "traversals", "shard")
 """The keys that are for recorded responses."""
 QUESTION_KEYS = ("indexes", "group_by", "answering", "generation", "result_files")
 """The keys that are for methods that are asked."""
-NO_SECTIONS = EvaluationMetrics((), {})
+JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
+USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
+GOLD_METRICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "walk": {
+        "expected_edges": ("edge_recall-undirected-unlabelled",),
+        "expected_nodes": ("node_recall", "node_precision"),
+    },
+    "retrieval": {"essential": ("recall@5", "ndcg@10")},
+}
+"""For each section of the result files, the metrics by the part of the gold that they need.
+
+Systems name relations in their own words and directions, so edges are compared without both.
+"""
+SCORES = "scores"
+"""The section of the published scores."""
+OWN_SECTION = "metrics"
+"""The section of the metrics that the configuration names."""
+MetricSections = Mapping[str, Sequence[Metric]]
+"""The metrics of the result files by their section; a section without metrics is left out."""
 NO_ANSWERING = "no model answers for the searches; add `answering: {model: openai:MODEL}` to the config"
 NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or under metrics"
 
@@ -69,7 +90,7 @@ class RunPlan:
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
     searched: Sequence[tuple[str, GroupIndex]] = ()
     answering: Judge | BaseChatModel | None = None
-    sections: EvaluationMetrics = NO_SECTIONS
+    sections: MetricSections = field(default_factory=dict)
     command: RunCommand | None = None
 
     @property
@@ -104,6 +125,8 @@ class RunPlan:
 
         A response to an older version of a sample is left out.
         """
+        from greval.methods.collecting.response_file import select_responses
+
         return select_responses(self.folder / RESPONSES_FILE, self.samples, self.methods)
 
     def load_methods(self, report: Callable[[str], None] | None = None) -> dict[str, Method]:
@@ -111,6 +134,8 @@ class RunPlan:
 
         Indexes that have to be made first are made if `report` is given, which is called with a sentence for each.
         """
+        from greval.runs.config.group_methods import build_indexes, load_run_methods
+
         groups = {group: len(samples) for group, samples in self.group_samples().items()}
         if report:
             build_indexes(self.searched, report)
@@ -171,17 +196,14 @@ def prepare_run(
     if config.methods and not samples:
         faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
         raise build_unreadable_error(faults, len(faults))
-    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
-    indexes = find_indexes(config)
-    check_searches(config, groups, indexes)
-    searched = list_searched(config.methods or {}, {group: indexes[group] for group in groups if group in indexes})
+    indexes, searched = _find_group_indexes(config, samples) if config.methods else ({}, [])
     answering = choose_answering_model(config, judge) if searched else None
     if line := describe_shared_model(answering, metric_judge):
         report(line)
-    sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
+    sections = select_metrics(loaded.metrics, samples) if config.result_files else {}
     metrics, asked_names = loaded
     if config.result_files:
-        metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))
+        metrics = (*chain.from_iterable(sections.values()), *map(load_metric, USAGE_METRICS))
         # What a metric builds on is in the files, too.
         asked_names = frozenset(metric.name for metric in metrics)
     origin = _identify_data(config, data)
@@ -206,6 +228,33 @@ def prepare_run(
             options=config.model_dump(mode="json", by_alias=True, exclude_unset=True),
         ),
     )
+
+
+def select_metrics(metrics: Iterable[Metric], samples: Iterable[Sample]) -> MetricSections:
+    """Return metrics by their sections, with those that the gold of samples allows.
+
+    What a metric builds on is judged and written like it. Metrics that have the name of a published one are scores.
+    """
+    metrics_by_name = {metric.name: metric for metric in metrics}
+    gold = [sample.gold for sample in samples if sample.gold]
+    against_gold = {
+        section: [
+            load_metric(name)
+            for part, names in parts.items()
+            if any(getattr(expected, part) for expected in gold)
+            for name in names
+        ]
+        for section, parts in GOLD_METRICS.items()
+    }
+    scores = [metrics_by_name[name] for name in JUDGED_METRICS if name in metrics_by_name]
+    published_names = {
+        *JUDGED_METRICS,
+        *USAGE_METRICS,
+        *(metric.name for listed in against_gold.values() for metric in listed),
+    }
+    own = [metric for name, metric in metrics_by_name.items() if name not in published_names]
+    sections = {SCORES: scores, **against_gold, OWN_SECTION: own}
+    return {section: listed for section, listed in sections.items() if listed}
 
 
 def list_samples(rows: Sequence[Case | RowFault]) -> tuple[Sample, ...]:
@@ -246,6 +295,20 @@ def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge 
         f"the answering model and the judge are the same ({name}), and a judge may favour its own answers; "
         "name another with `answering: {model: MODEL}`"
     )
+
+
+def _find_group_indexes(
+    config: RunConfig, samples: Sequence[Sample]
+) -> tuple[dict[str, GroupIndex], list[tuple[str, GroupIndex]]]:
+    """Find the index of each group, and those that the reference pipeline searches for methods without a spec."""
+    # Runs of recorded responses need none of what methods are loaded with.
+    from greval.runs.config.group_methods import check_searches, find_indexes, list_searched
+
+    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
+    indexes = find_indexes(config)
+    check_searches(config, groups, indexes)
+    of_groups = {group: indexes[group] for group in groups if group in indexes}
+    return indexes, list_searched(config.methods or {}, of_groups)
 
 
 def _check_keys(config: RunConfig) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from greval._util.joins import JoinCounter, name_remark
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import filter_by_tags
 from greval.datasets.chunk_sources import fill_sources
+from greval.datasets.field_names import find_known_name, list_names
 from greval.datasets.gold import (
     JOIN_REMEDY,
     attach_gold,
@@ -22,12 +23,12 @@ from greval.datasets.gold import (
     merge_rows,
     read_gold,
 )
+from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
 from greval.datasets.row_sources import STDIN, check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.runs.config.model import RunConfig
-from greval.runs.config.questions import convert_question
 from greval.runs.id_joins import store_input_remarks
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import METHOD
@@ -189,6 +190,38 @@ def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseR
     columns = _select_columns(config.data, config.columns or {}, joining)
     convert = partial(convert_question, group_by=config.group_by) if config.group_by else None
     return read_cases(config.data, method=config.method, columns=columns, convert=convert)
+
+
+def convert_question(row: RawRow, group_by: str) -> RawRow:
+    """Convert the row of a question to that of a case: its answer is the expected one, and its group is a tag.
+
+    If there is a column such as `expected_answer`, the answer stays that of a response, which is not used. A row
+    without a group is a fault.
+    """
+    names = dict(_map_columns(row.values, group_by))
+    values = {names[name]: value for name, value in row.values.items()}
+    faults = {names.get(name, name): why for name, why in row.faults.items()}
+    nested = values.get("tags")
+    group = values.get(f"tags.{group_by}") or (nested.get(group_by) if isinstance(nested, Mapping) else None)
+    # A row that could not be read has no group either; its own fault says why.
+    if group in (None, "") and "" not in faults:
+        hint = "add it, or set group_by to another column"
+        faults = {"": f"has no {group_by}, by which its index is chosen; {hint}"}
+    return replace(row, values=values, faults=faults)
+
+
+def _map_columns(row: Mapping[str, object], group_by: str) -> Iterator[tuple[str, str]]:
+    """Map the columns of a row to those of a case."""
+    fields = {name: find_known_name(name) for name in row}
+    truths = {*list_names("expected_answer")}
+    has_truth = any(fields[name] in truths and value is not None for name, value in row.items())
+    for name, known in fields.items():
+        if known == "answer" and not has_truth:
+            yield name, "expected_answer"
+        elif not known and name == group_by:
+            yield name, f"tags.{name}"
+        else:
+            yield name, name
 
 
 def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:

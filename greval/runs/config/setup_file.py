@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.errors import DataError, StoreError
 from greval.judging.model.judge import Judge
 from greval.methods.loading import resolve_spec
-from greval.runs.config.group_indexes import GroupIndex, build_search_spec
+from greval.runs.config.group_methods import GroupIndex, build_search_spec
 from greval.runs.config.model import GenerationConfig
 from greval.runs.config.plan import RunPlan
 from greval.runs.config.result_files import write_json

@@ -26,11 +26,20 @@ from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import list_items
-from greval.runs.importing.outcomes import WrittenVerdict
 from greval.runs.run_reader import CaseKey
 
 PLACES = ("id", "method", "item", "repeat")
 """The fields that say what a verdict is of."""
+
+
+class WrittenVerdict(NamedTuple):
+    """A verdict as it is written: the value and the reason, the judged item, the repeat, and the place in the file."""
+
+    value: object
+    reason: str
+    place: str
+    item: str | None = None
+    repeat: str = ""
 
 
 @dataclass

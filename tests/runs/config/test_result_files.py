@@ -20,8 +20,8 @@ from greval.errors import StoreError
 from greval.metrics.sources import load_metrics
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.result_files import (
     JudgedResponse,
     build_detailed,
