@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from os.path import commonprefix
 from pathlib import Path
 from typing import Unpack
@@ -186,7 +188,7 @@ async def _forecast_async(
     prices = get_prices(options)
     unread: list[str] = []
     row_count, spent = 0, RunSpending()
-    try:
+    with store or nullcontext():
         if store and not options.get("probe"):
             refuse_probe(store)
         if store:
@@ -198,9 +200,6 @@ async def _forecast_async(
                 continue
             if shard is None or shard.holds(case.id):
                 await _forecast_case(case, _CaseMetrics(compiled, asked_names), parts, store)
-    finally:
-        if store:
-            store.close()
     if row_count and row_count == len(unread):
         raise build_unreadable_error(unread, row_count)
     return Forecast(
@@ -246,24 +245,18 @@ class _CaseMetrics:
             return
         self._begun[name] = None
         metric = self._metrics[name]
-        for dependency in self._list_needed(metric):
-            yield from self._begin(dependency)
-        if isinstance(metric, FormulaMetric):
-            # Each result so far decides which metrics the formula reads next.
-            while missing := [needed for needed in self._list_needed(metric) if needed not in self._begun]:
-                for dependency in missing:
-                    yield from self._begin(dependency)
-            # A verdict that is not known yet may lead to any of the others.
-            if not self._is_decided(metric):
-                for dependency in list_dependency_names(metric):
-                    yield from self._begin(dependency)
+        # Each result so far decides which metrics a formula reads next.
+        while missing := [needed for needed in list_read_metrics(metric, self.results) if needed not in self._begun]:
+            for dependency in missing:
+                yield from self._begin(dependency)
+        # A verdict that is not known yet may lead to any of the others.
+        if (
+            isinstance(metric, FormulaMetric)
+            and not metric.find_read_metrics(select_verdicts(metric, self.results)).decided
+        ):
+            for dependency in list_dependency_names(metric):
+                yield from self._begin(dependency)
         yield name
-
-    def _list_needed(self, metric: Metric) -> tuple[str, ...]:
-        return list_read_metrics(metric, self.results)
-
-    def _is_decided(self, metric: FormulaMetric) -> bool:
-        return metric.find_read_metrics(select_verdicts(metric, self.results)).decided
 
 
 async def _forecast_case(
@@ -278,7 +271,7 @@ async def _forecast_case(
         if result is not None:
             metrics.results[name] = result
     for name in metrics.unneeded:
-        counters[name].skip()
+        counters[name].counts["skipped"] += 1
 
 
 async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping[str, Result]) -> Result | None:
@@ -350,7 +343,7 @@ class _MetricCounter:
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
         self._last_prompt = ""
-        self._totals = MetricForecast(metric=metric.name, judge=self._asking and self._asking.client.label)
+        self.counts: Counter[str] = Counter()
 
     def add(
         self, case: Case, store: Store | None, results: Mapping[str, Result], starts: dict[str, str]
@@ -364,21 +357,18 @@ class _MetricCounter:
         content, key = compute_keys(narrowed, self._metric, self._fingerprint, select_verdicts(self._metric, read))
         old = store.index.get(key, (case.id, case.method, self._metric.name)) if store else None
         if old and (old.finished or not self._retry_failed):
-            self._increase(kept=1)
+            self.counts["kept"] += 1
             return old
         if find_method_error(self._metric, narrowed) is not None or explain_missing_needs(self._metric, narrowed):
-            self._increase(skipped=1)
+            self.counts["skipped"] += 1
         elif broken or self._asking is None or content in self._seen or (store and store.index.same(content)):
-            self._increase(judged=1)
+            self.counts["judged"] += 1
         else:
             self._seen.add(content)
             remaining = select_remaining(narrowed, self._metric, old)
-            self._increase(judged=1, **self._estimate_calls(self._asking, remaining, starts))
+            self.counts["judged"] += 1
+            self.counts.update(self._estimate_calls(self._asking, remaining, starts))
         return None
-
-    def skip(self) -> None:
-        """Count a case on which no formula reads the metric."""
-        self._increase(skipped=1)
 
     def _narrow_case(self, case: Case, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
         """Return what the metric sees if all results that it builds on are stored, else the whole case.
@@ -423,14 +413,9 @@ class _MetricCounter:
             starts[group] = prompt
         return repeated / len(prompt)
 
-    def _increase(self, **counts: int) -> None:
-        now = self._totals
-        self._totals = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
-
     def build_forecast(self, prices: Prices) -> MetricForecast:
         """Return the counts with their cost."""
-        totals = self._totals
-        if totals.judge is None:
-            return totals
-        usage = Usage(calls=totals.calls, input_tokens=totals.input_tokens, output_tokens=totals.output_tokens)
-        return totals.model_copy(update={"cost": prices.cost(totals.judge, usage)})
+        judge = self._asking and self._asking.client.label
+        usage = Usage(**{name: self.counts[name] for name in ("calls", "input_tokens", "output_tokens")})
+        cost = prices.cost(judge, usage) if judge else None
+        return MetricForecast(metric=self._metric.name, judge=judge, cost=cost, **self.counts)
