@@ -501,14 +501,7 @@ async def stop_on_request(guard: RunGuard, stop: asyncio.Event | None, deadline:
 
 
 def find_free_folder(folder: Path) -> Path:
-    """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> find_free_folder(folder) == folder
-        True
-    """
+    """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is."""
     names = (folder, *(folder.with_name(f"{folder.name}-{n}") for n in range(2, MAX_FOLDERS)))
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 

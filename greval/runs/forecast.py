@@ -137,11 +137,6 @@ def fill_missing_responses(
 
     A missing response is replaced by the expected answer without context: the number of calls is then exact, but the
     input tokens are underestimated.
-
-    Example:
-        >>> cases, missing = fill_missing_responses([Sample(id="q1", question="Who?")], ["old", "new"], [])
-        >>> [case.method for case in cases], missing
-        (['old', 'new'], {'old': 1, 'new': 1})
     """
     cases = [*collected]
     names = [*methods]
@@ -308,13 +303,7 @@ def _assume_claims(case: Case, field: ClaimField) -> dict[str, str] | None:
 
 
 def estimate_output_tokens(metric: JudgedMetric) -> int:
-    """Return the assumed output tokens of one verdict, by the depth of its reason.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> estimate_output_tokens(load_metric("correctness"))
-        60
-    """
+    """Return the assumed output tokens of one verdict, by the depth of its reason."""
     more = {
         "brief": 0,
         "detailed": OUTPUT_TOKENS_PER_DETAILED_REASON,

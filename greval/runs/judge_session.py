@@ -110,14 +110,6 @@ class JudgeSession:
         cache: Cached replies of earlier sessions, which replace calls.
         cap: The cap of calls.
         hint: What to do if a metric is judged and `judge` is None.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> from greval.testing import ScriptedJudge
-        >>> session = JudgeSession(ScriptedJudge([{"reason": "The same person.", "value": 1}]))
-        >>> case = Case(question="Who?", expected_answer="Ada", answer="Ada Lovelace")
-        >>> session.judge_case(case, load_metric("correctness")).value, len(session.rows)
-        (1, 1)
     """
 
     def __init__(
@@ -196,12 +188,6 @@ def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:
     """Merge the rows of several sessions: each case counts once for each metric, by its last result.
 
     The calls and tokens of all results are added up. Replies that were used again count once.
-
-    Example:
-        >>> one = JudgedRow("k", "tone", "judge", '["scored",[["1",1.0]],[],null]', (1, 10, 5, None, 0, None))
-        >>> again = one._replace(costs=(0, None, None, None, 1, None))
-        >>> [row.costs for row in merge_rows([one, again])]
-        [(1, 10, 5, None, 0, None)]
     """
     merged: dict[str, JudgedRow] = {}
     for row in rows:

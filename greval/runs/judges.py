@@ -64,13 +64,7 @@ def _leave_unknown(_: Usage) -> float | None:
 def choose_judge(
     metric: Metric, judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
 ) -> JudgeModel:
-    """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> choose_judge(load_metric("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
-        'openai:b'
-    """
+    """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`."""
     if judges and metric.name in judges:
         return judges[metric.name]
     if isinstance(metric, JudgedMetric) and metric.judge:

@@ -219,16 +219,6 @@ class CaseFinder:
     Args:
         store: The run, which must stay open.
         case_keys: The samples and methods whose results are given to it; None for all.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
-        ...     writer.keep_cases([Case(id="q1", question="Who?")])
-        ...     result = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema",
-        ...                     outcome={"status": "skipped", "reason": "no answer"})
-        ...     CaseFinder(writer.reader).find_case(result).question
-        'Who?'
     """
 
     def __init__(self, store: Store, case_keys: Collection[CaseKey] | None = None) -> None:
@@ -305,12 +295,7 @@ def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
 
 
 def read_texts(case: Case | None, over: str | None) -> CaseTexts:
-    """Return the texts of a case, with those of its items if a metric judges them.
-
-    Example:
-        >>> read_texts(Case(question="Who?", chunks=["Ada."]), "chunks").items
-        {'c1': 'Ada.'}
-    """
+    """Return the texts of a case, with those of its items if a metric judges them."""
     if case is None:
         return CaseTexts()
     items = {item.id: format_item(item) for item in list_items(over, case) if any(get_item_texts(item))}

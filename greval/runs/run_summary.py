@@ -177,12 +177,7 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
 
 
 def is_passed(outline: str, condition: str) -> bool | None:
-    """Return whether a case passes, by the outline of its result; None if it has no number.
-
-    Example:
-        >>> is_passed('["scored",[["Yes",1.0],["No",0.0]],[],null]', ">= 0.7")
-        False
-    """
+    """Return whether a case passes, by the outline of its result; None if it has no number."""
     numbers = read_outline(outline).numbers
     return parse_limit(condition).is_met(fsum(numbers) / len(numbers)) if numbers else None
 

@@ -39,15 +39,6 @@ def search_texts(store: Store, query: str) -> FoundSamples:
 
     The texts of a case are its question, answer and expected answer; those of a result are its reasons, and the
     messages of what failed.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.records.case import Case
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
-        ...     writer.keep_cases([Case(id="q1", question="Who owns the ledger?"), Case(id="q2", question="When?")])
-        ...     search_texts(writer.reader, "LEDGER who").sample_ids
-        ('q1',)
     """
     words = query.casefold().split()
     # The word as it stands in JSON, so that a line can be searched before it is parsed.

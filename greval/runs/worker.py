@@ -622,13 +622,7 @@ def _add_skipped_items(result: Result, metric: Metric, case: Case) -> Result:
 
 
 def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
-    """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> select_verdicts(load_metric("answer_completeness"), {})
-        {}
-    """
+    """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics."""
     if not results or not isinstance(metric, FunctionMetric):
         return {}
     outcomes = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}

@@ -278,12 +278,7 @@ def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | Non
 
 
 def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge | BaseChatModel | None) -> str:
-    """Return a warning if the answering model is also the judge; else an empty text.
-
-    Example:
-        >>> describe_shared_model(Judge("local"), Judge("openai:gpt-5.1"))
-        ''
-    """
+    """Return a warning if the answering model is also the judge; else an empty text."""
     if isinstance(answering, Judge) and isinstance(judge, Judge):
         same, name = answering.model == judge.model, judge.model
     else:

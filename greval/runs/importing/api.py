@@ -158,14 +158,6 @@ def build_verdict_outcome(metric: Metric, written: Iterable[WrittenVerdict]) -> 
 
     A value that is not on the scale is a failure. An empty one is skipped, or a failure if other items of the case have
     verdicts. Repeats are merged into the majority or the mean, and empty ones have no vote.
-
-    Example:
-        >>> from greval.metrics.scale_text import build_scale_metric
-        >>> metric = build_scale_metric("quality", "0..3")
-        >>> build_verdict_outcome(metric, [WrittenVerdict("2", "Short.", "v.csv:2")]).judgements[0].value
-        2
-        >>> build_verdict_outcome(metric, [WrittenVerdict("4", "", "v.csv:3")]).error.message
-        'v.csv:3: 4 is not an integer from 0 to 3'
     """
     verdicts = [*written]
     filled = [verdict for verdict in verdicts if not is_missing_value(metric.scale, verdict.value)]

@@ -206,13 +206,6 @@ def write_csv(
     """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
 
     With `escape_formulas`, a text that a spreadsheet would read as a formula has an apostrophe before it.
-
-    Example:
-        >>> import io
-        >>> file = io.StringIO()
-        >>> write_csv([], file)
-        >>> file.getvalue()[:16]
-        'sample_id,method'
     """
     plain = csv.writer(file, lineterminator="\n")
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)

@@ -86,13 +86,6 @@ class StoreWriter(CloseOnExit):
         folder: The run folder.
         plans: The plans of the log.
         reader: The same log to read from. It sees all that was appended.
-
-    Example:
-        >>> import tempfile
-        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
-        ...     writer.put_fact("judge", "local")
-        ...     writer.reader.fact("judge")
-        'local'
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection, lock: IO[str]) -> None:
