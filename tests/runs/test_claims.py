@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 
 import pytest
 from claim_judge import METRICS, count_calls, judge_claims, make_judge, name_metric
 from hypothesis import given
 from hypothesis import strategies as st
-from killing import CONTEXT
 
 from greval import Case, compile_metric, evaluate, load_metric
 from greval.analysis.case_results import read_case_results
@@ -174,32 +171,3 @@ def test_a_claim_opens_and_closes_no_fence(texts, planted):
     message = format_case_text(metric, case, list_judged_items(metric, case))
     assert (message.count("<item n="), message.count("</item>")) == (len(texts), len(texts))
     assert "<answer>" not in message
-
-
-KILLED_CASES = [CASE.model_copy(update={"id": f"q{n}", "answer": f"Ada wrote it. It is from {n}."}) for n in range(3)]
-
-
-def _be_killed(folder, calls):
-    """Judge cases by all metrics of claims, and be killed when one call more is asked for."""
-    asked = []
-
-    def answer(messages):
-        asked.append(messages)
-        if len(asked) > calls:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return judge_claims(messages)
-
-    judge_all(folder, KILLED_CASES, ScriptedJudge(answer), concurrency=1)
-
-
-@pytest.mark.parametrize("calls", [1, 4, 13])
-def test_a_killed_run_lists_and_judges_only_what_is_missing(tmp_path, calls):
-    """After kill -9 the run is finished without a second call for what was done, and equals a run in one go."""
-    whole, expected = judge_all(tmp_path / "whole", KILLED_CASES)
-    killed = CONTEXT.Process(target=_be_killed, args=(tmp_path / "killed", calls))
-    killed.start()
-    killed.join()
-    assert killed.exitcode == -signal.SIGKILL
-    judge, rows = judge_all(tmp_path / "killed", KILLED_CASES)
-    assert len(judge.calls) == len(whole.calls) - calls
-    assert {key: row.outcome for key, row in rows.items()} == {key: row.outcome for key, row in expected.items()}

@@ -104,14 +104,6 @@ def test_rows_without_a_note_count(tmp_path):
     assert sum_spending([tmp_path / "all", tmp_path / "b", tmp_path / "none"], PRICES).calls == 14
 
 
-def test_another_folder_begins_anew(tmp_path):
-    """A cap is of one folder: a new one beside it has all of it."""
-    judge = ScriptedJudge(by_metric)
-    for _ in range(2):
-        evaluate(cases(9), [TONE], judge, out=tmp_path / "run", max_calls=3, resume=False)
-    assert len(judge.calls) == 6
-
-
 def test_the_message_says_what_was_spent_before_and_what_goes_on(tmp_path):
     """At the cap of an earlier command the same one asks nothing, and says why and how it goes on."""
     judge = ScriptedJudge(by_metric)

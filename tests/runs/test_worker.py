@@ -26,8 +26,6 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache
 from greval.records.result import Failed, Failure, Result, Skipped, Usage
 from greval.runs.runnable import compile_metrics
-from greval.runs.shard import Shard
-from greval.runs.store.plans import count_planned
 from greval.runs.worker import JudgingLoop, MemoryLog, is_retryable
 from greval.testing import ScriptedJudge
 
@@ -180,19 +178,6 @@ def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     assert not (tmp_path / "replies.sqlite").exists()
 
 
-def test_batches_of_a_stopped_run_are_not_asked_again(tmp_path):
-    """Where a run stops amid the batches of a case, the ones that were answered are kept for the next."""
-    case = Case(id="q", question="?", chunks=[f"passage {n}" for n in range(50)])
-    judge = ScriptedJudge(by_metric)
-    first = evaluate([case], [PASSAGES], judge, out=tmp_path, concurrency=1, max_calls=2)
-    assert (first.progress.done, len(judge.calls)) == (0, 2)
-    second = evaluate([case], [PASSAGES], judge, out=tmp_path)
-    assert (second.progress.scored, len(judge.calls)) == (1, 5)
-    (row,) = second.results()
-    assert [judgement.item for judgement in row.judgements] == [f"c{n}" for n in range(1, 51)]
-    assert row.usage.calls == 5
-
-
 def test_a_batch_that_two_cases_share_is_counted_once(fault_server, tmp_path):
     """Methods that found the same first passages share the call on these, and its cost is counted once."""
     same = [f"passage {n}" for n in range(10)]
@@ -329,27 +314,6 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap
         assert all(later.done >= 0 for _, later in pairwise(snapshots))
 
 
-@pytest.mark.nightly
-def test_a_wrong_key_costs_few_calls(fault_server, monkeypatch, tmp_path):
-    """Of 2,000 cases at most 20 are asked under a wrong key; with the right one the same run judges all."""
-
-    async def plan(request, body):
-        right = request.headers["Authorization"] == "Bearer sk-the-right-key"
-        return await (fault.ok() if right else fault.error(401, "invalid_api_key"))(request, body)
-
-    fault_server.plan = plan
-    many = [case.model_copy(update={"question": f"{n % 400}?", "answer": "A."}) for n, case in enumerate(cases(2000))]
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-wrong-key")
-    wrong = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
-    assert fault_server.calls <= 20
-    assert wrong.fatal
-    assert "OPENAI_API_KEY" in wrong.why
-    assert "wrong-key" not in wrong.why
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-right-key")
-    right = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
-    assert (right.why, right.progress.scored) == (None, 2000)
-
-
 def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_too(fault_server, tmp_path):
     """Chunks that a metric does not look at change no judgement; who reads the run's cases sees the newest."""
     judge = Judge("openai:fake", base_url=fault_server.url)
@@ -361,16 +325,6 @@ def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_to
         assert [kept.chunks[0].text for kept in store.cases()] == ["new"]
     with Store.open(tmp_path, all_rows=True) as store:
         assert [kept.chunks[0].text for kept in store.cases()] == ["old", "new"]
-
-
-def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
-    """A second command in the same folder adds its metrics; what the first was made of stays known."""
-    case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.0, "llm_calls": 2}}
-    for name in ("latency", "llm_calls", "latency"):
-        evaluate([case], [load_metric(name)], out=tmp_path)
-    with Store.open(tmp_path) as store:
-        assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
-        assert count_planned(store.plans()) == {"latency": 1, "llm_calls": 1}
 
 
 YES = {"reason": "It fits.", "value": 1}
@@ -397,22 +351,6 @@ def test_each_content_is_asked_once_in_any_order(answers):
     assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
 
 
-async def test_state_same_content():
-    """A case whose content an earlier one had costs nothing, and keeps its own id."""
-    judge, log = ScriptedJudge([YES]), MemoryLog()
-    await loop_of(judge, log=log).judge_cases([asked(1)])
-    (row,) = await loop_of(judge, log=log).judge_cases([asked(2)])
-    assert (row["correctness"].sample_id, row["correctness"].usage, len(judge.calls)) == ("q2", Usage(hits=1), 1)
-
-
-async def test_state_retry():
-    """A transient failure is asked once more at the end, and the usage counts both attempts."""
-    judge = ScriptedJudge(["no JSON", "still none", YES])
-    (row,) = await loop_of(judge).judge_cases([asked(1)])
-    assert row["correctness"].outcome.status == "scored"
-    assert row["correctness"].usage.calls == len(judge.calls)
-
-
 async def test_retries_can_be_left_out():
     """Without retries at the end the failure stays, with its kind."""
     judge = ScriptedJudge(["no JSON", "still none", YES])
@@ -436,19 +374,6 @@ async def test_rows_that_are_no_cases_are_counted_and_listed():
     assert told == loop.unread
     assert [line.partition(":")[0] for line in told] == ["f", "cases, row 3", "f"]
     assert (loop.row_count, loop.progress.unread, loop.progress.done, len(judge.calls)) == (4, 3, 1, 1)
-
-
-async def test_only_the_shard_s_cases_are_taken():
-    """The shards of a run divide its cases: each case is judged in exactly one of them."""
-    seen = Counter()
-    for part in range(1, 4):
-        loop = loop_of(
-            ScriptedJudge([YES]), shard=Shard.parse(f"{part}/3"), on_result=lambda row: seen.update([row.sample_id])
-        )
-        await loop.run(iter([asked(n, f"a{n}") for n in range(20)]), 3)
-        assert loop.row_count == 20
-        assert sum(loop.planned.values()) == loop.progress.done
-    assert seen == Counter(f"q{n}" for n in range(20))
 
 
 def test_which_failures_are_retried():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, make_plan, read
+from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, make_plan
 from framework_folder import run_published as run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,57 +133,6 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
     assert counts["tog"]["correctness"] == {"scored": 1, "skipped": 0, "failed": 2, "pending": 0}
     assert counts["bare"]["faithfulness"] == {"scored": 0, "skipped": 3, "failed": 0, "pending": 0}
     assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
-
-
-WAITING = """
-    if sample.question == "Who is 7?":
-        end = time.monotonic() + SECONDS
-        while not SEEN.exists() and time.monotonic() < end:
-            time.sleep(0.01)
-"""
-
-
-@pytest.mark.nightly
-def test_the_files_are_whole_at_every_moment(tmp_path):
-    """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
-    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
-    folder, over, seen = make_folder(tmp_path, rows=rows), threading.Event(), []
-    results = folder / "eval/results/eval_results_summary.json"
-    head = f"import pathlib, time\nSEEN, SECONDS = pathlib.Path({str(tmp_path / 'seen')!r}), {SECONDS}\n"
-    slow = METHODS.replace('    note("walk", sample)\n', f'    note("walk", sample)\n{WAITING}')
-    (folder / "methods.py").write_text(f"{head}{slow}", encoding="utf-8")
-
-    def early(told):
-        counts = told["counts"]["by_method"]["tog"] if "counts" in told else {"answered": 0}
-        return 20 <= counts["answered"] < 30 and counts["correctness"]["pending"] == 30
-
-    def waiting(told):
-        rows = [row["methods"]["tog"] for row in told.get("results", ()) if row["methods"]]
-        return any(row["scores"] == dict.fromkeys(FOUR) and {*row["pending"]} == FOUR for row in rows)
-
-    def watch():
-        while not over.is_set():
-            seen.extend(
-                read(path) for path in (results, results.with_name("eval_results_detailed.json")) if path.exists()
-            )
-            if any(map(early, seen)) and any(map(waiting, seen)):
-                (tmp_path / "seen").touch()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        _, _, summary = run(folder, ScriptedJudge(judge_as_right, delay=0.02), {"save_seconds": 0.02}, methods=["tog"])
-    finally:
-        over.set()
-        watcher.join()
-    assert summary["counts"]["by_method"]["tog"]["correctness"] == {
-        "scored": 30,
-        "skipped": 0,
-        "failed": 0,
-        "pending": 0,
-    }
-    assert any(map(early, seen))
-    assert any(map(waiting, seen))
 
 
 def test_without_saving_between_there_is_one_writing(tmp_path):

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import (
-    Annotation,
     Store,
-    agreement,
     build_scale_metric,
-    check_gate,
-    compare,
-    estimate,
     evaluate,
     import_verdicts,
     load_metric,
@@ -223,33 +218,6 @@ def judged_twice(tmp_path):
     given_rows = rows_of(40, "walk", lambda n: int(n % 4 > 0))
     imported = import_verdicts(given_rows, [CORRECTNESS], out=tmp_path / "imported", judge="gpt-4")
     return judged.folder, imported.folder
-
-
-def test_imported_and_judged_runs_are_compared_and_put_in_a_panel(judged_twice):
-    """The comparison says that the judges differ, and the panel has both under their names."""
-    judged, imported = judged_twice
-    found = compare(imported, against=judged)
-    assert found.contrasts[0].n == 40
-    assert any(line.startswith("NOT COMPARABLE") for line in found.warnings)
-    judges = panel([judged, imported], "correctness").groups[0].judges
-    assert judges[1].name == "imported:gpt-4"
-
-
-def test_people_gates_and_worst_cases_work_on_imported_verdicts(judged_twice):
-    """Agreement, estimate, gates, groups by tags and texts read an imported run as any other."""
-    _, imported = judged_twice
-    said = [
-        Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=int(n % 5 > 0)) for n in range(40)
-    ]
-    found = agreement(imported, "correctness", said)
-    assert found.judges == ("imported:gpt-4",)
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(0.65)
-    assert estimate(imported, "correctness", said[:20]).rows[0].judge.value == 0.75
-    assert not check_gate(imported, ["correctness < 0.7"])[0].met
-    with Store.open(imported) as store:
-        report = build_report(store, by=["kind"], worst=1)
-    assert [summary.group for summary in report.summaries] == ["even", "odd"]
-    assert report.worst[0].cases[0].question == "Question 0?"
 
 
 def test_cases_of_another_file_are_joined_by_id(tmp_path):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 import tempfile
 from pathlib import Path
 
@@ -157,35 +155,6 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
         assert find_case(store, "q3", "") is None
 
 
-def test_two_files_of_one_name_have_two_default_folders(greval, judge):
-    """The default folder is never shared by two sources, and each source finds its own again."""
-    write("ragas.jsonl", [row(1)])
-    Path("ragas.json").write_text(json.dumps([row(1, WRONG)]), encoding="utf-8")
-    write("a/x.jsonl", [row(1)])
-    write("b/x.jsonl", [row(1, WRONG)])
-    for file, folder in (
-        ("ragas.jsonl", "ragas"),
-        ("ragas.json", "ragas-2"),
-        ("a/x.jsonl", "x"),
-        ("b/x.jsonl", "x-2"),
-    ) * 2:
-        greval("evaluate", file, "-m", "correctness", *by(judge))
-        assert f"run: runs/{folder}\n" in greval.out
-        assert ("so this one goes to" in greval.err) == folder.endswith("-2")
-    assert [figures(greval.report(f"runs/{name}"))[0][1] for name in ("ragas", "ragas-2", "x", "x-2")] == [1, 0, 1, 0]
-
-
-def test_each_pipe_has_a_folder_of_its_own(greval, judge, monkeypatch):
-    """What is piped in cannot be recognised: two pipes never add up, and -o goes on in a folder."""
-    for number, words in ((1, ()), (2, ()), (3, ("-o", "runs/stdin"))):
-        piped = io.TextIOWrapper(io.BytesIO(json.dumps(row(number)).encode()))
-        monkeypatch.setattr(sys, "stdin", piped)
-        greval("evaluate", "-", "-m", "correctness", *by(judge), *words)
-        assert ("so this one goes to runs/stdin-2; -o runs/stdin goes on there" in greval.err) == (number == 2)
-    assert figures(greval.report("runs/stdin")) == [("", 1.0, 1)]
-    assert greval.report("runs/stdin")["others"] == 1
-
-
 def test_a_run_headed_by_a_judge_holds_its_values_only(greval, judge):
     """Another judge on the first two cases counts these two; the four of the judge before are not counted."""
     write("c.jsonl", [row(n) for n in range(4)])
@@ -200,47 +169,6 @@ def test_a_run_headed_by_a_judge_holds_its_values_only(greval, judge):
     greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "a"), "-o", "run")
     assert judge.calls == calls
     assert (greval.report("run")["judge"], figures(greval.report("run"))) == ("openai:a", [("", 1.0, 4)])
-
-
-def test_a_mean_is_never_over_two_definitions(greval, judge):
-    """An edited definition, stopped after two calls, counts its two verdicts and says how many are left."""
-    text = """\
-name: tone
-description: d
-needs: [question, answer]
-scale: {range: [0, 1], levels: {0: bad, 1: good}}
-steps: [STEP]
-"""
-    Path("tone.yaml").write_text(text.replace("STEP", "Look."), encoding="utf-8")
-    write("c.jsonl", [row(n) for n in range(6)])
-    greval("evaluate", "c.jsonl", "-m", "tone.yaml", *by(judge), "-o", "run")
-    Path("tone.yaml").write_text(text.replace("STEP", "Look closely."), encoding="utf-8")
-    judge.plan = ok(0)
-    capped = ("--max-calls", "8", "--concurrency", "1")  # 6 were made before
-    greval("evaluate", "c.jsonl", "-m", "tone.yaml", *by(judge), "-o", "run", *capped)
-    report = greval.report("run")
-    assert (figures(report), report["pending"], report["others"]) == ([("", 0.0, 2)], {"tone": 4}, 4)
-    assert re.search(r"tone +6 +2 +0 +0 +4 +", greval.table)
-    assert "4 not judged yet" in greval.table
-
-
-def test_methods_fill_one_folder_by_several_commands(greval, judge):
-    """A command for a method adds it; the same method with new answers takes the place of its old ones alone."""
-    write("old.jsonl", [row(n, method="old") for n in range(3)])
-    write("new.jsonl", [row(n, WRONG, method="new") for n in range(3)])
-    for file in ("old.jsonl", "new.jsonl"):
-        greval("evaluate", file, "-m", "correctness", *by(judge), "-o", "run")
-    assert figures(greval.report("run")) == [("new", 0.0, 3), ("old", 1.0, 3)]
-    write("newer.jsonl", [row(n, method="new") for n in range(2)])
-    greval("evaluate", "newer.jsonl", "-m", "correctness", *by(judge), "-o", "run")
-    report = greval.report("run")
-    assert (figures(report), report["others"], report["pending"]) == ([("new", 1.0, 2), ("old", 1.0, 3)], 1, {})
-    greval("compare", "run", "--baseline", "old", "--format", "json")
-    assert '"n": 2' in greval.out.replace('"questions"', '"n"')
-    write("plain.jsonl", [row(n) for n in range(2)])
-    for name in ("a", "b"):
-        greval("evaluate", "plain.jsonl", "-m", "exact_match", "--method", name)
-    assert [group for group, *_ in figures(greval.report("runs/plain"))] == ["a", "b"]
 
 
 def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval, judge):
