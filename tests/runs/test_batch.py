@@ -195,24 +195,3 @@ async def test_a_preference_is_judged_in_both_orders(server, judge, tmp_path):
     assert [one.judgements for one in run.results()] == [one.judgements for one in expected.results()]
     assert summarise_duel(run).metrics[0].pairs == summarise_duel(expected).metrics[0].pairs
     assert [pair.won for pair in summarise_duel(run).metrics[0].pairs] == [8, 8, 0]
-
-
-async def test_a_lost_order_of_a_pair_is_sent_again_alone(server, judge, tmp_path):
-    """If one order of a pair has no answer, the pair fails, and the next batch asks for that order only."""
-    answers = [Case(id="q1", question="Who?", method=name, answer=name) for name in METHODS[:2]]
-    pairs = list_pairs(answers, [CLEAR])
-
-    def lose_one(body):
-        lost = body["messages"][-1]["content"].index("flat") > body["messages"][-1]["content"].index("local")
-        return "not JSON" if lost else '{"reason": "r", "value": "B"}'
-
-    server.answer = lose_one
-    await submit(pairs, [CLEAR], judge, out=tmp_path)
-    await done(tmp_path)
-    (row,) = (await collect(tmp_path)).results()
-    assert [failure.kind for failure in row.failures] == ["malformed"]
-    server.answer = lambda _: '{"reason": "r", "value": "A"}'
-    assert (await submit(pairs, [CLEAR], judge, out=tmp_path)).requests == 1
-    await done(tmp_path)
-    (row,) = (await collect(tmp_path)).results()
-    assert (row.value, [one.value for one in row.judgements[0].orders]) == ("B", ["B", "B"])

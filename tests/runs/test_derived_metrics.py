@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from tone_metrics import PASSAGES, by_metric, cases
 
 from greval import DerivedMetric, MeasureScale, Skipped, ValueScale, compile_metric, evaluate, forecast
-from greval.errors import DefinitionError
-from greval.metrics.dependencies import order_metrics
-from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.records.metric_input import compute_keys
 from greval.records.result import Judgement, Scored
-from greval.records.stored_metric import StoredMetric
 from greval.testing import ScriptedJudge
 
 
@@ -152,23 +147,6 @@ def test_its_fingerprint_covers_what_it_is_derived_from():
     assert mark(SHARE) == mark(edit(SHARE))
 
 
-def test_a_missing_metric_is_named():
-    """A metric that is not found is a fault of the definition, with its place and the nearest name."""
-    lost = edit(SHARE, built_on=("pasages",))
-    with pytest.raises(DefinitionError, match=r"share: built_on: 'pasages' is not among the metrics; did you mean"):
-        order_metrics([lost, PASSAGES])
-    with pytest.raises(DefinitionError, match="share: builds on pasages, whose definition is not given"):
-        add_dependencies([lost])
-
-
-def test_its_dependencies_are_loaded_with_it():
-    """A predefined metric below is found by its name, before the one that is derived from it."""
-    relevant = edit(SHARE, name="relevant", built_on=("chunk_evaluation", "ndcg@5"))
-    names = [metric.name for metric in add_dependencies([relevant])]
-    assert names[-1] == "relevant"
-    assert {*names[:-1]} == {"chunk_evaluation", "ndcg@5"}
-
-
 def test_a_dry_run_counts_the_calls_below(tmp_path):
     """A forecast counts the calls of the judged metric, and none for what is computed from it."""
     found = forecast(cases(3), [SHARE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
@@ -181,9 +159,3 @@ def test_a_dry_run_finds_stored_results(tmp_path):
     evaluate(cases(2), [PASSAGES, SHARE], judge, out=tmp_path)
     found = forecast(cases(2), [PASSAGES, SHARE], judge, out=tmp_path)
     assert {one.metric: (one.kept, one.judged) for one in found.expected} == {"passages": (2, 0), "share": (2, 0)}
-
-
-def test_a_stored_definition_is_described():
-    """The definition in a run's folder is read back, though it needs no field of a case."""
-    stored = StoredMetric(SHARE.model_dump(mode="json"))
-    assert (stored.is_judged, stored.describe().name, stored.describe().needs) == (False, "share", ())

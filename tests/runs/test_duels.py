@@ -144,15 +144,6 @@ def test_the_mean_is_the_win_rate(run):
     assert (summary.group, summary.mean, summary.counted) == ("local vs walk", 1.0, 3)
 
 
-def test_a_cap_stops_a_duel_and_the_next_command_goes_on(run):
-    """A duel that was stopped by a cap goes on without asking again for what it has."""
-    first, second = ScriptedJudge(TIE), ScriptedJudge(TIE)
-    stopped = duel(run, [CLEAR], first, max_calls=7)
-    assert stopped.stopped
-    assert not duel(run, [CLEAR], second).stopped
-    assert len(first.calls) + len(second.calls) == 18
-
-
 def test_a_file_needs_a_folder(tmp_path):
     """Cases of a file are judged into a folder of their own, which must be named."""
     file = tmp_path / "cases.jsonl"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import fault_server as fault
 import pytest
-from rich.console import Console
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, evaluate
@@ -14,7 +11,6 @@ from greval.datasets.row_faults import RowFault
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.tokens import estimate_tokens
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.report.forecast import render
 from greval.runs.forecast import forecast
 from greval.runs.shard import Shard
 from greval.testing import ScriptedJudge
@@ -137,36 +133,10 @@ def test_cost_and_no_call(fault_server, tmp_path):
     assert forecast(cases(2), [TONE], judge, out=tmp_path).cost is None
 
 
-def page(told):
-    """Give a forecast as it is printed."""
-    console = Console(width=150, file=StringIO())
-    render(told, console)
-    return console.file.getvalue()
-
-
-def test_the_page(fault_server, tmp_path):
-    """Figures by metric and of all, the cost or that it is unknown, and what the count rests on."""
-    judge = Judge("openai:fake", base_url=fault_server.url)
-    metrics = [TONE, COMPUTED_METRICS["latency"]]
-    rows = [*cases(1200), {"id": "none"}]
-    text = page(forecast(rows, metrics, judge, out=tmp_path, prices=PRICES))
-    priced = [line.strip() for line in text.splitlines()]
-    assert priced[0] == "would be asked of openai:fake"
-    lines = {line.split()[0]: line.split() for line in priced[1:] if line}
-    assert lines["tone"][1:5] == ["1,200", "0", "0", "1,200"]
-    assert lines["tone"][-1] == lines["all"][-1] != "$0.0000"
-    assert lines["latency"][-1] == "$0.0000"
-    assert "rows that are not cases and will not be judged: 1" in priced
-    unknown = page(forecast(cases(2), metrics, judge, out=tmp_path))
-    assert "--prices FILE" in unknown
-    assert [line.split()[-1] for line in unknown.splitlines()[2:5]] == ["unknown", "$0.0000", "unknown"]
-
-
 def test_computed_metrics_need_no_judge(tmp_path):
     """Without a judge nobody is asked and nothing costs anything."""
     told = forecast(cases(3), [COMPUTED_METRICS["latency"]], None, out=tmp_path)
     assert (told.judge, told.expected[0].skipped, told.expected[0].calls) == (None, 3, 0)
-    assert "asked of no judge" in page(told)
 
 
 def test_a_folder_that_a_run_writes_to_can_be_read(tmp_path):

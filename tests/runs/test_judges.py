@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 
 import pytest
 from rich.console import Console
 
-from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.errors import JudgeError
 from greval.judging.model.budget import RunGuard
@@ -23,7 +21,6 @@ from greval.runs.forecast import forecast
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import format_judges, read_usage
 from greval.runs.merging import merge_runs
-from greval.runs.runnable import compile_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -197,18 +194,6 @@ def test_the_forecast_has_the_calls_and_the_cost_of_each_judge(judges, tmp_path)
     assert forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=free).cost is None
 
 
-def test_two_methods_of_two_judges_are_not_comparable(judges, tmp_path):
-    """Only the metric whose judges differ is marked; the other is compared."""
-    small, large = judges
-    metrics = [metric("plain"), metric("hard")]
-    for method, judge in (("old", small), ("new", large)):
-        rows = [{**case, "method": method} for case in CASES]
-        evaluate(rows, metrics, small, judges={"hard": judge}, out=tmp_path)
-    found = {one.metric: one for one in compare(tmp_path).contrasts}
-    assert found["plain"].judged_alike
-    assert not found["hard"].judged_alike
-
-
 def test_one_dead_judge_stops_the_run_although_the_other_answers():
     """Failures in a row are counted for each judge, and the reason names the one that failed."""
     time = [0.0]
@@ -241,14 +226,6 @@ def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
         choose_judges([metric("plain"), named], None)
     with pytest.raises(JudgeError, match=r"given for namd, which is no judged metric of the run; did you mean named\?"):
         choose_judges([named], None, {"namd": default})
-
-
-def test_a_runnable_asks_as_a_run_does(judges):
-    """`compile_metric` gives a metric that builds on another one the judge of each."""
-    small, large = judges
-    runnable = compile_metric(metric("hard"), small, judges={"hard": large})
-    assert runnable.invoke(CASES[0]).judge == "NamedJudge:large"
-    assert json.dumps(runnable.fingerprint) != json.dumps(compile_metric(metric("hard"), small).fingerprint)
 
 
 def test_the_names_of_judges():

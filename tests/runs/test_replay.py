@@ -8,7 +8,6 @@ from collections import Counter
 from zlib import crc32
 
 import pytest
-from claim_judge import make_judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import CONTEXT
@@ -21,7 +20,6 @@ from greval.records.case import Case
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import count_replayed, read_replayed
-from greval.runs.merging import merge_runs
 from greval.runs.replay import preview_replay
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -232,17 +230,6 @@ def test_results_without_stored_replies_are_refused(tmp_path):
     assert "the replies of 2 results are not stored" in refused.reason
 
 
-def test_a_merged_run_and_one_of_several_methods(tmp_path):
-    """Plans of several methods and sources are counted as before, also after a merge."""
-    for method in ("a", "b"):
-        given = [case.model_copy(update={"method": method, "answer": method + case.answer}) for case in cases(3)]
-        evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path / method)
-    merge_runs(tmp_path / "whole", [tmp_path / "a", tmp_path / "b"])
-    done = replay(tmp_path / "whole", [scored(TONE, 0.25, 0)])
-    assert [one.changed for one in done.replayed] == [6]
-    assert [(one.planned, one.mean) for one in done.run.summary("method")] == [(3, 0.25), (3, 0.25)]
-
-
 async def test_a_stopped_run_stays_stopped(tmp_path):
     """What was never judged is still missing after a replay, and the same command judges it."""
     judge = ScriptedJudge(by_metric)
@@ -345,22 +332,3 @@ def test_a_preference_is_read_again_from_both_orders(tmp_path, changes):
     assert outcomes(run) == before
     with Store.open(tmp_path) as store:
         assert read_metrics(store)["clarity"].judged.pass_if == changes.get("pass", "")
-
-
-def test_verdicts_on_claims_are_read_again_with_their_list(tmp_path):
-    """A listing and what judges its claims are replayed together, by the ids of the claims."""
-    judge = make_judge()
-    case = {"id": "q1", "question": "Q?", "answer": "One. Two.", "expected_answer": "Two."}
-    run = evaluate([case], [load_metric("claim_correctness")], judge, out=tmp_path)
-    before, called = outcomes(run), len(judge.calls)
-    assert {one.metric: one.unchanged for one in replay(run).replayed} == {"answer_claims": 1, "claim_correctness": 1}
-    assert outcomes(run) == before
-    metric = load_metric("claim_correctness")
-    edited = scored(metric, *(one.score + 1 for one in metric.scale.categories))
-    replay(run, [edited])
-    (row,) = (one for one in run.results() if one.metric == "claim_correctness")
-    assert [(one.item, one.value, one.number) for one in row.judgements] == [
-        ("a1", "Not stated", 1),
-        ("a2", "Correct", 2),
-    ]
-    assert len(judge.calls) == called

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from claim_judge import judge_claims, name_metric
 from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, run_published
 from page_judge import answer_page
 
-from greval.errors import DataError, JudgeError
-from greval.runs.config.api import evaluate_config, forecast_config
+from greval.errors import DataError
+from greval.runs.config.api import forecast_config
 from greval.testing import ScriptedJudge
 
 GOLD = {
@@ -94,16 +92,6 @@ def test_an_own_definition_of_a_published_score_takes_its_place(tmp_path):
     detailed, _, judge = run(tmp_path, CONFIG + "metrics: [relevance.yaml]\n")
     assert detailed["results"][0]["methods"]["bare"]["scores"] == {"relevance": 1}
     assert all("The tone." in str(call) for call in judge.calls)
-
-
-def test_computed_metrics_need_no_judge(tmp_path):
-    """A config of computed metrics alone runs without a judge; one of the published scores does not."""
-    make_folder(tmp_path, CONFIG + "metrics: [exact_match]\n", rows=ROWS[:1])
-    done = evaluate_config(tmp_path / "eval_config.yaml")
-    assert json.loads(done.detailed.read_text())["results"][0]["methods"]["bare"]["metrics"] == {"exact_match": 0}
-    make_folder(tmp_path, CONFIG + "metrics: [relevance]\n", rows=ROWS[:1])
-    with pytest.raises(JudgeError, match="No judge is named"):
-        evaluate_config(tmp_path / "eval_config.yaml")
 
 
 QUALITY = """\

@@ -30,11 +30,7 @@ from greval.runs.config.result_files import (
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
-
-
 EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
-
-
 COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
 
 
@@ -61,36 +57,19 @@ def test_the_published_shapes(tmp_path):
                 "methods": {
                     "tog": {
                         "response": "str",
-                        "scores": {
-                            "correctness": "int",
-                            "faithfulness": "int",
-                            "relevance": "int",
-                            "completeness": "int",
-                        },
-                        "efficiency": {
-                            "latency": "float",
-                            "llm_calls": "int",
-                            "prompt_tokens": "int",
-                            "output_tokens": "int",
-                        },
+                        "scores": dict.fromkeys(FOUR, "int"),
+                        "efficiency": dict.fromkeys(EFFORT, "int") | {"latency": "float"},
                     }
                 },
             }
         ],
     }
-    means = {"correctness": "float", "faithfulness": "float", "relevance": "float", "completeness": "float"}
+    means = dict.fromkeys(FOUR, "float")
     counts = summary.pop("counts")
     assert shape(summary) == {
         "by_method": {"tog": means},
         "by_movie": {"tt2": {"tog": means}},
-        "efficiency": {
-            "tog": {
-                "avg_latency": "float",
-                "avg_llm_calls": "float",
-                "avg_prompt_tokens": "float",
-                "avg_output_tokens": "float",
-            }
-        },
+        "efficiency": {"tog": {f"avg_{name}": "float" for name in EFFORT}},
     }
     assert {*counts["by_method"]["tog"]} == {*counts["by_movie"]["tt2"]["tog"]} == COUNTED
     assert datetime.fromisoformat(detailed["metadata"]["timestamp"]).tzinfo is None
@@ -138,14 +117,14 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
 def test_without_saving_between_there_is_one_writing(tmp_path):
     """`save_intermediate: false` leaves the writing to the end."""
     folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
-    there = []
+    is_written = []
 
     def look(progress):
-        there.append((folder / "eval/results/eval_results_summary.json").exists())
+        is_written.append((folder / "eval/results/eval_results_summary.json").exists())
 
     run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
-    assert there
-    assert not any(there)
+    assert is_written
+    assert not any(is_written)
 
 
 def test_rows_that_are_no_questions_are_told(tmp_path):
