@@ -188,9 +188,8 @@ class JudgingLoop:
     def progress(self) -> Progress:
         """The progress of the run; its seconds are those until the last result."""
         guard = self.guard
-        return self.counter.build_snapshot(
-            seconds=self._seconds, in_flight=guard.flying, cost=guard.spent, estimated_calls=guard.estimated
-        )
+        figures = {"in_flight": guard.flying, "cost": guard.spent, "estimated_calls": guard.estimated}
+        return self.counter.build_snapshot().model_copy(update={"seconds": self._seconds, **figures})
 
     def report_waiting(self) -> None:
         """Report the progress if the run waits, such as for a rate limit, so that no result reports it."""
