@@ -14,6 +14,7 @@ from zlib import crc32
 from greval._util.files import open_locked, sync_folder
 from greval.errors import StoreError
 from greval.records.result import Usage
+from greval.runs.store.filters import add_sql_functions
 
 FILE = "results.sqlite"
 LOCK_FILE = "lock"
@@ -69,6 +70,7 @@ def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         opened.callback(connection.close)
         prepare_tables(connection, folder, write=write)
+        add_sql_functions(connection)
         # From here on, the caller closes the connection.
         opened.pop_all()
         return connection

@@ -21,10 +21,10 @@ from greval.runs.store.calls import JUDGED_NAMES
 from greval.runs.store.disk import translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
-from greval.runs.store.reader import CASE_HEAD, IS_PAIR, NEWEST, Store, parse_case_head
+from greval.runs.store.reader import IS_PAIR, NEWEST, Store, parse_case_head
 
 SELECT_CASES = f"""
-SELECT rowid, key, {CASE_HEAD} FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
+SELECT rowid, key, row FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
 SELECT_CASE = f"""
 SELECT row FROM cases WHERE {COUNTED_CASE} AND instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
@@ -102,8 +102,8 @@ def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> tuple[l
         limit: The maximum number of cases.
     """
     rows = _fetch_all(store, SELECT_CASES, after, limit + 1)
-    first = _find_first_rows(store, [key for _, key, *_ in rows[:limit]])
-    once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
+    first = _find_first_rows(store, [key for _, key, _ in rows[:limit]])
+    once = [parse_case_head(case) for at, key, case in rows[:limit] if first[key] == at]
     statuses = _read_statuses(store, [(head.sample_id, head.method) for head in once])
     lines = [
         CaseLine(

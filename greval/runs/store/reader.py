@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import from_json
 
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, hash_key
@@ -21,7 +22,7 @@ from greval.records.result import Result
 from greval.runs.store.calls import JUDGED_NAMES, CallReader
 from greval.runs.store.disk import connect_log
 from greval.runs.store.exports import build_frame, read_layout
-from greval.runs.store.filters import ANY_RESULT, NUL, ResultFilter
+from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan
 
 if TYPE_CHECKING:
@@ -37,13 +38,6 @@ SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELS
 """  # noqa: S608 - constant
 MAX_QUESTION_CHARACTERS = 1000
 """The number of characters of a question that are read with the head of a case."""
-# Two paths are extracted at once, because SQLite cuts a single text at a NUL, but not one in a JSON array.
-CASE_HEAD = f"""
-json_extract(row, '$.id', '$.method', '$.other_response.method'), json_type(row, '$.other_response'),
-CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
-ELSE json_array(substr(json_extract(row, '$.question'), 1, {MAX_QUESTION_CHARACTERS})) END
-"""
-"""Three columns of `cases` that `parse_case_head` reads."""
 IS_PAIR = "instr(row, '\"other_response\":') AND json_type(row, '$.other_response') = 'object'"
 """SQL condition that is true for a row of `cases` which is a pair; the first part quickly excludes most others."""
 
@@ -207,11 +201,7 @@ class Store(CloseOnExit):
         """
         conditions, values = result_filter.build_conditions()
         where = " AND ".join([NEWEST, self._build_condition(COUNTED), f"rowid > {after:d}", *conditions])
-        names = (*columns, *(("row",) if result_filter.reads_texts else ()))
-        rows = self.query(f"SELECT {', '.join(names)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
-        if not result_filter.reads_texts:
-            return rows
-        return (row[:-1] for row in rows if not result_filter.needs_check(row[-1]) or result_filter.matches(row[-1]))
+        return self.query(f"SELECT {', '.join(columns)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
 
     def count(self) -> int:
         """Return the number of the same results."""
@@ -304,19 +294,20 @@ class CaseHead(NamedTuple):
     other: str | None = None
 
 
-def parse_case_head(names: str, other_type: str | None, question: str) -> CaseHead:
-    """Parse the columns that `CASE_HEAD` selects.
+def parse_case_head(case: str) -> CaseHead:
+    """Parse the head of a case that is stored as JSON; fields that have their default are not stored.
 
     Example:
-        >>> parse_case_head('["q1","walk vs local","local"]', "object", '["Who?"]')
-        CaseHead(sample_id='q1', method='walk vs local', question='Who?', other='local')
+        >>> parse_case_head('{"id":"q1","question":"Who?","method":"a vs b","other_response":{"method":"b"}}')
+        CaseHead(sample_id='q1', method='a vs b', question='Who?', other='b')
     """
-    sample_id, method, second = (text or "" for text in json.loads(names))
-    start = (json.loads(question)[0] or "")[:MAX_QUESTION_CHARACTERS]
-    return CaseHead(sample_id, method, start, second if other_type == "object" else None)
+    fields = from_json(case)
+    other = fields.get("other_response")
+    question = fields.get("question", "")[:MAX_QUESTION_CHARACTERS]
+    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, other and other.get("method", ""))
 
 
 def read_case_heads(store: Store) -> Iterator[CaseHead]:
     """Yield the head of each version of each judged case, oldest first."""
-    for texts in store.select_cases((CASE_HEAD,)):
-        yield parse_case_head(*texts)
+    for (case,) in store.select_cases(("row",)):
+        yield parse_case_head(case)
