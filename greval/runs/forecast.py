@@ -33,13 +33,13 @@ from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric, is_preference, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
-from greval.records.result import Failed, Failure, Result, Usage
+from greval.records.result import Failed, Result, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import list_read_metrics, narrow_for_metric, select_remaining, select_verdicts
+from greval.runs.worker import PlannedJudgement, list_read_metrics, plan_judgement, select_remaining, select_verdicts
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
@@ -165,17 +165,10 @@ async def _forecast_async(
     judges = choose_judges(all_metrics, judge, options.get("judges"))
     clients = [JudgeClient(group.judge) for group in judges.groups]
     counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
-    assigned = judges.assign(clients)
-    compiled = compile_metrics(all_metrics, assigned, repeats=options.get("repeats", 1))
+    compiled = compile_metrics(all_metrics, judges.assign(clients), repeats=options.get("repeats", 1))
     asked_names = get_asked_names(metrics, options)
     parts = {
-        name: _MetricCounter(
-            runnable.metric,
-            runnable.fingerprint,
-            client := assigned.get(name),
-            counters[clients.index(client)] if client else counters[0],
-            options,
-        )
+        name: _MetricCounter(runnable, counters[clients.index(runnable.client) if runnable.client else 0], options)
         for name, runnable in compiled.items()
     }
     # As in a run, results that the last plan does not count are found, too.
@@ -275,10 +268,10 @@ async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping
     names = list_read_metrics(metric, results)
     if not isinstance(metric, FunctionMetric) or not all(name in results for name in names):
         return None
-    narrowed, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
-    if broken:
-        return runnable.row(case, Failed(error=broken))
-    return await runnable.judge_case(narrowed, NO_RUN._replace(verdicts=select_verdicts(metric, results)))
+    judged = plan_judgement(case, runnable, {name: results[name] for name in names})
+    if judged.broken:
+        return runnable.row(case, Failed(error=judged.broken))
+    return await runnable.judge_case(judged.seen, NO_RUN._replace(verdicts=judged.verdicts))
 
 
 def _read_case(row: Case | RowFault, unread: list[str]) -> Case | None:
@@ -315,16 +308,10 @@ def estimate_output_tokens(metric: JudgedMetric) -> int:
 class _MetricCounter:
     """Counter of the calls and tokens of one metric."""
 
-    def __init__(
-        self,
-        metric: Metric,
-        fingerprint: str,
-        client: JudgeClient | None,
-        count: TokenCounter,
-        options: EvaluateOptions,
-    ) -> None:
-        self._metric = metric
-        self._fingerprint = fingerprint
+    def __init__(self, runnable: MetricRunnable, count: TokenCounter, options: EvaluateOptions) -> None:
+        metric, client = runnable.metric, runnable.client
+        self.counts: Counter[str] = Counter()
+        self._runnable = runnable
         self._asking = MetricJudge(metric, client) if client and isinstance(metric, JudgedMetric) else None
         self._count = count
         self._times = options.get("repeats", 1) * (2 if is_preference(metric) else 1)
@@ -332,7 +319,6 @@ class _MetricCounter:
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
         self._last_prompt = ""
-        self.counts: Counter[str] = Counter()
 
     def add(
         self, case: Case, store: Store | None, results: Mapping[str, Result], starts: dict[str, str]
@@ -341,34 +327,37 @@ class _MetricCounter:
 
         `results` are those of the metrics before this one, and `starts` the last prompt of each of their groups.
         """
-        narrowed, broken = self._narrow_case(case, results)
-        read = {name: results[name] for name in list_read_metrics(self._metric, results) if name in results}
-        content, key = compute_keys(narrowed, self._metric, self._fingerprint, select_verdicts(self._metric, read))
-        old = store.index.get(key, (case.id, case.method, self._metric.name)) if store else None
+        metric = self._runnable.metric
+        judged = self._plan_judgement(case, results)
+        old = store.index.get(judged.key, (case.id, case.method, metric.name)) if store else None
+        is_equal = judged.content in self._seen or (store and store.index.same(judged.content))
         if old and (old.finished or not self._retry_failed):
             self.counts["kept"] += 1
             return old
-        if find_method_error(self._metric, narrowed) is not None or explain_missing_needs(self._metric, narrowed):
+        if find_method_error(metric, judged.seen) is not None or explain_missing_needs(metric, judged.seen):
             self.counts["skipped"] += 1
-        elif broken or self._asking is None or content in self._seen or (store and store.index.same(content)):
-            self.counts["judged"] += 1
-        else:
-            self._seen.add(content)
-            remaining = select_remaining(narrowed, self._metric, old)
-            self.counts["judged"] += 1
+            return None
+        self.counts["judged"] += 1
+        if self._asking and not judged.broken and not is_equal:
+            self._seen.add(judged.content)
+            remaining = select_remaining(judged.seen, metric, old)
             self.counts.update(self._estimate_calls(self._asking, remaining, starts))
         return None
 
-    def _narrow_case(self, case: Case, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-        """Return what the metric sees if all results that it builds on are stored, else the whole case.
+    def _plan_judgement(self, case: Case, results: Mapping[str, Result]) -> PlannedJudgement:
+        """Plan what the metric sees if all results that it reads are stored, else the whole case.
 
         Of claims that are not listed yet, one for each sentence is assumed.
         """
-        names = list_read_metrics(self._metric, results)
-        dependencies = {name: results[name] for name in names if name in results}
-        if len(dependencies) == len(names):
-            return narrow_for_metric(case, self._metric, dependencies)
-        return fill_claims(case, {field: _assume_claims(case, field) for field in self._metric.claim_fields}), None
+        metric = self._runnable.metric
+        names = list_read_metrics(metric, results)
+        read = {name: results[name] for name in names if name in results}
+        judged = plan_judgement(case, self._runnable, read)
+        if len(read) == len(names):
+            return judged
+        seen = fill_claims(case, {field: _assume_claims(case, field) for field in metric.claim_fields})
+        keys = compute_keys(seen, metric, self._runnable.fingerprint, judged.verdicts)
+        return PlannedJudgement(case, seen, *keys)
 
     def _estimate_calls(self, asking: MetricJudge, case: Case, starts: dict[str, str]) -> dict[str, int]:
         try:
@@ -407,4 +396,4 @@ class _MetricCounter:
         judge = self._asking and self._asking.client.label
         usage = Usage(**{name: self.counts[name] for name in ("calls", "input_tokens", "output_tokens")})
         cost = prices.cost(judge, usage) if judge else None
-        return MetricForecast(metric=self._metric.name, judge=judge, cost=cost, **self.counts)
+        return MetricForecast(metric=self._runnable.metric.name, judge=judge, cost=cost, **self.counts)

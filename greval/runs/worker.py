@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -136,14 +137,18 @@ class CallCollector:
             self._store.append_calls(*self._judgement, (call,))
 
 
-class _PlannedJudgement(NamedTuple):
-    """A judgement of a metric: the case, the part of it that the metric sees, a failure before it, and its keys."""
+class PlannedJudgement(NamedTuple):
+    """A judgement of a metric: the case, the part of it that the metric sees, and its keys.
+
+    `broken` is a failure before it, and `verdicts` are the outcomes of other metrics that it reads.
+    """
 
     case: Case
     seen: Case
-    broken: Failure | None
     content: str
     key: str
+    broken: Failure | None = None
+    verdicts: Verdicts = MappingProxyType({})
 
 
 @dataclass
@@ -385,14 +390,11 @@ class JudgingLoop:
         replaced = counted.get(runnable.metric.name) if counted is not None else None
         if counted is not None and not (is_retryable([replaced]) or is_unneeded(replaced)):
             return replaced
-        narrowed, broken = narrow_for_metric(case, runnable.metric, dependencies)
-        if broken and replaced:
+        judged = plan_judgement(case, runnable, dependencies)
+        if judged.broken and replaced:
             return replaced
-        verdicts = select_verdicts(runnable.metric, dependencies)
-        keys = compute_keys(narrowed, runnable.metric, runnable.fingerprint, verdicts)
-        if verdicts:
-            context = context._replace(verdicts=verdicts)
-        judged = _PlannedJudgement(case, narrowed, broken, *keys)
+        if judged.verdicts:
+            context = context._replace(verdicts=judged.verdicts)
         if self.replays:
             return await self._replay(judged, runnable, context)
         result_of = (case.id, case.method, runnable.metric.name)
@@ -429,11 +431,11 @@ class JudgingLoop:
         reason = f"{UNNEEDED}: {format_names(readers)} {'do' if len(readers) > 1 else 'does'} not read it on this case"
         result = runnable.row(case, Skipped(reason=reason))
         # Without the key of the content, it is judged as soon as it is needed.
-        self._store(_PlannedJudgement(case, case, None, "", key), result)
+        self._store(PlannedJudgement(case, case, "", key), result)
         return self._count_result(result, stored=False, replaced=None)
 
     async def _judge_new(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
+        self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
         """Judge what the log does not hold, and return the result with the calls of the judge that it took.
 
@@ -458,7 +460,7 @@ class JudgingLoop:
             result = await self._ask(judged, runnable, old, context)
         return _add_skipped_items(result, runnable.metric, case), calls
 
-    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
+    async def _replay(self, judged: PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
 
         None if the log has no result to read again, or if no reply to the request is stored.
@@ -494,7 +496,7 @@ class JudgingLoop:
 
     def _store(
         self,
-        judged: _PlannedJudgement,
+        judged: PlannedJudgement,
         result: Result,
         *,
         calls: Sequence[CallRecord] = (),
@@ -532,7 +534,7 @@ class JudgingLoop:
         return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
     async def _ask(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
+        self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> Result:
         """Ask: judge what is missing of the case, while cases of equal content wait for the result.
 
@@ -594,6 +596,14 @@ def list_read_metrics(metric: Metric, results: Mapping[str, Result]) -> tuple[st
 def is_unneeded(result: Result | None) -> bool:
     """Return whether a metric was not judged on a case because no formula needed it."""
     return result is not None and isinstance(result.outcome, Skipped) and result.outcome.reason.startswith(UNNEEDED)
+
+
+def plan_judgement(case: Case, runnable: MetricRunnable, results: Mapping[str, Result]) -> PlannedJudgement:
+    """Plan the judgement of a case, given the results of the metrics that the metric reads on it."""
+    seen, broken = narrow_for_metric(case, runnable.metric, results)
+    verdicts = select_verdicts(runnable.metric, results)
+    keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
+    return PlannedJudgement(case, seen, *keys, broken, verdicts)
 
 
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:

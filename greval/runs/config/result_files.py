@@ -24,7 +24,6 @@ from greval.judging.model.client import JudgeClient, read_clock
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric, set_reason_depth
-from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
 from greval.records.scale import Value
 from greval.runs.config.model import DEFAULT_GROUP_BY
@@ -32,7 +31,7 @@ from greval.runs.config.plan import DETAILED, SCORES, SUMMARY, USAGE_METRICS, Me
 from greval.runs.judges import choose_judges
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import list_read_metrics, narrow_for_metric, select_verdicts
+from greval.runs.worker import list_read_metrics, plan_judgement
 
 MIN_PAUSE_RATIO = 20
 """The minimum ratio of the pause between two writes to the duration of a write."""
@@ -86,8 +85,7 @@ def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRun
         dependencies = {name: results[name] for name in read_names if name in results}
         if store is None or len(dependencies) < len(read_names):
             continue
-        narrowed, _ = narrow_for_metric(case, metric, dependencies)
-        _, key = compute_keys(narrowed, metric, runnable.fingerprint, select_verdicts(metric, dependencies))
+        key = plan_judgement(case, runnable, dependencies).key
         if result := store.index.get(key, (case.id, case.method, metric.name)):
             results[metric.name] = result
     names = (runnable.metric.name for runnable in runnables)

@@ -56,7 +56,6 @@ class ImportedCase:
 class VerdictFile(NamedTuple):
     """The cases of a file, the rows that could not be read, and what people should know of how it was read."""
 
-    name: str
     cases: tuple[ImportedCase, ...]
     unread: tuple[str, ...]
     notes: tuple[str, ...]
@@ -203,7 +202,6 @@ class _VerdictCollector:
         if without and self._cases:
             notes.append(f"{format_count(without, 'case')} of these verdicts are not among the cases, so without texts")
         return VerdictFile(
-            self._rows.name,
             tuple(self._found.values()),
             tuple(self._unread),
             tuple(note for note in (*notes, *self._notes) if note),

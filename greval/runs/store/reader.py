@@ -45,13 +45,6 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 _encode_text = json.JSONEncoder().encode
 
 
-class _RowNumbers(NamedTuple):
-    """Row numbers of the newest finished row by content, and of the newest row by sample, method, metric and repeat."""
-
-    contents: RowIndex
-    places: RowIndex
-
-
 class ResultIndex:
     """Finds results of a log by what was judged, and the row number of the newest one of each place.
 
@@ -73,7 +66,8 @@ class ResultIndex:
 
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, for any sample and method, or None."""
-        number = self.numbers.contents.get(content)
+        contents, _ = self.numbers
+        number = contents.get(content)
         return None if number is None else Result.model_validate_json(self.read_row("row", number)[0])
 
     def find_plan(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
@@ -83,7 +77,8 @@ class ResultIndex:
 
     def find_row(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
         """Return the row number of the newest result of a sample, method and metric, or None if there is no result."""
-        return self.numbers.places.get(hash_result_place(*result_of, repeat))
+        _, places = self.numbers
+        return places.get(hash_result_place(*result_of, repeat))
 
     def read_row(self, columns: str, number: int) -> tuple[Any, ...]:
         """Return columns of a row, which is written before if it is not yet."""
@@ -97,9 +92,9 @@ class ResultIndex:
         return values
 
     @cached_property
-    def numbers(self) -> _RowNumbers:
-        """The row numbers, which a writer adds to."""
-        numbers = _RowNumbers(RowIndex(), RowIndex())
+    def numbers(self) -> tuple[RowIndex, RowIndex]:
+        """Row numbers that a writer adds to: of the newest finished row by content, and of the newest by place."""
+        by_content, by_place = RowIndex(), RowIndex()
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
             import numpy as np
 
@@ -107,9 +102,9 @@ class ResultIndex:
             # Read into an array at once: a large run has millions of rows.
             rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
             at, places, contents = np.fromiter(rows, dtype=np.int64).reshape(-1, 3).T
-            numbers.places.load_arrays(places, at)
-            numbers.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
-        return numbers
+            by_place.load_arrays(places, at)
+            by_content.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
+        return by_content, by_place
 
 
 # A result is looked up before it is stored.

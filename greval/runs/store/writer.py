@@ -144,10 +144,10 @@ class StoreWriter(CloseOnExit):
             asked_content: The number of the content whose calls a replayed result was read from; None for its own.
             recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
         """
-        numbers = self._index.numbers
+        rows_by_content, rows_by_place = self._index.numbers
         place_hash = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
         keys = (hash_key(key), hash_key(content) if content else None, place_hash)
-        replaced = numbers.places.get(place_hash)
+        replaced = rows_by_place.get(place_hash)
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
         total_cost = cost or result.usage
@@ -174,9 +174,9 @@ class StoreWriter(CloseOnExit):
                     if asked_content is not None and asked_content != keys[1]:
                         self._calls.set_asked(keys[1], asked_content)
                 at = self._insert(INSERT, row)
-        numbers.places[place_hash] = at
+        rows_by_place[place_hash] = at
         if keys[1] is not None and finished:
-            numbers.contents[keys[1]] = at
+            rows_by_content[keys[1]] = at
         if len(self._group.results) >= MAX_GROUP_ROWS:
             self.commit()
 
