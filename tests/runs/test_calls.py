@@ -71,13 +71,6 @@ def test_a_run_without_calls_stores_none(tmp_path):
     assert sqlite3.connect(tmp_path / "off" / FILE).execute(tables).fetchone() == (0,)
 
 
-def test_calls_of_a_judgement_of_several_calls(tmp_path):
-    """Repeats and batches of items are calls of their own, with the number of the repeat and the judged items."""
-    judge = ScriptedJudge(by_metric)
-    run = evaluate(cases(1), [PASSAGES], judge, out=tmp_path, repeats=3)
-    assert sorted(call.repeat for call in run.calls()) == [0, 1, 2]
-
-
 def test_a_failed_call_says_why_there_is_no_reply(tmp_path):
     """A call that raised has an empty reply and the failure."""
     run, _ = run_of(tmp_path, [TimeoutError("late")], given=cases(1), retry_failed=False)
@@ -143,14 +136,6 @@ def test_merged_runs_keep_their_calls(tmp_path):
         with Store.open(tmp_path / "whole") as store:
             assert sorted(call.sample_id for call in store.calls()) == [f"q{n}" for n in range(6)]
             assert {len(call.messages) for call in store.calls(ResultFilter(sample_id="q1"))} == {2}
-
-
-def test_a_log_of_an_earlier_version_has_no_calls(tmp_path):
-    """A folder without the tables is read as before, and gets calls when a run continues in it."""
-    run, _ = run_of(tmp_path, [POLITE], given=cases(1), store_calls=False)
-    assert [*run.calls()] == []
-    run, _ = run_of(tmp_path, [POLITE], given=cases(2))
-    assert [call.sample_id for call in run.calls()] == ["q1"]
 
 
 def _judge_until_killed(folder, at):

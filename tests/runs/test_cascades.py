@@ -97,24 +97,6 @@ def test_what_is_asked_for_is_judged_on_all_cases(tmp_path):
     assert (len(judge.calls), {*read(again).values()}) == (6, {1})  # what was paid for stays
 
 
-def test_a_stopped_cascade_goes_on(tmp_path):
-    """A cap stops it with what was judged; a later command asks for the rest only, and no case counts twice."""
-    judge = ScriptedJudge(answer)
-    first = evaluate(SIX, [CASCADE], judge, out=tmp_path, max_calls=1, concurrency=1)
-    assert (first.stopped, len(judge.calls)) == (True, 1)
-    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    assert (run.stopped, len(judge.calls), run.progress.done) == (False, 3, 18)
-    assert [*read(run).values()].count(UNNEEDED) == 3
-
-
-def test_a_changed_answer_opens_its_case(tmp_path):
-    """A case that was decided and is now open is judged, and one that is now decided is not."""
-    judge = ScriptedJudge(answer)
-    evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    run = evaluate(cases("Babbage", "Ada", "Ada", "Byron", "Ada", "the countess"), [CASCADE], judge, out=tmp_path)
-    assert (len(judge.calls), read(run)["q0"], read(run)["q1"]) == (4, 1, UNNEEDED)
-
-
 @pytest.mark.parametrize(
     ("formula", "calls"),
     [

@@ -120,16 +120,6 @@ def test_a_metric_built_on_a_failure_fails_as_such(tmp_path):
     assert {row.outcome.status for row in mended.results()} == {"scored"}
 
 
-def test_what_is_lacking_is_skipped_with_its_reason(tmp_path):
-    """A case without an answer is skipped and nothing is asked."""
-    judge = ScriptedJudge(by_metric)
-    run = evaluate([{"id": "q", "question": "Who?"}], [TONE], judge, out=tmp_path)
-    (row,) = run.results()
-    assert row.outcome.status == "skipped"
-    assert row.outcome.reason == "answer is not recorded"
-    assert judge.calls == []
-
-
 def test_rows_that_are_no_cases_stop_nothing(tmp_path):
     """A bad row is written down with its place, the others are judged."""
     given = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]

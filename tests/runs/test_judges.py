@@ -164,20 +164,6 @@ def test_the_cost_of_failed_calls_stays_when_they_are_repeated(tmp_path):
     assert (len(able.calls), count_calls()) == (1, [len(failing.calls) + 1])
 
 
-def test_the_report_names_the_judge_of_each_metric(judges, tmp_path):
-    """Several judges are listed with their metrics, in the title, as data, and in the manifest."""
-    small, large = judges
-    evaluate(CASES, [metric("plain"), metric("hard")], small, judges={"hard": large}, out=tmp_path)
-    with Store.open(tmp_path) as store:
-        report = build_report(store)
-        manifest = store.fact("judges")
-    assert report.judges == {"plain": ("NamedJudge:small",), "hard": ("NamedJudge:large",)}
-    assert "judges NamedJudge:small (plain), NamedJudge:large (hard)" in " ".join(printed(report).split())
-    assert {name: one["label"] for name, one in manifest.items()} == {
-        name: label for name, (label,) in report.judges.items()
-    }
-
-
 def test_the_forecast_has_the_calls_and_the_cost_of_each_judge(judges, tmp_path):
     """Each metric is forecast with its own judge; an unknown price makes the sum unknown, not smaller."""
     small, large = judges

@@ -207,20 +207,6 @@ def test_the_cache_serves_other_runs(fault_server, tmp_path):
     assert fault_server.calls == 9
 
 
-@pytest.mark.parametrize(
-    ("judge", "metric", "repeats"),
-    [({"temperature": 0.5}, {}, 1), ({}, {"description": "The tone of voice."}, 1), ({}, {}, 2), ({"seed": 1}, {}, 1)],
-    ids=["temperature", "metric", "repeat", "seed"],
-)
-def test_the_cache_does_not_serve_another_question(fault_server, tmp_path, judge, metric, repeats):
-    """Another setting, another text of the metric, or a second repeat is asked."""
-    cache = tmp_path / "cache.sqlite"
-    evaluate(cases(2), [TONE], openai(fault_server), out=tmp_path / "a", cache=cache)
-    changed = TONE.model_copy(update=metric)
-    run = evaluate(cases(2), [changed], openai(fault_server, **judge), out=tmp_path / "b", cache=cache, repeats=repeats)
-    assert (run.progress.usage.calls, fault_server.calls) == (2, 4)
-
-
 def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
     """Each failed call is made once more at the end of the run, and the counts are those of the rows."""
     seen = Counter()
@@ -257,21 +243,6 @@ def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
     assert len([*run.results()]) == 6
     assert max(snapshot.done for snapshot in snapshots) == 6
     assert len(judge.calls) == run.progress.usage.calls == 9
-
-
-def test_what_comes_again_is_not_mended(fault_server, tmp_path):
-    """A refusal is not asked for again at the end, also where another metric of the case is."""
-    asked = Counter()
-
-    def plan(body):
-        name = body["response_format"]["json_schema"]["name"]
-        asked[name] += 1
-        return REFUSAL if name == "tone" else fault.error(500)
-
-    fault_server.plan = plan
-    run = evaluate(cases(2), [TONE, PASSAGES], openai(fault_server), out=tmp_path)
-    assert asked == {"tone": 2, "passages": 4}
-    assert (run.progress.done, run.progress.failed) == (4, 4)
 
 
 FAULTS = {"good": None, "late": TimeoutError("late"), "odd": ValueError("odd"), "text": "?", "down": ConnectionError()}

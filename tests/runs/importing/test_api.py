@@ -209,17 +209,6 @@ def test_rows_without_ids_have_those_of_the_same_cases(tmp_path):
     assert not any("different texts" in line or "not known" in line for line in found.warnings)
 
 
-@pytest.fixture
-def judged_twice(tmp_path):
-    """Give a run judged by greval and one with imported verdicts of the same answers."""
-    cases = [{key: row[key] for key in row if key != "correctness"} for row in rows_of(40, "walk", lambda n: 1)]
-    judge = ScriptedJudge(lambda messages: {"reason": "r", "value": int("Answer 1" not in messages[1].text)})
-    judged = evaluate(cases, [CORRECTNESS], judge, out=tmp_path / "judged")
-    given_rows = rows_of(40, "walk", lambda n: int(n % 4 > 0))
-    imported = import_verdicts(given_rows, [CORRECTNESS], out=tmp_path / "imported", judge="gpt-4")
-    return judged.folder, imported.folder
-
-
 def test_cases_of_another_file_are_joined_by_id(tmp_path):
     """Texts and tags come from the cases; a verdict of none of them is imported without."""
     (tmp_path / "cases.jsonl").write_text(
@@ -269,37 +258,12 @@ def test_a_metric_is_needed_and_a_probe_is_refused(tmp_path):
         import_verdicts(probed, [QUALITY], out=run.folder)
 
 
-def test_a_panel_says_that_texts_are_not_known(judged_twice, tmp_path):
+def test_a_panel_says_that_texts_are_not_known(tmp_path):
     """Verdicts without cases are matched by id, and a warning says that the texts could not be compared."""
-    judged, _ = judged_twice
+    whole = rows_of(40, "walk", lambda n: int(n % 4 > 0))
     bare = [{"id": f"q{n}", "method": "walk", "value": int(n % 3 > 0)} for n in range(40)]
-    imported = import_verdicts(bare, [CORRECTNESS], out=tmp_path / "bare", judge="bem")
-    found = panel([judged, imported.folder], "correctness")
-    assert found.groups[0].things == 40
-    assert "imported:bem: what it judged is not known for 40 items; they are matched by id" in found.warnings
-
-
-def test_a_result_of_deepeval_is_imported_with_its_cases(tmp_path):
-    """Scores and reasons are found in the list of metrics of each test case, also if one lacks a metric."""
-    scores = [
-        [("Faithfulness", 0.5, "One claim."), ("Answer Relevancy", 1.0, "On topic.")],
-        [("Faithfulness", 1, "All.")],
-    ]
-    file = tmp_path / "results.json"
-    tests = [
-        {
-            "input": f"Question {n}?",
-            "actualOutput": "An answer.",
-            "metricsData": [{"name": name, "score": score, "reason": why} for name, score, why in found],
-        }
-        for n, found in enumerate(scores)
-    ]
-    file.write_text(json.dumps({"testCases": tests}))
-    metrics = [build_scale_metric(name, "0.0..1.0") for name in ("faithfulness", "answer_relevancy")]
-    run = import_verdicts(file, metrics, out=tmp_path / "run", judge="deepeval")
-    found = {(one.sample_id, one.metric): one for one in run.results()}
-    assert [found[f"row-{n}", "faithfulness"].value for n in (1, 2)] == [0.5, 1.0]
-    assert found["row-1", "answer_relevancy"].reason == "On topic."
-    assert found["row-2", "answer_relevancy"].outcome.status == "skipped"
-    with Store.open(run.folder) as store:
-        assert [case.question for case in store.cases()] == ["Question 0?", "Question 1?"]
+    files = {"gpt-4": whole, "bem": bare}
+    runs = [import_verdicts(rows, [CORRECTNESS], out=tmp_path / name, judge=name) for name, rows in files.items()]
+    comparison = panel([run.folder for run in runs], "correctness")
+    assert comparison.groups[0].things == 40
+    assert "imported:bem: what it judged is not known for 40 items; they are matched by id" in comparison.warnings
