@@ -105,8 +105,9 @@ async def submit(  # noqa: PLR0913 - what a run is made of
     all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
     chosen = choose_judges(all_metrics, judge, judges)
     if len(chosen.groups) != 1:
+        labels = {name: [group.label] for group in chosen.groups for name in group.metrics}
         raise JudgeError(
-            f"a batch has one judge, and these metrics have {format_judges(chosen.labels_by_metric) or 'none'}; "
+            f"a batch has one judge, and these metrics have {format_judges(labels) or 'none'}; "
             "submit the metrics of each judge to a run folder of their own"
         )
     (group,) = chosen.groups

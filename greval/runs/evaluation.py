@@ -41,11 +41,11 @@ from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, ch
 from greval.runs.manifest import (
     ADAPTED,
     ASKED,
+    COMMAND,
     read_asked_names,
     read_judges,
     read_spending,
     refuse_probe,
-    store_command,
     store_judges,
     store_metrics,
     store_spending,
@@ -536,7 +536,7 @@ def _store_metadata(
     runnables = work.runnables
     store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if command := options.get("command"):
-        store_command(writer, command)
+        writer.put_fact(COMMAND, command.model_dump(mode="json"))
     store_judges(writer, judges, clients, get_prices(options))
     writer.put_fact(ASKED, None if work.asked is None else [*sorted(work.asked)])
 

@@ -45,11 +45,6 @@ class RunJudges:
         """The names of the judges in results, each once."""
         return tuple(dict.fromkeys(group.label for group in self.groups))
 
-    @property
-    def labels_by_metric(self) -> dict[str, tuple[str, ...]]:
-        """The name of the judge of each metric."""
-        return {name: (group.label,) for group in self.groups for name in group.metrics}
-
     def assign(self, clients: Sequence[JudgeClient]) -> dict[str, JudgeClient]:
         """Return the clients of the judges, given in their order, by the names of the metrics that ask them."""
         pairs = zip(self.groups, clients, strict=True)

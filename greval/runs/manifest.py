@@ -225,11 +225,6 @@ def store_spending(writer: StoreWriter, spending: RunSpending) -> None:
     writer.put_fact(SPENDING, spending.model_dump())
 
 
-def store_command(writer: StoreWriter, command: RunCommand) -> None:
-    """Store the options of a command on a run; they replace those of an earlier command."""
-    writer.put_fact(COMMAND, command.model_dump(mode="json"))
-
-
 def read_command(store: Store) -> RunCommand | None:
     """Return the options of the last command on a run, or None if they are not stored, as for a run of the SDK."""
     content = store.fact(COMMAND)

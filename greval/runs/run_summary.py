@@ -167,33 +167,31 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
     for metric, method, tags, outline in store.select(columns, limited) if conditions else ():
         group = grouping.name_group(method, json.loads(tags)) if by else ""
         passes = passes_by_group.setdefault((metric, group), [])
-        passed = is_passed(outline, conditions[metric])
-        passes += [] if passed is None else [passed]
+        is_pass = is_passed(outline, conditions[metric])
+        passes += [] if is_pass is None else [is_pass]
     order = {name: position for position, name in enumerate(conditions)}
-    return tuple(
-        build_pass_summary(metric, group, conditions[metric], passes_by_group[metric, group])
-        for metric, group in sorted(passes_by_group, key=lambda key: (order[key[0]], key[1]))
-    )
+    summaries: list[PassSummary] = []
+    for metric, group in sorted(passes_by_group, key=lambda key: (order[key[0]], key[1])):
+        passes = passes_by_group[metric, group]
+        counted, passed = len(passes), sum(passes)
+        summaries.append(
+            PassSummary(
+                metric=metric,
+                condition=conditions[metric],
+                group=group,
+                counted=counted,
+                passed=passed,
+                share=passed / counted if counted else None,
+                interval=wilson_interval(passed / counted, counted) if counted else None,
+            )
+        )
+    return tuple(summaries)
 
 
 def is_passed(outline: str, condition: str) -> bool | None:
     """Return whether a case passes, by the outline of its result; None if it has no number."""
     numbers = read_outline(outline).numbers
     return parse_limit(condition).is_met(fsum(numbers) / len(numbers)) if numbers else None
-
-
-def build_pass_summary(metric: str, group: str, condition: str, passes: Sequence[bool]) -> PassSummary:
-    """Build the summary of cases of which each passes or does not."""
-    counted, passed = len(passes), sum(passes)
-    return PassSummary(
-        metric=metric,
-        condition=condition,
-        group=group,
-        counted=counted,
-        passed=passed,
-        share=passed / counted if counted else None,
-        interval=wilson_interval(passed / counted, counted) if counted else None,
-    )
 
 
 def _summarise_metric(
@@ -211,7 +209,9 @@ def _summarise_metric(
             shares = [read_share(verdict.notes.get(name)) for verdict in result.judgements]
             empty[name, group] += shares.count(None)
             if counted := [share for share in shares if share is not None]:
-                tallies.add(name, group, _format_outline(counted), NO_COST)
+                # In the form of the outline of a result whose values are shares.
+                outline: JsonValue = ["scored", [[str(share), share] for share in counted], [], None]
+                tallies.add(name, group, json.dumps(outline), NO_COST)
         for judgement in result.judgements:
             contradictions = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
             wrong.update((name, group) for name in contradictions)
@@ -233,9 +233,3 @@ def _summarise_metric(
             interval=summary and summary.interval,
             contradictions=wrong[name, group] if has_direction else None,
         )
-
-
-def _format_outline(shares: Sequence[float]) -> str:
-    """Format the outline of a result whose values are shares, in the form of `greval.records.result`."""
-    outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
-    return json.dumps(outline)

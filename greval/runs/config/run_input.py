@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +95,10 @@ def open_input(config: RunConfig) -> CaseInput:
     gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
     walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
     files = [
-        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in gold_rows.items()),
+        *(
+            JoinedFile(file, "gold", frozenset(row.id for row in rows), attrgetter("id"))
+            for file, rows in gold_rows.items()
+        ),
         *(_join_traversals(file, rows) for file, rows in logs.items()),
     ]
     requirements = _InputRequirements(files, config.by or ())
@@ -129,10 +133,6 @@ def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     if any(file.counter.total for file in files):
         with StoreWriter.create(folder) as writer:
             store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
-
-
-def _get_id(case: Case) -> str:
-    return case.id
 
 
 def _join_traversals(file: Path, rows: Sequence[Case]) -> JoinedFile:

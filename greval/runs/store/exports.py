@@ -136,16 +136,10 @@ class TableLayout(Record):
         }
         if notes:
             cells |= self._build_note_cells(notes)
-            cells["contradictions"] = "; ".join(self._find_contradictions(metric, judgement).values()) or None
+            if definition := self.metrics.get(metric):
+                contradictions = find_contradictions(definition, judgement["value"], notes, judgement["votes"])
+                cells["contradictions"] = "; ".join(contradictions.values()) or None
         return cells
-
-    def _find_contradictions(self, metric: str, judgement: Mapping[str, Any]) -> dict[str, str]:
-        definition = self.metrics.get(metric)
-        return (
-            find_contradictions(definition, judgement["value"], judgement["notes"], judgement["votes"])
-            if definition
-            else {}
-        )
 
     def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the cells of notes. Notes without a column of their own share the column `notes`."""
