@@ -27,10 +27,9 @@ from greval.records.metric import Metric, needs_judge
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
 from greval.runs.config.run_input import CaseInput, Rows, open_input
-from greval.runs.evaluation import find_free_folder
 from greval.runs.manifest import RunCommand
 from greval.runs.options import EvaluateOptions
-from greval.runs.run_folder import choose_folder
+from greval.runs.run_folder import choose_folder, find_free_folder
 
 if TYPE_CHECKING:
     from greval.methods.protocol import Method

@@ -91,6 +91,11 @@ class PlanTable:
                     (self.source_id, metric, *version),
                 )
 
+    def claim_method(self, method: str) -> None:
+        """Make the plan of the command the counted one for a method, instead of earlier plans."""
+        for metric in self._versions:
+            self.claim_plan(metric, method)
+
     def claim_plan(self, metric: str, method: str) -> int:
         """Return the plan id for a metric and a method; other plans for them are no longer counted."""
         plan_id = self._ids.get((metric, method))
