@@ -29,7 +29,7 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, needs_judge
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
-from greval.runs.judges import JudgeGroup, build_own_guard, choose_judges, is_same_judge
+from greval.runs.judges import JudgeGroup, JudgeModel, build_own_guard, choose_judges, is_same_judge
 from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -128,7 +128,7 @@ class JudgeSession:
         self.metrics: dict[str, Metric] = {}
         self._judge = judge
         self._cache = cache
-        self._clients: list[tuple[Judge | BaseChatModel, JudgeClient]] = []
+        self._clients: list[tuple[JudgeModel, JudgeClient]] = []
         self._guards: dict[JudgeClient, RunGuard] = {}
         self._log = MemoryLog()
         self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
@@ -166,21 +166,20 @@ class JudgeSession:
                 definition for definition in metrics if definition.name not in self_judged
             ):
                 raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
-            judges = choose_judges(metrics, self._judge)
-            clients = judges.assign([self._get_client(group) for group in judges.groups])
+            clients = choose_judges(metrics, self._judge).create_clients(self._get_client)
             self._compiled[key] = compile_metrics(metrics, clients, repeats=repeats)
             self.metrics.update({definition.name: definition for definition in metrics})
         return self._compiled[key]
 
-    def _get_client(self, group: JudgeGroup) -> JudgeClient:
+    def _get_client(self, judge: JudgeModel) -> JudgeClient:
         """Return the client of a judge, the same one each time, because it owns connections."""
-        for judge, client in self._clients:
-            if is_same_judge(judge, group.judge):
+        for known_judge, client in self._clients:
+            if is_same_judge(known_judge, judge):
                 return client
-        client = JudgeClient(group.judge, cache=self._cache)
-        if self._judge is not None and not is_same_judge(group.judge, self._judge):
-            self._guards[client] = build_own_guard(self.guard, group)
-        self._clients.append((group.judge, client))
+        client = JudgeClient(judge, cache=self._cache)
+        if self._judge is not None and not is_same_judge(judge, self._judge):
+            self._guards[client] = build_own_guard(self.guard, JudgeGroup(judge))
+        self._clients.append((judge, client))
         return client
 
 

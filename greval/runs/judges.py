@@ -50,6 +50,10 @@ class RunJudges:
         pairs = zip(self.groups, clients, strict=True)
         return {name: client for group, client in pairs for name in group.metrics}
 
+    def create_clients(self, create: Callable[[JudgeModel], JudgeClient] = JudgeClient) -> dict[str, JudgeClient]:
+        """Create a client of each judge, and return them by the names of the metrics that ask them."""
+        return self.assign([create(group.judge) for group in self.groups])
+
 
 def _leave_unknown(_: Usage) -> float | None:
     """Return no cost, because the sum over all judges is not known."""

@@ -20,7 +20,7 @@ from typing import Any
 from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.judging.metric_runnable import MetricRunnable
-from greval.judging.model.client import JudgeClient, read_clock
+from greval.judging.model.client import read_clock
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric, set_reason_depth
@@ -60,8 +60,7 @@ class ResultFileWriter:
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
         metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
-        judges = choose_judges(metrics, plan.judge, plan.judges)
-        clients = judges.assign([JudgeClient(group.judge) for group in judges.groups])
+        clients = choose_judges(metrics, plan.judge, plan.judges).create_clients()
         self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
 
     def __call__(self) -> None:
