@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from greval.errors import MissingExtraError
 from greval.judging.model.failures import redact_secrets
-from greval.records.result import Judgement, Result
+from greval.records.result import Failure, Judgement, Result
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -115,7 +115,8 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
         "greval.method": result.method or None,
         "greval.fingerprint": result.fingerprint,
     }
-    for part in (*result.judgements, *result.failures):
+    parts: tuple[Judgement | Failure, ...] = (*result.judgements, *result.failures)
+    for part in parts:
         if isinstance(part, Judgement):
             label = part.value if isinstance(part.value, str) else None
             score = part.value if part.number is None and label is None else part.number
