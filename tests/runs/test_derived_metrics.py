@@ -147,12 +147,6 @@ def test_its_fingerprint_covers_what_it_is_derived_from():
     assert mark(SHARE) == mark(edit(SHARE))
 
 
-def test_a_dry_run_counts_the_calls_below(tmp_path):
-    """A forecast counts the calls of the judged metric, and none for what is computed from it."""
-    found = forecast(cases(3), [SHARE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
-    assert {one.metric: (one.judged, one.calls) for one in found.expected} == {"passages": (3, 3), "share": (3, 0)}
-
-
 def test_a_dry_run_finds_stored_results(tmp_path):
     """A forecast of a finished run expects nothing more: it finds derived results by the stored verdicts."""
     judge = ScriptedJudge(by_metric)

@@ -11,7 +11,6 @@ from langchain_core.callbacks import BaseCallbackHandler
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Store, evaluate, evaluate_async
-from greval.analysis.summary import build_report
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
@@ -276,18 +275,6 @@ def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, wid
         assert (row.outcome.status == "scored") == (fault == "good")
         assert [failure.kind for failure in row.failures] == ([kinds[fault]] if fault in kinds else [])
         assert json.loads(row.model_dump_json())["outcome"]["status"] in {"scored", "failed"}
-
-
-async def test_a_stopped_run_tells_how_much_is_left(tmp_path):
-    """The report of a stopped run counts what was planned and not judged; that of the finished run, nothing."""
-    stop = asyncio.Event()
-    stop.set()
-    await evaluate_async(cases(9), [TONE], ScriptedJudge(by_metric), out=tmp_path, stop=stop)
-    with Store.open(tmp_path) as store:
-        assert build_report(store).pending == {"tone": 9}
-    await evaluate_async(iter(cases(9)), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    with Store.open(tmp_path) as store:
-        assert build_report(store).pending == {}
 
 
 def test_callbacks_of_the_config_see_every_call(tmp_path):

@@ -118,22 +118,6 @@ def test_a_file_says_it_as_pass():
     assert load_metric("correctness").pass_if == ""
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("pass: high", "pass: has no sign; write < <= > or >= and a number, such as '>= 0.7', got 'high'"),
-        ("pass: 0.7", "pass: must be text, got 0.7; put it in quotes"),
-        ("pas: '>= 1'", "pas: unknown; did you mean pass"),
-    ],
-)
-def test_a_wrong_condition_is_an_error_with_its_line(line, message):
-    """What cannot be read is reported as a fault of the file."""
-    text = write_metric(DEPTH)
-    with pytest.raises(DefinitionError) as error:
-        parse_metric(f"{text}{line}\n", "depth.yaml")
-    assert f"depth.yaml:{len(text.splitlines()) + 1}: {message}" in str(error.value)
-
-
 def test_categories_without_numbers_cannot_pass():
     """A scale without numbers has nothing to hold against the condition."""
     with pytest.raises(DefinitionError, match="pass: the categories have no numbers; give them scores"):

@@ -20,7 +20,6 @@ from virtual_time import in_virtual_time, now
 from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
-from greval.datasets.row_faults import RowFault
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache
@@ -334,17 +333,6 @@ async def test_state_stopped():
     judge = ScriptedJudge([YES])
     (row,) = await loop_of(judge, reads_stored_only=True).judge_cases([asked(1)])
     assert (row, judge.calls) == ({}, [])
-
-
-async def test_rows_that_are_no_cases_are_counted_and_listed():
-    """Unreadable rows do not reach the judge; each is reported once, and the others are judged."""
-    told, judge = [], ScriptedJudge([YES])
-    loop = loop_of(judge, on_unread=told.append)
-    faults = [RowFault(place=f"f:{line}", message="is empty", id=f"{line}") for line in (1, 4)]
-    await loop.run(iter([faults[0], asked(1), asked(2, "\ud800"), faults[1]]), 2)
-    assert told == loop.unread
-    assert [line.partition(":")[0] for line in told] == ["f", "cases, row 3", "f"]
-    assert (loop.row_count, loop.progress.unread, loop.progress.done, len(judge.calls)) == (4, 3, 1, 1)
 
 
 def test_which_failures_are_retried():
