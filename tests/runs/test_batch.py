@@ -192,6 +192,6 @@ async def test_a_preference_is_judged_in_both_orders(server, judge, tmp_path):
     scripted = ScriptedJudge(lambda messages: {"reason": "r", "value": prefer_flat(messages[-1].text)})
     (tmp_path / "cases.jsonl").write_text("\n".join(case.model_dump_json() for case in answers), encoding="utf-8")
     expected = await duel_async(tmp_path / "cases.jsonl", [CLEAR], scripted, out=tmp_path / "duel", repeats=2)
-    assert [one.judgements for one in run.results()] == [one.judgements for one in expected.results()]
+    assert [result.judgements for result in run.results()] == [result.judgements for result in expected.results()]
     assert summarise_duel(run).metrics[0].pairs == summarise_duel(expected).metrics[0].pairs
     assert [pair.won for pair in summarise_duel(run).metrics[0].pairs] == [8, 8, 0]

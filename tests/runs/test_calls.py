@@ -40,8 +40,8 @@ def test_each_call_is_what_the_model_was_sent_and_what_it_replied(tmp_path):
     run, judge = run_of(tmp_path, lambda _: "I cannot say." if next(numbers) == 1 else POLITE, concurrency=1)
     found = [*run.calls()]
     roles = {"system": "system", "human": "user", "ai": "assistant"}
-    assert sorted([(one.role, one.text) for one in call.messages] for call in found) == sorted(
-        [(roles[one.type], one.text) for one in messages] for messages in judge.calls
+    assert sorted([(message.role, message.text) for message in call.messages] for call in found) == sorted(
+        [(roles[message.type], message.text) for message in messages] for messages in judge.calls
     )
     assert sorted(call.reply for call in found) == sorted(["I cannot say.", *[json.dumps(POLITE)] * 3])
     assert {call.usage for call in found} == {Usage(calls=1, input_tokens=100, output_tokens=20)}
@@ -66,7 +66,7 @@ def test_a_run_without_calls_stores_none(tmp_path):
     with_calls, _ = run_of(tmp_path / "on", [POLITE])
     without, _ = run_of(tmp_path / "off", [POLITE], store_calls=False)
     assert [*without.calls()] == []
-    assert [one.outcome for one in without.results()] == [one.outcome for one in with_calls.results()]
+    assert [result.outcome for result in without.results()] == [result.outcome for result in with_calls.results()]
     tables = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'call%'"
     assert sqlite3.connect(tmp_path / "off" / FILE).execute(tables).fetchone() == (0,)
 

@@ -93,8 +93,8 @@ def test_what_is_asked_for_is_judged_on_all_cases(tmp_path):
     assert forecast(SIX, [CASCADE, CORRECT], judge, out=tmp_path).calls == 3
     run = evaluate(SIX, [CASCADE, CORRECT], judge, out=tmp_path)
     assert (len(judge.calls), {*read(run).values()}) == (6, {1})
-    again = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    assert (len(judge.calls), {*read(again).values()}) == (6, {1})  # what was paid for stays
+    second_run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert (len(judge.calls), {*read(second_run).values()}) == (6, {1})  # what was paid for stays
 
 
 @pytest.mark.parametrize(

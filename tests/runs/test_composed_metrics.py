@@ -47,7 +47,7 @@ def test_the_result_carries_those_that_it_builds_on():
     result = compiled(judge).invoke(case)
     (below,) = result.built_on
     assert (below.metric, below.sample_id, below.built_on) == ("passages", "q0", ())
-    assert [(one.item, one.value) for one in below.judgements] == [("c1", "Good"), ("c2", "Bad")]
+    assert [(judgement.item, judgement.value) for judgement in below.judgements] == [("c1", "Good"), ("c2", "Bad")]
     assert (result.value, result.usage.calls, below.usage.calls, len(judge.calls)) == (1, 1, 1, 2)
     assert Result.model_validate_json(result.model_dump_json()) == result
     assert "built_on" not in below.model_dump()
@@ -132,7 +132,7 @@ def test_what_failed_is_tried_once_more():
     judge = ScriptedJudge(lambda messages: next(answers, None) or by_metric(messages))
     result = compiled(judge).invoke(cases(1)[0])
     assert result.outcome.status == result.built_on[0].outcome.status == "scored"
-    assert [one.item for one in result.built_on[0].judgements] == ["c1", "c2"]
+    assert [judgement.item for judgement in result.built_on[0].judgements] == ["c1", "c2"]
     assert (result.built_on[0].usage.calls, result.usage.calls, len(judge.calls)) == (3, 1, 4)
 
 

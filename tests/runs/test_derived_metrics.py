@@ -16,7 +16,7 @@ def share_good(case, verdicts):
     found = verdicts["passages"]
     if isinstance(found, Skipped):
         return Skipped(reason=f"passages is skipped: {found.reason}")
-    numbers = [one.number for one in found.judgements]
+    numbers = [judgement.number for judgement in found.judgements]
     return sum(numbers) / len(numbers), f"{sum(numbers):g} of {len(numbers)} chunks are good"
 
 
@@ -91,8 +91,8 @@ def test_any_failure_below_is_a_failure(tmp_path):
         found = outcomes(run, name)["q0"]
         assert found.error.kind == "dependency"
         assert found.error.message.startswith(f"it builds on {below}, which failed here: ")
-    again = evaluate(cases(1), [PASSAGES, SHARE, TWICE], ScriptedJudge(by_metric), out=tmp_path)
-    assert outcomes(again, "twice")["q0"].judgements[0].number == 1.0
+    second_run = evaluate(cases(1), [PASSAGES, SHARE, TWICE], ScriptedJudge(by_metric), out=tmp_path)
+    assert outcomes(second_run, "twice")["q0"].judgements[0].number == 1.0
 
 
 def test_an_exception_of_the_function_is_a_row(tmp_path):
@@ -151,5 +151,8 @@ def test_a_dry_run_finds_stored_results(tmp_path):
     """A forecast of a finished run expects nothing more: it finds derived results by the stored verdicts."""
     judge = ScriptedJudge(by_metric)
     evaluate(cases(2), [PASSAGES, SHARE], judge, out=tmp_path)
-    found = forecast(cases(2), [PASSAGES, SHARE], judge, out=tmp_path)
-    assert {one.metric: (one.kept, one.judged) for one in found.expected} == {"passages": (2, 0), "share": (2, 0)}
+    estimate = forecast(cases(2), [PASSAGES, SHARE], judge, out=tmp_path)
+    assert {part.metric: (part.kept, part.judged) for part in estimate.expected} == {
+        "passages": (2, 0),
+        "share": (2, 0),
+    }

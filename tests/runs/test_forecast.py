@@ -27,18 +27,18 @@ def many(n, chunks=25):
 def check(server, folder, given, metrics, **options):
     """Hold a forecast against the run that follows; give both."""
     judge = Judge("openai:fake", base_url=server.url, max_retries=0)
-    told = forecast(given, metrics, judge, out=folder, **options)
+    estimate = forecast(given, metrics, judge, out=folder, **options)
     before = server.calls
     run = evaluate(given, metrics, judge, out=folder, on_unread=lambda _: None, **options)
     asked = server.bodies[before:]
-    assert sum(part.calls for part in told.expected) == len(asked)
+    assert sum(part.calls for part in estimate.expected) == len(asked)
     tokens = sum(estimate_tokens(message["content"]) for body in asked for message in body["messages"])
-    assert sum(part.input_tokens for part in told.expected) == tokens
+    assert sum(part.input_tokens for part in estimate.expected) == tokens
     progress = run.progress
-    assert sum(part.kept for part in told.expected) == progress.kept
-    assert sum(part.kept + part.judged + part.skipped for part in told.expected) == progress.done
-    assert told.unread == progress.unread
-    return told, run
+    assert sum(part.kept for part in estimate.expected) == progress.kept
+    assert sum(part.kept + part.judged + part.skipped for part in estimate.expected) == progress.done
+    assert estimate.unread == progress.unread
+    return estimate, run
 
 
 def test_plain(fault_server, tmp_path):
@@ -125,9 +125,9 @@ def test_a_shard(fault_server, tmp_path):
 def test_cost_and_no_call(fault_server, tmp_path):
     """Tokens are priced where there is a price; nothing is asked and no folder is made."""
     judge = Judge("openai:fake", base_url=fault_server.url)
-    told = forecast(cases(2), [TONE, COMPUTED_METRICS["latency"]], judge, out=tmp_path / "run", prices=PRICES)
-    part = told.expected[0]
-    assert told.cost == part.cost == pytest.approx((part.input_tokens * 10 + part.output_tokens * 100) / 1e6)
+    estimate = forecast(cases(2), [TONE, COMPUTED_METRICS["latency"]], judge, out=tmp_path / "run", prices=PRICES)
+    part = estimate.expected[0]
+    assert estimate.cost == part.cost == pytest.approx((part.input_tokens * 10 + part.output_tokens * 100) / 1e6)
     assert fault_server.calls == 0
     assert not (tmp_path / "run").exists()
     assert forecast(cases(2), [TONE], judge, out=tmp_path).cost is None
@@ -135,8 +135,8 @@ def test_cost_and_no_call(fault_server, tmp_path):
 
 def test_computed_metrics_need_no_judge(tmp_path):
     """Without a judge nobody is asked and nothing costs anything."""
-    told = forecast(cases(3), [COMPUTED_METRICS["latency"]], None, out=tmp_path)
-    assert (told.judge, told.expected[0].skipped, told.expected[0].calls) == (None, 3, 0)
+    estimate = forecast(cases(3), [COMPUTED_METRICS["latency"]], None, out=tmp_path)
+    assert (estimate.judge, estimate.expected[0].skipped, estimate.expected[0].calls) == (None, 3, 0)
 
 
 def test_a_folder_that_a_run_writes_to_can_be_read(tmp_path):

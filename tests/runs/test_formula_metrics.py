@@ -248,8 +248,8 @@ def test_what_a_judge_has_no_part_in(tmp_path):
     above = edit(name="above", formula="0.5 * quality", metrics={})
     run = evaluate(cases(1), [calm, above, *ALL, load_metric("latency")], ScriptedJudge(by_metric), out=tmp_path)
     with Store.open(run.folder) as store:
-        found = find_directions(read_metrics(store))
-    assert {name: found[name].computed for name in ("latency", "calm", "quality", "above", "tone")} == {
+        directions = find_directions(read_metrics(store))
+    assert {name: directions[name].computed for name in ("latency", "calm", "quality", "above", "tone")} == {
         "latency": True,
         "calm": True,
         "quality": False,

@@ -80,8 +80,8 @@ def test_a_resumed_run_asks_only_for_the_metric_whose_judge_changed(judges, tmp_
     small, large = judges
     metrics = [metric("plain"), metric("hard")]
     evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
-    again = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
-    assert again.progress.kept == 2 * len(CASES)
+    second_run = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
+    assert second_run.progress.kept == 2 * len(CASES)
     changed = evaluate(CASES, metrics, small, out=tmp_path)
     assert len(small.calls) == 2 * len(CASES)
     assert values(changed) == {("plain", "NamedJudge:small", 0), ("hard", "NamedJudge:small", 0)}
@@ -107,7 +107,7 @@ def test_a_capped_cost_is_the_sum_over_the_judges(judges, tmp_path):
     metrics, options = [metric("plain"), metric("hard")], {"judges": {"hard": large}, "prices": PRICES}
     run = evaluate(CASES, metrics, small, out=tmp_path / "a", max_cost=1.0, **options)
     with Store.open(tmp_path / "a") as store:
-        spent = {one.metric: one.cost for one in build_report(store).spending}
+        spent = {part.metric: part.cost for part in build_report(store).spending}
     assert spent["hard"] == pytest.approx(10 * spent["plain"], rel=0.2)
     assert run.progress.cost == pytest.approx(sum(spent.values()))
     free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
@@ -168,13 +168,13 @@ def test_the_forecast_has_the_calls_and_the_cost_of_each_judge(judges, tmp_path)
     """Each metric is forecast with its own judge; an unknown price makes the sum unknown, not smaller."""
     small, large = judges
     metrics = [metric("plain"), metric("hard")]
-    found = forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=PRICES)
-    parts = {part.metric: part for part in found.expected}
+    estimate = forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=PRICES)
+    parts = {part.metric: part for part in estimate.expected}
     assert {name: part.judge for name, part in parts.items()} == {
         "plain": "NamedJudge:small",
         "hard": "NamedJudge:large",
     }
-    assert found.cost == pytest.approx(sum(part.cost for part in parts.values()))
+    assert estimate.cost == pytest.approx(sum(part.cost for part in parts.values()))
     assert parts["hard"].cost > 5 * parts["plain"].cost
     free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
     assert forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=free).cost is None
@@ -200,8 +200,8 @@ def test_one_dead_judge_stops_the_run_although_the_other_answers():
 def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
     """The order is: `judges`, the metric, the judge of the run; equal judges are one, and none is an error."""
     default, named = Judge("openai:small"), metric("named", judge="openai:large")
-    found = choose_judges([metric("plain"), named], default)
-    assert [(group.label, group.metrics) for group in found.groups] == [
+    chosen_judges = choose_judges([metric("plain"), named], default)
+    assert [(group.label, group.metrics) for group in chosen_judges.groups] == [
         ("openai:small", ("plain",)),
         ("openai:large", ("named",)),
     ]

@@ -213,9 +213,11 @@ def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, colle
     ((path, sent, content),) = collector.received
     assert (path, sent["x-team"]) == ("/v1/logs", "harbour")
     (resource,) = ExportLogsServiceRequest.FromString(content).resource_logs
-    assert {one.key: one.value.string_value for one in resource.resource.attributes}["service.name"] == "nightly"
+    assert {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}[
+        "service.name"
+    ] == "nightly"
     (event,) = resource.scope_logs[0].log_records
-    found = {one.key: one.value for one in event.attributes}
+    found = {attribute.key: attribute.value for attribute in event.attributes}
     assert event.event_name == "gen_ai.evaluation.result"
     assert found["gen_ai.evaluation.name"].string_value == "latency"
     assert found["gen_ai.evaluation.score.value"].double_value == 1.5

@@ -179,7 +179,7 @@ def test_columns_travel(cluster, tmp_path):
     columns = {"question": "frage", "answer": "gen"}
     words = [load_metric("token_f1")]
     run = evaluate_on_ray(path, words, judge, out=tmp_path / "run", shards=2, columns=columns)
-    assert sorted(one.number for result in run.results() for one in result.judgements) == [0.0, 1.0]
+    assert sorted(judgement.number for result in run.results() for judgement in result.judgements) == [0.0, 1.0]
 
 
 @pytest.mark.nightly

@@ -140,9 +140,9 @@ def test_the_same_command_finds_replayed_results(tmp_path):
     run = evaluate(cases(3), [TONE], judge, out=tmp_path)
     replay(run, [scored(TONE, 0.9, 0)])
     for metric in (scored(TONE, 0.9, 0), TONE):
-        again = evaluate(cases(3), [metric], judge, out=tmp_path)
-        assert (again.progress.scored, len(judge.calls)) == (3, 3)
-        assert again.summary()[0].mean == metric.scale.categories[0].score
+        second_run = evaluate(cases(3), [metric], judge, out=tmp_path)
+        assert (second_run.progress.scored, len(judge.calls)) == (3, 3)
+        assert second_run.summary()[0].mean == metric.scale.categories[0].score
 
 
 def test_shares_and_pass_are_read_again(tmp_path):
@@ -182,10 +182,10 @@ def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
     assert (refused.metric, refused.named) == ("tone", True)
     assert named in refused.reason
     assert "greval evaluate" in refused.reason
-    assert [one.metric for one in done.replayed] == ["passages"]
+    assert [part.metric for part in done.replayed] == ["passages"]
     after = outcomes(run)
-    assert {key: one for key, one in after.items() if key[2] == "tone"} == {
-        key: one for key, one in before.items() if key[2] == "tone"
+    assert {key: part for key, part in after.items() if key[2] == "tone"} == {
+        key: part for key, part in before.items() if key[2] == "tone"
     }
 
 
@@ -194,15 +194,15 @@ def test_a_preview_says_what_a_replay_does(tmp_path):
     run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
     before = outcomes(run), run.summary()
     edited = [edit(TONE, steps=["Read twice."]), scored(PASSAGES, 0.5, 0)]
-    found = preview_replay(run, edited)
+    preview = preview_replay(run, edited)
     assert (outcomes(run), run.summary()) == before
-    assert [(one.metric, one.changes, one.results) for one in found.replayable] == [
+    assert [(part.metric, part.changes, part.results) for part in preview.replayable] == [
         ("passages", ("scale.categories.Good.score",), 2)
     ]
     done = replay(run, edited)
-    assert found.refused == done.refused
-    assert [(one.metric, one.changed) for one in done.replayed] == [("passages", 2)]
-    assert [one.changes for one in preview_replay(run).replayable] == [(), ()]
+    assert preview.refused == done.refused
+    assert [(part.metric, part.changed) for part in done.replayed] == [("passages", 2)]
+    assert [part.changes for part in preview_replay(run).replayable] == [(), ()]
 
 
 def test_other_refusals(tmp_path):
@@ -212,7 +212,9 @@ def test_other_refusals(tmp_path):
     assert "--no-store-calls" in refused.reason
     assert not refused.named
     on = evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path / "on")
-    reasons = {one.metric: one.reason for one in replay(on, [PASSAGES, COMPUTED_METRICS["latency"]]).refused}
+    reasons = {
+        refusal.metric: refusal.reason for refusal in replay(on, [PASSAGES, COMPUTED_METRICS["latency"]]).refused
+    }
     assert "was not judged by it" in reasons["passages"]
     assert "computed" in reasons["latency"]
     with pytest.raises(DefinitionError):
@@ -273,7 +275,7 @@ def test_a_killed_replay_changes_nothing(tmp_path, at):
 
 def count_good(case, verdicts):
     """Return the sum of the numbers of the chunks."""
-    return sum(one.number for one in verdicts["passages"].judgements)
+    return sum(judgement.number for judgement in verdicts["passages"].judgements)
 
 
 GOOD = DerivedMetric(name="good", description="Sum.", built_on=["passages"], scale=MeasureScale(), compute=count_good)
@@ -293,24 +295,24 @@ def test_what_is_computed_from_replayed_verdicts_is_computed_again(tmp_path):
     run = evaluate(cases(2), load_metrics(["hit_rate-judged"]), ScriptedJudge(judge_chunks), out=tmp_path)
     assert {result.metric: result.judgements[0].number for result in run.results()}["hit_rate-judged"] == 1
     done = replay(run, [stricter])
-    assert {one.metric: (one.changed, one.missing) for one in done.replayed} == {
+    assert {part.metric: (part.changed, part.missing) for part in done.replayed} == {
         "chunk_evaluation": (2, 0),
         "hit_rate-judged": (2, 0),
     }
     found = {result.metric: result for result in done.run.results()}
     assert found["hit_rate-judged"].judgements[0].number == 0
     assert found["hit_rate-judged"].replayed_from == ""
-    again = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
-    assert (again.progress.kept, again.progress.scored) == (4, 4)
+    second_run = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
+    assert (second_run.progress.kept, second_run.progress.scored) == (4, 4)
 
 
 def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
     """A derived metric in Python is refused with what to do, unless its definition is given with the edited one."""
     run = evaluate(cases(1), [PASSAGES, GOOD], ScriptedJudge(by_metric), out=tmp_path)
     edited = scored(PASSAGES, 0.7, 0)
-    found = preview_replay(run, [edited])
-    assert [one.metric for one in found.replayable] == ["passages"]
-    assert [(one.metric, one.reason, one.named) for one in found.refused] == [
+    preview = preview_replay(run, [edited])
+    assert [one.metric for one in preview.replayable] == ["passages"]
+    assert [(one.metric, one.reason, one.named) for one in preview.refused] == [
         ("good", "the function that computes it is not stored; greval evaluate computes it again", False)
     ]
     done = replay(run, [edited, GOOD])

@@ -103,9 +103,9 @@ def test_the_message_says_what_was_spent_before_and_what_goes_on(tmp_path):
     judge = ScriptedJudge(by_metric)
     first = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
     assert first.why == "the cap of 3 calls is reached (--max-calls); raise it to continue"
-    again = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
-    assert again.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
-    assert "earlier commands on this run made 3 of them" in again.why
+    second_run = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
+    assert second_run.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
+    assert "earlier commands on this run made 3 of them" in second_run.why
     cost = format_cap_reason(RunSpending(calls=3, cost=0.36), max_cost=0.4)
     assert "the cap of $0.4 is reached (--max-cost); earlier commands on this run spent $0.3600 of it" in cost
 

@@ -95,7 +95,7 @@ def test_contradictions_are_counted(run):
     """A full coverage with the middle value contradicts it: two of the cases."""
     coverage, _ = run.shares()
     assert coverage.contradictions == 2
-    assert {one.group: one.contradictions for one in run.shares("kind") if one.note == "coverage"} == {
+    assert {share.group: share.contradictions for share in run.shares("kind") if share.note == "coverage"} == {
         "even": 2,
         "odd": 0,
     }
@@ -111,7 +111,7 @@ def test_groups_are_those_of_the_report(run):
     with Store.open(run.folder) as store:
         report = build_report(store, by=["kind"])
     assert report.shares == run.shares(["kind"])
-    assert [one.group for one in report.shares] == ["even", "odd"] * 2
+    assert [share.group for share in report.shares] == ["even", "odd"] * 2
     even = [hits / of for n, (hits, of) in enumerate(SHARES.values()) if n % 2 == 0]
     assert report.shares[0].mean == pytest.approx(fmean(even))
     with pytest.raises(DataError, match="kid"):

@@ -81,8 +81,8 @@ def test_models_survive_cache_and_replay(tmp_path):
     """A reply that was stored names its model when it is used again."""
     cached = {"cache": tmp_path / "replies.sqlite"}
     evaluate(cases(2), [TONE], ScriptedJudge([says("m-2025")] * 2), out=tmp_path / "a", **cached)
-    again = evaluate(cases(2), [TONE], ScriptedJudge([]), out=tmp_path / "b", **cached)
-    assert [result.served_by for result in again.results()] == [("m-2025",)] * 2
+    second_run = evaluate(cases(2), [TONE], ScriptedJudge([]), out=tmp_path / "b", **cached)
+    assert [result.served_by for result in second_run.results()] == [("m-2025",)] * 2
     scores = {"Polite": {"means": "Courteous.", "score": 0.9}, "Rude": {"means": "Insults.", "score": 0}}
     fields = {name: getattr(TONE, name) for name in ("name", "description", "needs", "steps")}
     replay(tmp_path / "a", [CategoricalMetric(**fields, categories=scores)])

@@ -78,8 +78,8 @@ def test_a_twin_that_failed_is_no_help(tmp_path, width):
     run = evaluate(twins(4), [TONE], judge, out=tmp_path, concurrency=width)
     assert Counter(row.outcome.status for row in run.results()) == {"failed": 1, "scored": 3}
     assert len(judge.calls) in ({2, 3} if width == 1 else {4})
-    again = evaluate(twins(4), [TONE], ScriptedJudge([]), out=tmp_path)
-    assert (again.progress.scored, again.progress.kept, again.progress.usage.hits) == (4, 3, 1)
+    second_run = evaluate(twins(4), [TONE], ScriptedJudge([]), out=tmp_path)
+    assert (second_run.progress.scored, second_run.progress.kept, second_run.progress.usage.hits) == (4, 3, 1)
 
 
 async def test_a_run_that_is_cancelled_while_twins_wait_is_cancelled(fault_server, tmp_path):
@@ -222,8 +222,8 @@ def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
     assert (progress.done, progress.total) == (12, 12)
     assert progress.done == progress.scored + progress.failed
     fault_server.plan = fault.ok()
-    again = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
-    assert (again.progress.scored, again.progress.kept) == (12, progress.scored)
+    second_run = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
+    assert (second_run.progress.scored, second_run.progress.kept) == (12, progress.scored)
 
 
 def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
@@ -273,9 +273,9 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap
         run = evaluate(
             given_cases, metrics, judge, out=folder, concurrency=width, on_progress=snapshots.append, max_calls=cap
         )
-        for one in snapshots:
-            assert one.done == one.scored + one.skipped + one.failed <= 3 * len(faults)
-            assert one.kept <= one.done
+        for snapshot in snapshots:
+            assert snapshot.done == snapshot.scored + snapshot.skipped + snapshot.failed <= 3 * len(faults)
+            assert snapshot.kept <= snapshot.done
         found = Counter(row.outcome.status for row in run.results())
         if not run.stopped:
             counted = {"scored": run.progress.scored, "failed": run.progress.failed}

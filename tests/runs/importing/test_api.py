@@ -100,7 +100,9 @@ def test_a_run_says_that_it_was_imported_and_from_where(tmp_path):
         assert [case.answer for case in store.cases()] == ["Ada", None, "So."]
     assert {result.tier for result in run.results()} == {"imported"}
     assert report.judge == "imported:gpt-4"
-    assert [(one.metric, one.judge, one.file) for one in report.imported] == [("quality", "gpt-4", str(path))]
+    assert [(origin.metric, origin.judge, origin.file) for origin in report.imported] == [
+        ("quality", "gpt-4", str(path))
+    ]
     (summary,) = report.summaries
     assert (summary.scored, summary.failed, summary.skipped, summary.mean) == (1, 1, 1, 3.0)
     assert summary.failures == {"off_scale": 1}
@@ -140,7 +142,9 @@ def test_another_judge_replaces_the_verdicts_of_a_folder(tmp_path):
     import_verdicts(rows_of(2, "flat", lambda n: 1), [CORRECTNESS], out=first.folder, judge="b")
     with Store.open(first.folder) as store:
         assert list_judges(store.plans()) == ("imported:b",)
-        assert sorted((one.method, one.value) for one in store.results()) == [("flat", 1)] * 2 + [("walk", 0)] * 3
+        assert (
+            sorted((result.method, result.value) for result in store.results()) == [("flat", 1)] * 2 + [("walk", 0)] * 3
+        )
         assert count_others(store) == 1
 
 
@@ -158,9 +162,11 @@ def test_one_file_may_hold_several_metrics_in_columns_or_rows(tmp_path):
     ]
     a = import_verdicts(wide, metrics, out=tmp_path / "wide", judge="x", columns={"faithful": "faithfulness"})
     b = import_verdicts(long, metrics, out=tmp_path / "long", judge="x")
-    wide_results, long_results = ({(one.sample_id, one.metric): one.outcome for one in run.results()} for run in (a, b))
+    wide_results, long_results = (
+        {(result.sample_id, result.metric): result.outcome for result in run.results()} for run in (a, b)
+    )
     assert wide_results == long_results
-    assert [one.reason for one in a.results() if one.metric == "relevant"] == ["On topic.", ""]
+    assert [result.reason for result in a.results() if result.metric == "relevant"] == ["On topic.", ""]
 
 
 def test_verdicts_of_chunks_and_repeats_are_one_result(tmp_path):
@@ -180,7 +186,7 @@ def test_verdicts_of_chunks_and_repeats_are_one_result(tmp_path):
     (result,) = run.results()
     (judgement,) = result.judgements
     assert (judgement.item, judgement.value, judgement.votes) == ("c1", "yes", {"yes": 2, "no": 1})
-    assert [(one.item, one.kind) for one in result.failures] == [("c2", "missing_item")]
+    assert [(failure.item, failure.kind) for failure in result.failures] == [("c2", "missing_item")]
     assert "c9 is none of the chunks" in lost[0]
     assert "item: is empty" in lost[1]
 
@@ -203,10 +209,10 @@ def test_rows_without_ids_have_those_of_the_same_cases(tmp_path):
     judge = ScriptedJudge(lambda _: {"reason": "r", "value": 1})
     judged = evaluate(read_cases(path), [CORRECTNESS], judge, out=tmp_path / "judged")
     imported = import_verdicts(path, [CORRECTNESS], out=tmp_path / "imported", judge="ana")
-    assert [one.sample_id for one in judged.results()] == [one.sample_id for one in imported.results()]
-    found = panel([judged.folder, imported.folder], "correctness")
-    assert found.groups[0].things == 2
-    assert not any("different texts" in line or "not known" in line for line in found.warnings)
+    assert [result.sample_id for result in judged.results()] == [result.sample_id for result in imported.results()]
+    comparison = panel([judged.folder, imported.folder], "correctness")
+    assert comparison.groups[0].things == 2
+    assert not any("different texts" in line or "not known" in line for line in comparison.warnings)
 
 
 def test_cases_of_another_file_are_joined_by_id(tmp_path):
@@ -225,7 +231,7 @@ def test_cases_of_another_file_are_joined_by_id(tmp_path):
         cases=tmp_path / "cases.jsonl",
         on_note=notes.append,
     )
-    assert {(one.sample_id, one.method, one.tags.get("k")) for one in run.results()} == {
+    assert {(result.sample_id, result.method, result.tags.get("k")) for result in run.results()} == {
         ("1", "", None),
         ("q1", "walk", "v"),
     }

@@ -52,7 +52,7 @@ def row(number, answer=RIGHT, **more):
 def write(path, rows):
     """Write cases as JSON lines."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    Path(path).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -233,8 +233,8 @@ async def test_a_batch_counts_the_cases_that_were_sent_last(tmp_path, monkeypatc
 
     def reported():
         with Store.open(tmp_path) as store:
-            found = build_report(store)
-        return [(one.mean, one.scored) for one in found.summaries], found.pending, found.others
+            report = build_report(store)
+        return [(summary.mean, summary.scored) for summary in report.summaries], report.pending, report.others
 
     async def finish():
         while not all(state.is_done for state in (await read_status(tmp_path)).values()):
@@ -268,9 +268,9 @@ def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
 
     def reported():
         with Store.open(tmp_path / "all") as store:
-            found = build_report(store)
-            rows = {(one.sample_id, str(one.judgements[0].value)) for one in store.results()}
-        return rows, found.pending, found.others
+            report = build_report(store)
+            rows = {(result.sample_id, str(result.judgements[0].value)) for result in store.results()}
+        return rows, report.pending, report.others
 
     assert reported() == ({(f"q{n}", "Good") for n in range(4)}, {}, 0)
     evaluate([row(0, WRONG)], [TONE], ScriptedJudge(by_answer), out=runs[0])

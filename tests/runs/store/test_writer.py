@@ -302,7 +302,7 @@ def test_a_result_that_replaces_one_of_its_group_names_its_row(tmp_path):
         writer.append("judged", row("judged"))
         writer.append("0", row("0"), recomputable=True)
         writer.append("1", row("0", outcome=Skipped(reason="Another.")), recomputable=True)
-        assert [one.outcome for one in writer.reader.results()][1:] == [Skipped(reason="Another.")]
+        assert [result.outcome for result in writer.reader.results()][1:] == [Skipped(reason="Another.")]
 
 
 def test_after_a_lost_group_nothing_is_written(tmp_path):
