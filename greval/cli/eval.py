@@ -20,8 +20,8 @@ from greval.cli.options import (
     expand_groups,
 )
 from greval.cli.run_keys import CommandConfig, ConfigurableCommand, merge_config
-from greval.runs.config.file import locate_config, read_config_file
-from greval.runs.config.published import DEFAULT_GROUP_BY, PUBLISHED_FILE
+from greval.runs.config.file import PUBLISHED_FILE, locate_config, read_config_file
+from greval.runs.config.model import DEFAULT_GROUP_BY
 
 HINT = "(greval evaluate judges a file of cases; greval eval runs an eval_config.yaml)"
 

@@ -21,7 +21,7 @@ from greval.records.scale import Better, CategoricalScale, Scale, find_direction
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.runs.run_reader import read_known_scales, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.case_heads import read_case_heads
+from greval.runs.store.reader import read_case_heads
 from greval.runs.worst_cases import Rank, build_rank
 
 MAX_QUESTION = 200

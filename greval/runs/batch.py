@@ -101,16 +101,13 @@ async def submit(  # noqa: PLR0913 - what a run is made of
         repeats: How often each case is judged.
         reason_depth: How much the judge writes for each verdict, which overrides the metrics.
         asked: The names of the metrics that are judged on each case, as in `evaluate`.
-
-    Raises:
-        JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
-        JudgeUnavailableError: If the provider does not accept the batch.
     """
     all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
     chosen = choose_judges(all_metrics, judge, judges)
     if len(chosen.groups) != 1:
+        labels = {name: [group.label] for group in chosen.groups for name in group.metrics}
         raise JudgeError(
-            f"a batch has one judge, and these metrics have {format_judges(chosen.labels_by_metric) or 'none'}; "
+            f"a batch has one judge, and these metrics have {format_judges(labels) or 'none'}; "
             "submit the metrics of each judge to a run folder of their own"
         )
     (group,) = chosen.groups
@@ -291,11 +288,7 @@ async def _open_batch_files(plan: BatchPlan) -> BatchFiles:
 
 
 def _read_plan(folder: Path) -> BatchPlan:
-    """Read the settings of a batch run.
-
-    Raises:
-        JudgeError: If no batch was submitted from this folder.
-    """
+    """Read the settings of a batch run."""
     try:
         return BatchPlan.model_validate_json((folder / PLAN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:

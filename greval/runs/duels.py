@@ -18,7 +18,7 @@ from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Resp
 from greval.records.metric import Metric, is_preference
 from greval.runs.run_reader import CaseKey
 from greval.runs.store import Store
-from greval.runs.store.case_heads import read_case_heads
+from greval.runs.store.reader import read_case_heads
 
 VERSUS = " vs "
 """The text between the names of two methods in the method of their pair."""
@@ -47,9 +47,6 @@ def list_pairs(
         limit: The number of samples that at least two of the methods answered, the first ones; None for all.
         source: The name of the cases in messages.
 
-    Raises:
-        DataError: If a method does not exist, or no two methods answered the same sample.
-
     Example:
         >>> answers = {"walk": "Ada.", "local": "Bob.", "flat": "Eve."}
         >>> cases = [Case(id="q1", question="Who?", method=name, answer=text) for name, text in answers.items()]
@@ -66,7 +63,8 @@ def list_pairs(
             raise build_unknown_name_error("method", name, method_names, Path(str(source)))
     chosen = frozenset(methods or method_names)
     fields = _list_fields(metrics)
-    shared = [selected for by_method in samples.values() if len(selected := _select_cases(by_method, chosen)) > 1]
+    answered = ([by_method[name] for name in sorted(by_method.keys() & chosen)] for by_method in samples.values())
+    shared = [selected for selected in answered if len(selected) > 1]
     pairs = [
         build_pair(first, second, fields)
         for by_method in shared[:limit]
@@ -112,17 +110,12 @@ def find_pair_remarks(cases: Iterable[CaseKey], methods: Collection[str] = ()) -
         cases: The sample id and the method of each case; those of pairs are left out by the caller.
         methods: The methods to compare; empty for all.
     """
-    samples: dict[str, dict[str, None]] = {}
+    samples: dict[str, set[str]] = {}
     for sample_id, method in cases:
-        samples.setdefault(sample_id, {})[method] = None
-    chosen = dict.fromkeys(methods or (method for sample_methods in samples.values() for method in sample_methods))
-    remarks = (join.find_remark(PAIR_REMEDY) for join in join_methods(samples, [*chosen]))
+        samples.setdefault(sample_id, set()).add(method)
+    chosen = methods or set().union(*samples.values())
+    remarks = (join.find_remark(PAIR_REMEDY) for join in join_methods(samples, chosen))
     return [remark for remark in remarks if remark]
-
-
-def _select_cases(cases: Mapping[str, Case], methods: Collection[str]) -> list[Case]:
-    """Select the cases of these methods, in the order of the names of the methods."""
-    return [cases[name] for name in sorted(cases) if name in methods]
 
 
 def split_method_names(texts: Iterable[str], cases: Iterable[Case]) -> list[str]:
@@ -155,33 +148,25 @@ def split_pair_label(case: Case | None, label: str) -> tuple[str, str]:
         >>> split_pair_label(None, "walk vs local")
         ('walk', 'local')
     """
-    if case is not None and case.other_response is not None:
-        return _split_label(label, case.other_response.method)
     first, _, second = label.partition(VERSUS)
+    if case is not None and case.other_response is not None:
+        # The name of the first method may hold the text between both.
+        second = case.other_response.method
+        first = label.removesuffix(f"{VERSUS}{second}")
     return first, second
-
-
-def _split_label(label: str, second: str) -> tuple[str, str]:
-    """Return the names of the two methods of a pair whose second method is known."""
-    return label.removesuffix(f"{VERSUS}{second}"), second
 
 
 def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
     """Return the names of the two methods of each pair of a run."""
     return {
-        (head.sample_id, head.method): _split_label(head.method, head.other)
+        (head.sample_id, head.method): (head.method.removesuffix(f"{VERSUS}{head.other}"), head.other)
         for head in read_case_heads(store)
         if head.other is not None
     }
 
 
 def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
-    """Read the cases of a run folder, or of a file, and the rows of the file that are no cases.
-
-    Raises:
-        DataError: If the file cannot be read.
-        StoreError: If the folder is no run.
-    """
+    """Read the cases of a run folder, or of a file, and the rows of the file that are no cases."""
     if Path(source).is_dir():
         with Store.open(source) as store, store.snapshot():
             return [*store.cases()], []
@@ -190,11 +175,7 @@ def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
 
 
 def find_duel_folder(source: Path, out: Path | None) -> Path:
-    """Return the folder of the results of a duel.
-
-    Raises:
-        DataError: If there is nothing at the source, or the responses are in a file and no folder is given.
-    """
+    """Return the folder of the results of a duel."""
     if not source.exists():
         raise DataError(f"{source}: there is nothing; expected a run folder, or a file of cases of several methods")
     if out is None and not source.is_dir():
@@ -214,11 +195,7 @@ def check_preferences(metrics: Iterable[Metric]) -> None:
             )
 
 
-def _list_fields(metrics: Iterable[Metric]) -> frozenset[str]:
+def _list_fields(metrics: Iterable[Metric]) -> set[str]:
     """Return the fields of responses that metrics read, and the answer, whose length is reported."""
     needed = {need for metric in metrics for need in metric.inputs if not need.startswith(TAG)} & {*RESPONSE_FIELDS}
-    return frozenset(field for need in (*needed, "answer") for field in _expand_need(need))
-
-
-def _expand_need(need: str) -> Iterator[str]:
-    yield from _CONTEXT if need == "context" else (need,)
+    return needed - {"context"} | {"answer", *(_CONTEXT if "context" in needed else ())}

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -41,11 +40,11 @@ from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, ch
 from greval.runs.manifest import (
     ADAPTED,
     ASKED,
+    COMMAND,
     read_asked_names,
     read_judges,
     read_spending,
     refuse_probe,
-    store_command,
     store_judges,
     store_metrics,
     store_spending,
@@ -61,6 +60,7 @@ from greval.runs.options import (
     get_total_concurrency,
 )
 from greval.runs.progress import Progress, ProgressCounter
+from greval.runs.run_folder import find_free_folder
 from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
@@ -82,7 +82,6 @@ FLUSH_SECONDS = 1.0
 JOURNAL = "replies.sqlite"
 STOP_REQUESTED = "it was asked to stop"
 INTERRUPTED = "it was interrupted"
-MAX_FOLDERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -335,7 +334,7 @@ async def evaluate_async(
             meter=options.get("meter"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
-            on_method=partial(_claim_plans, writer, tuple(runnables)),
+            on_method=writer.plans.claim_method,
             on_unread=options.get("on_unread"),
         )
         has_results = store.query("SELECT 1 FROM results LIMIT 1").fetchone() is not None
@@ -358,8 +357,7 @@ async def evaluate_async(
             writer.plans.expect_methods()
             async with (
                 stop_on_request(guard, stop, options.get("deadline")),
-                _flush_periodically(writer),
-                _record_spending(work, writer, judges, clients, options),
+                _record_periodically(work, writer, judges, clients, options),
             ):
                 with reduce_collections():
                     await _judge_source(work, writer, iter(reading), width, read_remaining=reads_on)
@@ -422,26 +420,13 @@ async def _judge_source(
 
 
 @asynccontextmanager
-async def _flush_periodically(writer: StoreWriter) -> AsyncIterator[None]:
-    """Sync the log to disk once a second in a background thread, so that judging does not wait for it."""
-
-    async def flush() -> None:
-        while True:
-            await asyncio.sleep(FLUSH_SECONDS)
-            writer.commit()
-            await asyncio.to_thread(writer.flush)
-
-    async with run_in_background(flush()):
-        yield
-
-
-@asynccontextmanager
-async def _record_spending(
+async def _record_periodically(
     work: JudgingLoop, writer: StoreWriter, judges: RunJudges, clients: Sequence[JudgeClient], options: EvaluateOptions
 ) -> AsyncIterator[None]:
-    """Store the total spending of the run once a second and at the end, because the budget counts all commands.
+    """Sync the log to disk once a second, in a thread, so that judging does not wait for it.
 
-    The judges are stored again if their requests were changed, and the progress is reported if the run waits.
+    The total spending of the run is stored before and at the end, because the budget counts all commands. The judges
+    are stored again if their requests were changed, and the progress is reported if the run waits.
     """
     guard = work.guard
     noted = guard.before
@@ -464,6 +449,8 @@ async def _record_spending(
             await asyncio.sleep(FLUSH_SECONDS)
             record()
             work.report_waiting()
+            writer.commit()
+            await asyncio.to_thread(writer.flush)
 
     try:
         async with run_in_background(repeat()):
@@ -500,19 +487,6 @@ async def stop_on_request(guard: RunGuard, stop: asyncio.Event | None, deadline:
             timer.cancel()
 
 
-def find_free_folder(folder: Path) -> Path:
-    """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> find_free_folder(folder) == folder
-        True
-    """
-    names = (folder, *(folder.with_name(f"{folder.name}-{n}") for n in range(2, MAX_FOLDERS)))
-    return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
-
-
 def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, stack: ExitStack) -> list[JudgeClient]:
     """Create the client of each judge. They share the cache and the journal of the run.
 
@@ -543,7 +517,7 @@ def _store_metadata(
     runnables = work.runnables
     store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if command := options.get("command"):
-        store_command(writer, command)
+        writer.put_fact(COMMAND, command.model_dump(mode="json"))
     store_judges(writer, judges, clients, get_prices(options))
     writer.put_fact(ASKED, None if work.asked is None else [*sorted(work.asked)])
 
@@ -577,9 +551,3 @@ def _begin_plan(work: JudgingLoop, writer: StoreWriter, source: CaseSource, opti
     total = work.counter.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
     writer.plans.begin(source, part, versions, None if total is None else total // len(versions))
-
-
-def _claim_plans(writer: StoreWriter, metrics: Iterable[str], method: str) -> None:
-    """Make the plan of the run the counted one for a method, instead of earlier plans."""
-    for metric in metrics:
-        writer.plans.claim_plan(metric, method)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from os.path import commonprefix
 from pathlib import Path
 from typing import Unpack
@@ -31,13 +33,13 @@ from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric, is_preference, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
-from greval.records.result import Failed, Failure, Result, Usage
+from greval.records.result import Failed, Result, Usage
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import list_read_metrics, narrow_for_metric, select_remaining, select_verdicts
+from greval.runs.worker import PlannedJudgement, list_read_metrics, plan_judgement, select_remaining, select_verdicts
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
@@ -135,11 +137,6 @@ def fill_missing_responses(
 
     A missing response is replaced by the expected answer without context: the number of calls is then exact, but the
     input tokens are underestimated.
-
-    Example:
-        >>> cases, missing = fill_missing_responses([Sample(id="q1", question="Who?")], ["old", "new"], [])
-        >>> [case.method for case in cases], missing
-        (['old', 'new'], {'old': 1, 'new': 1})
     """
     cases = [*collected]
     names = [*methods]
@@ -168,17 +165,10 @@ async def _forecast_async(
     judges = choose_judges(all_metrics, judge, options.get("judges"))
     clients = [JudgeClient(group.judge) for group in judges.groups]
     counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
-    assigned = judges.assign(clients)
-    compiled = compile_metrics(all_metrics, assigned, repeats=options.get("repeats", 1))
+    compiled = compile_metrics(all_metrics, judges.assign(clients), repeats=options.get("repeats", 1))
     asked_names = get_asked_names(metrics, options)
     parts = {
-        name: _MetricCounter(
-            runnable.metric,
-            runnable.fingerprint,
-            client := assigned.get(name),
-            counters[clients.index(client)] if client else counters[0],
-            options,
-        )
+        name: _MetricCounter(runnable, counters[clients.index(runnable.client) if runnable.client else 0], options)
         for name, runnable in compiled.items()
     }
     # As in a run, results that the last plan does not count are found, too.
@@ -186,7 +176,7 @@ async def _forecast_async(
     prices = get_prices(options)
     unread: list[str] = []
     row_count, spent = 0, RunSpending()
-    try:
+    with store or nullcontext():
         if store and not options.get("probe"):
             refuse_probe(store)
         if store:
@@ -198,9 +188,6 @@ async def _forecast_async(
                 continue
             if shard is None or shard.holds(case.id):
                 await _forecast_case(case, _CaseMetrics(compiled, asked_names), parts, store)
-    finally:
-        if store:
-            store.close()
     if row_count and row_count == len(unread):
         raise build_unreadable_error(unread, row_count)
     return Forecast(
@@ -246,24 +233,18 @@ class _CaseMetrics:
             return
         self._begun[name] = None
         metric = self._metrics[name]
-        for dependency in self._list_needed(metric):
-            yield from self._begin(dependency)
-        if isinstance(metric, FormulaMetric):
-            # Each result so far decides which metrics the formula reads next.
-            while missing := [needed for needed in self._list_needed(metric) if needed not in self._begun]:
-                for dependency in missing:
-                    yield from self._begin(dependency)
-            # A verdict that is not known yet may lead to any of the others.
-            if not self._is_decided(metric):
-                for dependency in list_dependency_names(metric):
-                    yield from self._begin(dependency)
+        # Each result so far decides which metrics a formula reads next.
+        while missing := [needed for needed in list_read_metrics(metric, self.results) if needed not in self._begun]:
+            for dependency in missing:
+                yield from self._begin(dependency)
+        # A verdict that is not known yet may lead to any of the others.
+        if (
+            isinstance(metric, FormulaMetric)
+            and not metric.find_read_metrics(select_verdicts(metric, self.results)).decided
+        ):
+            for dependency in list_dependency_names(metric):
+                yield from self._begin(dependency)
         yield name
-
-    def _list_needed(self, metric: Metric) -> tuple[str, ...]:
-        return list_read_metrics(metric, self.results)
-
-    def _is_decided(self, metric: FormulaMetric) -> bool:
-        return metric.find_read_metrics(select_verdicts(metric, self.results)).decided
 
 
 async def _forecast_case(
@@ -278,7 +259,7 @@ async def _forecast_case(
         if result is not None:
             metrics.results[name] = result
     for name in metrics.unneeded:
-        counters[name].skip()
+        counters[name].counts["skipped"] += 1
 
 
 async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping[str, Result]) -> Result | None:
@@ -287,10 +268,10 @@ async def _compute_result(runnable: MetricRunnable, case: Case, results: Mapping
     names = list_read_metrics(metric, results)
     if not isinstance(metric, FunctionMetric) or not all(name in results for name in names):
         return None
-    narrowed, broken = narrow_for_metric(case, metric, {name: results[name] for name in names})
-    if broken:
-        return runnable.row(case, Failed(error=broken))
-    return await runnable.judge_case(narrowed, NO_RUN._replace(verdicts=select_verdicts(metric, results)))
+    judged = plan_judgement(case, runnable, {name: results[name] for name in names})
+    if judged.broken:
+        return runnable.row(case, Failed(error=judged.broken))
+    return await runnable.judge_case(judged.seen, NO_RUN._replace(verdicts=judged.verdicts))
 
 
 def _read_case(row: Case | RowFault, unread: list[str]) -> Case | None:
@@ -315,13 +296,7 @@ def _assume_claims(case: Case, field: ClaimField) -> dict[str, str] | None:
 
 
 def estimate_output_tokens(metric: JudgedMetric) -> int:
-    """Return the assumed output tokens of one verdict, by the depth of its reason.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> estimate_output_tokens(load_metric("correctness"))
-        60
-    """
+    """Return the assumed output tokens of one verdict, by the depth of its reason."""
     more = {
         "brief": 0,
         "detailed": OUTPUT_TOKENS_PER_DETAILED_REASON,
@@ -333,16 +308,10 @@ def estimate_output_tokens(metric: JudgedMetric) -> int:
 class _MetricCounter:
     """Counter of the calls and tokens of one metric."""
 
-    def __init__(
-        self,
-        metric: Metric,
-        fingerprint: str,
-        client: JudgeClient | None,
-        count: TokenCounter,
-        options: EvaluateOptions,
-    ) -> None:
-        self._metric = metric
-        self._fingerprint = fingerprint
+    def __init__(self, runnable: MetricRunnable, count: TokenCounter, options: EvaluateOptions) -> None:
+        metric, client = runnable.metric, runnable.client
+        self.counts: Counter[str] = Counter()
+        self._runnable = runnable
         self._asking = MetricJudge(metric, client) if client and isinstance(metric, JudgedMetric) else None
         self._count = count
         self._times = options.get("repeats", 1) * (2 if is_preference(metric) else 1)
@@ -350,7 +319,6 @@ class _MetricCounter:
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
         self._last_prompt = ""
-        self._totals = MetricForecast(metric=metric.name, judge=self._asking and self._asking.client.label)
 
     def add(
         self, case: Case, store: Store | None, results: Mapping[str, Result], starts: dict[str, str]
@@ -359,37 +327,37 @@ class _MetricCounter:
 
         `results` are those of the metrics before this one, and `starts` the last prompt of each of their groups.
         """
-        narrowed, broken = self._narrow_case(case, results)
-        read = {name: results[name] for name in list_read_metrics(self._metric, results) if name in results}
-        content, key = compute_keys(narrowed, self._metric, self._fingerprint, select_verdicts(self._metric, read))
-        old = store.index.get(key, (case.id, case.method, self._metric.name)) if store else None
+        metric = self._runnable.metric
+        judged = self._plan_judgement(case, results)
+        old = store.index.get(judged.key, (case.id, case.method, metric.name)) if store else None
+        is_equal = judged.content in self._seen or (store and store.index.same(judged.content))
         if old and (old.finished or not self._retry_failed):
-            self._increase(kept=1)
+            self.counts["kept"] += 1
             return old
-        if find_method_error(self._metric, narrowed) is not None or explain_missing_needs(self._metric, narrowed):
-            self._increase(skipped=1)
-        elif broken or self._asking is None or content in self._seen or (store and store.index.same(content)):
-            self._increase(judged=1)
-        else:
-            self._seen.add(content)
-            remaining = select_remaining(narrowed, self._metric, old)
-            self._increase(judged=1, **self._estimate_calls(self._asking, remaining, starts))
+        if find_method_error(metric, judged.seen) is not None or explain_missing_needs(metric, judged.seen):
+            self.counts["skipped"] += 1
+            return None
+        self.counts["judged"] += 1
+        if self._asking and not judged.broken and not is_equal:
+            self._seen.add(judged.content)
+            remaining = select_remaining(judged.seen, metric, old)
+            self.counts.update(self._estimate_calls(self._asking, remaining, starts))
         return None
 
-    def skip(self) -> None:
-        """Count a case on which no formula reads the metric."""
-        self._increase(skipped=1)
-
-    def _narrow_case(self, case: Case, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-        """Return what the metric sees if all results that it builds on are stored, else the whole case.
+    def _plan_judgement(self, case: Case, results: Mapping[str, Result]) -> PlannedJudgement:
+        """Plan what the metric sees if all results that it reads are stored, else the whole case.
 
         Of claims that are not listed yet, one for each sentence is assumed.
         """
-        names = list_read_metrics(self._metric, results)
-        dependencies = {name: results[name] for name in names if name in results}
-        if len(dependencies) == len(names):
-            return narrow_for_metric(case, self._metric, dependencies)
-        return fill_claims(case, {field: _assume_claims(case, field) for field in self._metric.claim_fields}), None
+        metric = self._runnable.metric
+        names = list_read_metrics(metric, results)
+        read = {name: results[name] for name in names if name in results}
+        judged = plan_judgement(case, self._runnable, read)
+        if len(read) == len(names):
+            return judged
+        seen = fill_claims(case, {field: _assume_claims(case, field) for field in metric.claim_fields})
+        keys = compute_keys(seen, metric, self._runnable.fingerprint, judged.verdicts)
+        return PlannedJudgement(case, seen, *keys)
 
     def _estimate_calls(self, asking: MetricJudge, case: Case, starts: dict[str, str]) -> dict[str, int]:
         try:
@@ -423,14 +391,9 @@ class _MetricCounter:
             starts[group] = prompt
         return repeated / len(prompt)
 
-    def _increase(self, **counts: int) -> None:
-        now = self._totals
-        self._totals = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
-
     def build_forecast(self, prices: Prices) -> MetricForecast:
         """Return the counts with their cost."""
-        totals = self._totals
-        if totals.judge is None:
-            return totals
-        usage = Usage(calls=totals.calls, input_tokens=totals.input_tokens, output_tokens=totals.output_tokens)
-        return totals.model_copy(update={"cost": prices.cost(totals.judge, usage)})
+        judge = self._asking and self._asking.client.label
+        usage = Usage(**{name: self.counts[name] for name in ("calls", "input_tokens", "output_tokens")})
+        cost = prices.cost(judge, usage) if judge else None
+        return MetricForecast(metric=self._runnable.metric.name, judge=judge, cost=cost, **self.counts)

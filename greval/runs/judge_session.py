@@ -29,7 +29,7 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, needs_judge
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
-from greval.runs.judges import JudgeGroup, build_own_guard, choose_judges, is_same_judge
+from greval.runs.judges import JudgeGroup, JudgeModel, build_own_guard, choose_judges, is_same_judge
 from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -110,14 +110,6 @@ class JudgeSession:
         cache: Cached replies of earlier sessions, which replace calls.
         cap: The cap of calls.
         hint: What to do if a metric is judged and `judge` is None.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> from greval.testing import ScriptedJudge
-        >>> session = JudgeSession(ScriptedJudge([{"reason": "The same person.", "value": 1}]))
-        >>> case = Case(question="Who?", expected_answer="Ada", answer="Ada Lovelace")
-        >>> session.judge_case(case, load_metric("correctness")).value, len(session.rows)
-        (1, 1)
     """
 
     def __init__(
@@ -136,7 +128,7 @@ class JudgeSession:
         self.metrics: dict[str, Metric] = {}
         self._judge = judge
         self._cache = cache
-        self._clients: list[tuple[Judge | BaseChatModel, JudgeClient]] = []
+        self._clients: list[tuple[JudgeModel, JudgeClient]] = []
         self._guards: dict[JudgeClient, RunGuard] = {}
         self._log = MemoryLog()
         self._compiled: dict[str, Mapping[str, MetricRunnable]] = {}
@@ -149,11 +141,6 @@ class JudgeSession:
             metric: The definition.
             repeats: How often the case is judged, see `compile_metric`.
             built_on: Definitions of the metrics that it builds on; missing ones are looked up among the predefined.
-
-        Raises:
-            DefinitionError: If a metric that it builds on is not found.
-            JudgeError: If the judge cannot be used at all, or is missing although the metric is judged.
-            StoppedError: If no further call may be made.
         """
         runnables = self._compile(metric, repeats, built_on)
         loop = JudgingLoop(
@@ -179,21 +166,20 @@ class JudgeSession:
                 definition for definition in metrics if definition.name not in self_judged
             ):
                 raise JudgeError(f"{metric.name}: is judged by a model; {self._hint}")
-            judges = choose_judges(metrics, self._judge)
-            clients = judges.assign([self._get_client(group) for group in judges.groups])
+            clients = choose_judges(metrics, self._judge).create_clients(self._get_client)
             self._compiled[key] = compile_metrics(metrics, clients, repeats=repeats)
             self.metrics.update({definition.name: definition for definition in metrics})
         return self._compiled[key]
 
-    def _get_client(self, group: JudgeGroup) -> JudgeClient:
+    def _get_client(self, judge: JudgeModel) -> JudgeClient:
         """Return the client of a judge, the same one each time, because it owns connections."""
-        for judge, client in self._clients:
-            if is_same_judge(judge, group.judge):
+        for known_judge, client in self._clients:
+            if is_same_judge(known_judge, judge):
                 return client
-        client = JudgeClient(group.judge, cache=self._cache)
-        if self._judge is not None and not is_same_judge(group.judge, self._judge):
-            self._guards[client] = build_own_guard(self.guard, group)
-        self._clients.append((group.judge, client))
+        client = JudgeClient(judge, cache=self._cache)
+        if self._judge is not None and not is_same_judge(judge, self._judge):
+            self._guards[client] = build_own_guard(self.guard, JudgeGroup(judge))
+        self._clients.append((judge, client))
         return client
 
 
@@ -201,12 +187,6 @@ def merge_rows(rows: Iterable[JudgedRow]) -> list[JudgedRow]:
     """Merge the rows of several sessions: each case counts once for each metric, by its last result.
 
     The calls and tokens of all results are added up. Replies that were used again count once.
-
-    Example:
-        >>> one = JudgedRow("k", "tone", "judge", '["scored",[["1",1.0]],[],null]', (1, 10, 5, None, 0, None))
-        >>> again = one._replace(costs=(0, None, None, None, 1, None))
-        >>> [row.costs for row in merge_rows([one, again])]
-        [(1, 10, 5, None, 0, None)]
     """
     merged: dict[str, JudgedRow] = {}
     for row in rows:

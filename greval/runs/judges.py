@@ -45,15 +45,14 @@ class RunJudges:
         """The names of the judges in results, each once."""
         return tuple(dict.fromkeys(group.label for group in self.groups))
 
-    @property
-    def labels_by_metric(self) -> dict[str, tuple[str, ...]]:
-        """The name of the judge of each metric."""
-        return {name: (group.label,) for group in self.groups for name in group.metrics}
-
     def assign(self, clients: Sequence[JudgeClient]) -> dict[str, JudgeClient]:
         """Return the clients of the judges, given in their order, by the names of the metrics that ask them."""
         pairs = zip(self.groups, clients, strict=True)
         return {name: client for group, client in pairs for name in group.metrics}
+
+    def create_clients(self, create: Callable[[JudgeModel], JudgeClient] = JudgeClient) -> dict[str, JudgeClient]:
+        """Create a client of each judge, and return them by the names of the metrics that ask them."""
+        return self.assign([create(group.judge) for group in self.groups])
 
 
 def _leave_unknown(_: Usage) -> float | None:
@@ -64,16 +63,7 @@ def _leave_unknown(_: Usage) -> float | None:
 def choose_judge(
     metric: Metric, judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
 ) -> JudgeModel:
-    """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`.
-
-    Raises:
-        JudgeError: If no judge is given, or the name that the metric gives cannot be used.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> choose_judge(load_metric("correctness"), Judge("openai:a"), {"correctness": Judge("openai:b")}).label
-        'openai:b'
-    """
+    """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`."""
     if judges and metric.name in judges:
         return judges[metric.name]
     if isinstance(metric, JudgedMetric) and metric.judge:
@@ -90,9 +80,6 @@ def choose_judges(
     """Choose the judge of each metric, see `choose_judge`; metrics with equal judges share one.
 
     A judge that no metric asks is only part of the run if no metric is judged at all.
-
-    Raises:
-        JudgeError: If a judged metric has no judge, or `judges` names a metric that is not judged here.
     """
     judged = [metric for metric in metrics if metric.kind == "judged"]
     names = [metric.name for metric in judged]
@@ -116,9 +103,6 @@ def build_run_guard(
     """Build the guard that stops the run at its budget or if a judge is unusable.
 
     If the price of one of several judges is not known, the cost of the run is not known either.
-
-    Raises:
-        JudgeError: If a cost is capped, but no price is known.
     """
     if not judges.groups:
         return RunGuard()

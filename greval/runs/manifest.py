@@ -20,7 +20,6 @@ from greval.records.record import Record
 from greval.records.result import Usage
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import COST_COLUMNS, SERVED_MODELS
-from greval.runs.store.plans import list_judges
 
 if TYPE_CHECKING:
     from greval.judging.model.client import JudgeClient
@@ -29,22 +28,17 @@ if TYPE_CHECKING:
 
 PROBE_TAG = "probe"
 """The tag of every case of a probe that names the planted fault."""
-SPENDING = "spent"
-"""The name of the metadata entry for the spending of all commands."""
-JUDGES = "judges"
-"""The name of the metadata entry for the label and the settings of the judge of each metric."""
-ASKED = "asked"
-"""The name of the metadata entry for the metrics that the last command judged on each case."""
-PRICES = "prices"
-"""The name of the metadata entry for the prices of the judges by their labels."""
 PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
-REPLAYED = "replayed"
-"""The name of the metadata entry for the fingerprints by which the judge was asked, by those of replayed metrics."""
 ADAPTED = "adapted"
 """The setting of a judge that lists how its requests were changed, because it refuses them otherwise."""
+# The names of metadata entries (`Store.fact`).
+ASKED = "asked"
 COMMAND = "command"
-"""The name of the metadata entry for the last command."""
+JUDGES = "judges"
+PRICES = "prices"
+REPLAYED = "replayed"
+SPENDING = "spent"
 REPEATED_BY = """
     SELECT 1 FROM results AS later WHERE later.replaces = results.rowid
     AND (later.content IS results.content OR json_extract(later.row, '$.replayed_from') IS NOT NULL)
@@ -71,11 +65,7 @@ def is_probe(store: Store) -> bool | None:
 
 
 def refuse_probe(store: Store) -> None:
-    """Raise an error if a run is a probe, because other cases in its folder would change its results.
-
-    Raises:
-        StoreError: If the run is a probe.
-    """
+    """Raise an error if a run is a probe, because other cases in its folder would change its results."""
     if is_probe(store):
         raise StoreError(f"{store.folder}: holds a probe; choose another folder with -o")
 
@@ -185,11 +175,7 @@ def count_served_models(store: Store) -> dict[str, dict[str, int]]:
 
 def read_prices(store: Store) -> dict[str, Price]:
     """Return the prices of the judges of a run by their labels; judges without a known price are left out."""
-    prices = _read_mapping(store, PRICES)
-    # A run of an earlier version had one judge.
-    if not prices and (price := store.fact("price")):
-        prices = dict.fromkeys(list_judges(store.plans()), price)
-    return {label: Price.model_validate(price) for label, price in prices.items() if price}
+    return {label: Price.model_validate(price) for label, price in _read_mapping(store, PRICES).items() if price}
 
 
 def _read_mapping(store: Store, name: str) -> dict[str, JsonValue]:
@@ -237,11 +223,6 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
 def store_spending(writer: StoreWriter, spending: RunSpending) -> None:
     """Store what all commands on a run spent so far."""
     writer.put_fact(SPENDING, spending.model_dump())
-
-
-def store_command(writer: StoreWriter, command: RunCommand) -> None:
-    """Store the options of a command on a run; they replace those of an earlier command."""
-    writer.put_fact(COMMAND, command.model_dump(mode="json"))
 
 
 def read_command(store: Store) -> RunCommand | None:

@@ -70,12 +70,7 @@ class EvaluateOptions(CallOptions, total=False):
 
 
 def select_evaluate_options(options: Mapping[str, object], **changes: Unpack[EvaluateOptions]) -> EvaluateOptions:
-    """Return those options of a task that `evaluate` takes, with some of them changed.
-
-    Example:
-        >>> select_evaluate_options({"concurrency": 4, "mutants": 2}, probe=True)
-        {'concurrency': 4, 'probe': True}
-    """
+    """Return those options of a task that `evaluate` takes, with some of them changed."""
     names = EvaluateOptions.__annotations__
     selected = {name: option for name, option in options.items() if name in names}
     return cast("EvaluateOptions", {**selected, **changes})
@@ -97,12 +92,7 @@ def get_concurrency(judge: Judge | BaseChatModel | None, options: CallOptions) -
 
 
 def get_total_concurrency(judges: Sequence[Judge | BaseChatModel], options: CallOptions) -> int:
-    """Return the maximum number of concurrent calls of all judges: the option, or the sum of their defaults.
-
-    Example:
-        >>> get_total_concurrency([Judge("local"), Judge("openai:gpt-5.4-mini")], {})
-        10
-    """
+    """Return the maximum number of concurrent calls of all judges: the option, or the sum of their defaults."""
     return options.get("concurrency") or sum(get_concurrency(judge, options) for judge in judges) or DEFAULT_CONCURRENCY
 
 
@@ -116,15 +106,7 @@ def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int)
 
 
 def get_shard(options: EvaluateOptions) -> Shard | None:
-    """Return the shard of the cases to judge, or None for all cases.
-
-    Raises:
-        DataError: If the option is not a valid shard.
-
-    Example:
-        >>> str(get_shard({"shard": "3/16"}))
-        '3/16'
-    """
+    """Return the shard of the cases to judge, or None for all cases."""
     shard = options.get("shard")
     if isinstance(shard, str):
         return Shard.parse(shard)
@@ -134,12 +116,7 @@ def get_shard(options: EvaluateOptions) -> Shard | None:
 
 
 def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
-    """Return the source of the cases, `UNKNOWN_SOURCE` if there is no information about it.
-
-    Example:
-        >>> get_source([], {"origin": CaseSource(label="questions.csv")}).label
-        'questions.csv'
-    """
+    """Return the source of the cases, `UNKNOWN_SOURCE` if there is no information about it."""
     origin = options.get("origin")
     if origin is None and isinstance(cases, CaseReader):
         origin = cases.identify_source()

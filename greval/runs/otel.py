@@ -39,7 +39,6 @@ class OpenTelemetryEvents:
     """
 
     def __init__(self, provider: LoggerProvider | None = None) -> None:
-        """Get a logger from the provider."""
         try:
             from opentelemetry._logs import get_logger_provider
         except ImportError as error:
@@ -74,9 +73,6 @@ def create_otlp_provider() -> LoggerProvider:
 
     The address, headers and resource are those of OpenTelemetry's own variables, such as
     `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME`.
-
-    Raises:
-        MissingExtraError: If the exporter is not installed.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -97,19 +93,6 @@ def get_otlp_endpoint() -> str:
     return os.environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") or f"{base.rstrip('/')}/v1/logs"
 
 
-def emit(result: Result, provider: LoggerProvider | None = None) -> None:
-    """Emit the events of one result. For many results, reuse one `OpenTelemetryEvents` object.
-
-    Args:
-        result: The result of a metric for a case.
-        provider: The logger provider. None selects the provider that was set for the whole process.
-
-    Raises:
-        MissingExtraError: If OpenTelemetry is not installed.
-    """
-    OpenTelemetryEvents(provider)(result)
-
-
 def list_attributes(result: Result) -> Iterator[Attributes]:
     """Yield the attributes of each event of a result: first its judgements, then its failures.
 
@@ -123,46 +106,31 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
         >>> event["gen_ai.evaluation.name"], event["gen_ai.evaluation.score.label"]
         ('tone', 'Good')
     """
-    common = _build_common_attributes(result)
-    for judgement in result.judgements:
-        yield {**common, **_build_judgement_attributes(judgement)}
-    for failure in result.failures:
-        yield {**common, **_build_failure_attributes(failure)}
-
-
-def _build_common_attributes(result: Result) -> Attributes:
     provider, _, model = result.judge.partition(":")
-    attributes = {
+    common = {
         "gen_ai.evaluation.name": result.metric,
-        "gen_ai.request.model": model or provider,
-        RESPONSE_ID: result.tags.get(RESPONSE_ID, ""),
-        "greval.sample_id": result.sample_id,
-        "greval.method": result.method,
+        "gen_ai.request.model": model or provider or None,
+        RESPONSE_ID: result.tags.get(RESPONSE_ID),
+        "greval.sample_id": result.sample_id or None,
+        "greval.method": result.method or None,
         "greval.fingerprint": result.fingerprint,
     }
-    return {name: redact_secrets(value) for name, value in attributes.items() if value}
-
-
-def _build_judgement_attributes(judgement: Judgement) -> Attributes:
-    """Return the event attributes of a judgement: a number as score, a category as label, and the reason."""
-    attributes: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
-    if judgement.number is not None:
-        attributes["gen_ai.evaluation.score.value"] = float(judgement.number)
-    if isinstance(judgement.value, str):
-        attributes["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
-    elif judgement.number is None:
-        attributes["gen_ai.evaluation.score.value"] = float(judgement.value)
-    return attributes | _build_item_attributes(judgement.item)
-
-
-def _build_failure_attributes(failure: Failure) -> Attributes:
-    """Return the event attributes of a failure: kind and message.
-
-    There is no explanation attribute, because it belongs to a score.
-    """
-    attributes: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
-    return attributes | _build_item_attributes(failure.item)
-
-
-def _build_item_attributes(item: str | None) -> Attributes:
-    return {} if item is None else {"greval.item": redact_secrets(item)}
+    parts: tuple[Judgement | Failure, ...] = (*result.judgements, *result.failures)
+    for part in parts:
+        if isinstance(part, Judgement):
+            label = part.value if isinstance(part.value, str) else None
+            score = part.value if part.number is None and label is None else part.number
+            own = {
+                "gen_ai.evaluation.explanation": part.reason,
+                "gen_ai.evaluation.score.value": None if score is None else float(score),
+                "gen_ai.evaluation.score.label": label,
+            }
+        else:
+            # An explanation belongs to a score.
+            own = {"error.type": part.kind, "greval.failure": part.message}
+        attributes = {**common, **own, "greval.item": part.item}
+        yield {
+            name: redact_secrets(value) if isinstance(value, str) else value
+            for name, value in attributes.items()
+            if value is not None
+        }

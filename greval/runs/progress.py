@@ -57,7 +57,6 @@ class ProgressCounter:
     """
 
     def __init__(self, total: int | None = None, unread: int = 0) -> None:
-        """Start without results."""
         self.total = total
         self.unread = unread
         self.usage = Usage()
@@ -83,28 +82,15 @@ class ProgressCounter:
         self._statuses |= statuses
         self.total = self._kept = sum(statuses.values())
 
-    def build_snapshot(
-        self,
-        *,
-        seconds: float = 0.0,
-        in_flight: int = 0,
-        cost: float | None = None,
-        estimated_calls: int = 0,
-        waiting: str = "",
-    ) -> Progress:
-        """Return the counts at this moment; the arguments are fields of `Progress`."""
+    def build_snapshot(self) -> Progress:
+        """Return the counts at this moment."""
         return Progress(
             total=self.total,
             done=sum(self._statuses.values()),
             items_failed=self._items_failed,
             kept=self._kept,
             unread=self.unread,
-            in_flight=in_flight,
             usage=self.usage,
-            cost=cost,
-            estimated_calls=estimated_calls,
-            seconds=seconds,
-            waiting=waiting,
             **self._statuses,
         )
 

@@ -205,12 +205,7 @@ class RayDriver:
             on_progress(self.progress)
 
     def _requeue_lost_shard(self, number: int, error: Exception) -> None:
-        """Put a shard whose worker was lost at the front of the queue.
-
-        Raises:
-            StoreError: If the shard lost its worker too often.
-            Exception: The error of the task, if it has another cause.
-        """
+        """Put a shard whose worker was lost at the front of the queue."""
         kinds = self._ray.exceptions
         lost = (kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.OutOfMemoryError, kinds.ObjectLostError)
         # It was cancelled before it began.
@@ -289,11 +284,7 @@ def _compute_refill_time(judge: Judge) -> float:
 
 
 def _divide_budget(options: EvaluateOptions, shards: int) -> EvaluateOptions:
-    """Return the options of each shard, with the budget divided by the number of shards.
-
-    Raises:
-        DataError: If an option is not supported, or `max_calls` is less than the number of shards.
-    """
+    """Return the options of each shard, with the budget divided by the number of shards."""
     calls, cost = options.get("max_calls"), options.get("max_cost")
     if unfit := UNSUPPORTED_OPTIONS & options.keys():
         raise DataError(f"{', '.join(sorted(unfit))}: not supported on a cluster; omit it")

@@ -115,31 +115,13 @@ class Replay:
     refused: tuple[RefusedMetric, ...]
 
 
-@dataclass(frozen=True)
-class _Original:
-    """What a metric was judged by: its fingerprint, the form of its calls, and how often each case was judged."""
-
-    fingerprint: str
-    form: CallForm
-    repeats: int
-
-    @property
-    def metric(self) -> JudgedMetric:
-        """The definition by which the judge was asked."""
-        return build_metric(self.form.metric)
-
-
 class ReplayClient(JudgeClient):
     """A client that answers with the stored replies of a run's calls, as the judge that gave them.
 
-    Args:
-        form: The form of the calls, with the settings of their judge.
-        reader: The calls of the run.
-        requests: The row numbers of the calls by their requests.
+    `form` has the settings of the judge, and `requests` the row numbers of the calls by their requests.
     """
 
     def __init__(self, form: CallForm, reader: CallReader, requests: RowIndex) -> None:
-        """Store the arguments. No model is created."""
         super().__init__(Judge.model_validate(form.judge))
         self._form = form
         self._reader = reader
@@ -170,11 +152,7 @@ class ReplayClient(JudgeClient):
         *,
         patient: bool = True,  # noqa: ARG002 - no model is called
     ) -> Reply:
-        """Return the last stored reply to this request, which was paid for before.
-
-        Raises:
-            StoppedError: If no reply is stored.
-        """
+        """Return the last stored reply to this request, which was paid for before."""
         key = self._compute_key(question, messages, context.repeat)
         number = self._requests.get(key)
         if number is None:
@@ -248,7 +226,6 @@ async def replay_async(
         compiled = plan.compile()
         if not compiled:
             return Replay(Run(folder, Progress()), (), tuple(plan.refused))
-        sources = {name: plan.get_source(name) for name in compiled}
         changed: Counter[str] = Counter()
         work = JudgingLoop(
             writer,
@@ -263,8 +240,7 @@ async def replay_async(
         )
         with reduce_collections(), writer.write_together():
             store_replayed(
-                writer,
-                {runnable.fingerprint: sources[name] for name, runnable in compiled.items() if name in plan.originals},
+                writer, {compiled[name].fingerprint: plan.sources[name] for name in plan.forms.keys() & compiled}
             )
             store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in compiled.values()])
             writer.plans.replace_versions(
@@ -275,7 +251,7 @@ async def replay_async(
         replayed = tuple(
             ReplayedMetric(
                 metric=name,
-                source=sources[name],
+                source=plan.sources.get(name, ""),
                 fingerprint=runnable.fingerprint,
                 changed=changed[name],
                 unchanged=work.kept[name],
@@ -289,12 +265,7 @@ async def replay_async(
 def preview_replay(
     run: str | Path | Run, metrics: Iterable[Metric] = (), *, reason_depth: ReasonDepth | None = None
 ) -> ReplayPreview:
-    """Find what a replay would read again and what it would refuse; nothing is written. See `replay` for the arguments.
-
-    Raises:
-        DefinitionError: If something else than a metric is given, or metrics do not fit together.
-        StoreError: If the folder is not a run.
-    """
+    """Find what a replay with the arguments of `replay` would read again and what it would refuse; write nothing."""
     with Store.open(_find_folder(run)) as store:
         plan = _ReplayPlan(store, _name_edited(metrics, reason_depth))
         compiled = plan.compile()
@@ -330,9 +301,16 @@ class _ReplayPlan:
         self._definitions = read_metrics(store)
         self._stored = {name: definition.judged for name, definition in self._definitions.items() if definition.judged}
         self._computed = {name: metric for name in self._definitions if (metric := self._restore_computed(name))}
-        self._plans = [plan for plan in store.plans() if plan.method is not None]
-        self._fingerprints = {plan.metric: plan.fingerprint for plan in self._plans}
-        self.originals = dict(self._find_originals(read_replayed(store)))
+        replayed, forms = read_replayed(store), self._reader.forms()
+        # The fingerprints by which the judge was asked, or by which a computed metric was computed before.
+        self.sources: dict[str, str] = {}
+        self.forms: dict[str, CallForm] = {}
+        for plan in store.plans():
+            source = replayed.get(plan.fingerprint, plan.fingerprint)
+            if plan.method is not None and (source in forms or plan.metric not in self.forms):
+                self.sources[plan.metric] = source
+                if source in forms:
+                    self.forms[plan.metric] = forms[source]
         self.refused: list[RefusedMetric] = []
 
     def compile(self) -> dict[str, MetricRunnable]:
@@ -348,7 +326,7 @@ class _ReplayPlan:
             return {}
         metrics = order_metrics(selected.values())
         clients = {name: self._create_client(name) for name, metric in selected.items() if metric.kind == "judged"}
-        repeats = {name: self.originals[name].repeats if name in clients else 1 for name in selected}
+        repeats = {name: self._reader.count_repeats(self.sources[name]) for name in clients}
         return compile_metrics(metrics, clients, repeats=repeats)
 
     def list_changes(self, metric: Metric) -> tuple[str, ...]:
@@ -356,10 +334,6 @@ class _ReplayPlan:
         stored = self._stored.get(metric.name)
         stored_definition = stored.model_dump(mode="json") if stored else self._definitions[metric.name].definition
         return tuple(_list_changed_paths(stored_definition, metric.model_dump(mode="json")))
-
-    def get_source(self, name: str) -> str:
-        """Return the fingerprint by which the judge was asked, or by which a computed metric was computed before."""
-        return self.originals[name].fingerprint if name in self.originals else self._fingerprints.get(name, "")
 
     def _restore_computed(self, name: str) -> FunctionMetric | None:
         """Return a computed metric of the run if greval has its function, or if it has a formula."""
@@ -414,15 +388,7 @@ class _ReplayPlan:
         return not lacking
 
     def _create_client(self, name: str) -> ReplayClient:
-        return ReplayClient(self.originals[name].form, self._reader, self._requests)
-
-    def _find_originals(self, replayed: Mapping[str, str]) -> Iterator[tuple[str, _Original]]:
-        """Find by which definition and judge each metric was judged, if its calls are stored."""
-        forms = self._reader.forms()
-        for plan in self._plans:
-            fingerprint = replayed.get(plan.fingerprint, plan.fingerprint)
-            if form := forms.get(fingerprint):
-                yield plan.metric, _Original(fingerprint, form, self._reader.count_repeats(fingerprint))
+        return ReplayClient(self.forms[name], self._reader, self._requests)
 
     def _explain_refusal(self, name: str, metric: Metric) -> str | None:
         """Return why a metric cannot be replayed, with what to do, or None if it can."""
@@ -430,13 +396,12 @@ class _ReplayPlan:
             return self._explain_not_computed(name, metric)
         if name not in self._stored:
             return f"the run was not judged by it; {JUDGE_AGAIN}"
-        original = self.originals.get(name)
-        if original is None:
+        if name not in self.forms:
             return (
                 "no reply of its judge is stored: no case reached the judge, or the run was made with "
                 f"--no-store-calls, or imported; {JUDGE_AGAIN}"
             )
-        if reason := self._explain_prompt_change(original, metric):
+        if reason := self._explain_prompt_change(self.forms[name], metric):
             return reason
         if missing := self._count_unasked(name):
             return f"the replies of {format_count(missing, 'result')} are not stored; {JUDGE_AGAIN}"
@@ -454,17 +419,17 @@ class _ReplayPlan:
             return "it is computed, not judged, so there is no reply to read; greval evaluate computes it again"
         return None if name in self._definitions else "the run does not hold it; compute it with greval evaluate"
 
-    def _explain_prompt_change(self, original: _Original, metric: JudgedMetric) -> str | None:
+    def _explain_prompt_change(self, stored: CallForm, metric: JudgedMetric) -> str | None:
         """Return what of a definition changed that the judge would have to be asked about again, or None."""
-        old_definition, new_definition = original.form.metric, metric.model_dump(mode="json")
+        old_definition, new_definition = stored.metric, metric.model_dump(mode="json")
         if old_definition.get("judge") != new_definition.get("judge"):
             return f"its judge changed; {JUDGE_AGAIN}"
         try:
-            old_metric = original.metric
+            old_metric: JudgedMetric = build_metric(stored.metric)
         except ValidationError:
             return f"this version of greval does not read the definition it was judged by; {JUDGE_AGAIN}"
         client = self._create_client(metric.name)
-        stored, old, new = original.form, MetricJudge(old_metric, client), MetricJudge(metric, client)
+        old, new = MetricJudge(old_metric, client), MetricJudge(metric, client)
         if (old.form.messages, old.form.answer_schema) != (stored.messages, stored.answer_schema):
             return f"this version of greval asks in another way than the run was asked; {JUDGE_AGAIN}"
         if _list_request_parts(old) == _list_request_parts(new):

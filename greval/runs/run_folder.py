@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from shlex import quote
@@ -29,12 +29,21 @@ def choose_folder(cases: str, origin: CaseSource, report: Callable[[str], None],
         parent: The folder of `runs`.
     """
     base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
-    names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
-    folder = next(name for name in names if _is_usable(name, origin))
+    folder = next(name for name in _list_names(base) if _is_usable(name, origin))
     if folder != base:
         hint = f"; -o {quote(str(base))} goes on there" if cases == STDIN else ""
         report(f"{base} holds a run of other cases, so this one goes to {folder}{hint}")
     return folder
+
+
+def find_free_folder(folder: Path) -> Path:
+    """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is."""
+    return next(name for name in _list_names(folder) if not name.exists() or not any(name.iterdir()))
+
+
+def _list_names(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))
 
 
 def _is_usable(folder: Path, origin: CaseSource) -> bool:

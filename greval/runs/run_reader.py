@@ -69,11 +69,7 @@ def read_metrics(store: Store) -> dict[str, StoredMetric]:
 
 
 def read_metric(store: Store, name: str) -> StoredMetric:
-    """Return a metric of a run.
-
-    Raises:
-        DataError: If the run does not contain it.
-    """
+    """Return a metric of a run."""
     metrics = read_metrics(store)
     if name not in metrics:
         raise build_unknown_name_error("metric", name, metrics, store.folder)
@@ -87,11 +83,7 @@ def check_metric_names(store: Store, names: Iterable[str]) -> None:
 
 
 def read_judged_metric(store: Store, name: str) -> JudgedMetric:
-    """Return the definition of a judged metric of a run.
-
-    Raises:
-        DataError: If the run does not contain it, or it is computed.
-    """
+    """Return the definition of a judged metric of a run."""
     metrics = read_metrics(store)
     if name not in metrics:
         names = ", ".join(sorted(metrics)) or "none"
@@ -227,16 +219,6 @@ class CaseFinder:
     Args:
         store: The run, which must stay open.
         case_keys: The samples and methods whose results are given to it; None for all.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
-        ...     writer.keep_cases([Case(id="q1", question="Who?")])
-        ...     result = Result(sample_id="q1", metric="m", fingerprint="f", judge="j", tier="schema",
-        ...                     outcome={"status": "skipped", "reason": "no answer"})
-        ...     CaseFinder(writer.reader).find_case(result).question
-        'Who?'
     """
 
     def __init__(self, store: Store, case_keys: Collection[CaseKey] | None = None) -> None:
@@ -313,12 +295,7 @@ def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:
 
 
 def read_texts(case: Case | None, over: str | None) -> CaseTexts:
-    """Return the texts of a case, with those of its items if a metric judges them.
-
-    Example:
-        >>> read_texts(Case(question="Who?", chunks=["Ada."]), "chunks").items
-        {'c1': 'Ada.'}
-    """
+    """Return the texts of a case, with those of its items if a metric judges them."""
     if case is None:
         return CaseTexts()
     items = {item.id: format_item(item) for item in list_items(over, case) if any(get_item_texts(item))}

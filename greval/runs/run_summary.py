@@ -117,14 +117,6 @@ class ShareSummary(Record):
     contradictions: int | None
 
 
-class _ShareKey(NamedTuple):
-    """The key of a share within a group."""
-
-    metric: str
-    note: str
-    group: str
-
-
 def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary, ...]:
     """Summarise the shares of a run, in the order of metrics, notes, and group names.
 
@@ -175,38 +167,31 @@ def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary,
     for metric, method, tags, outline in store.select(columns, limited) if conditions else ():
         group = grouping.name_group(method, json.loads(tags)) if by else ""
         passes = passes_by_group.setdefault((metric, group), [])
-        passed = is_passed(outline, conditions[metric])
-        passes += [] if passed is None else [passed]
+        is_pass = is_passed(outline, conditions[metric])
+        passes += [] if is_pass is None else [is_pass]
     order = {name: position for position, name in enumerate(conditions)}
-    return tuple(
-        build_pass_summary(metric, group, conditions[metric], passes_by_group[metric, group])
-        for metric, group in sorted(passes_by_group, key=lambda key: (order[key[0]], key[1]))
-    )
+    summaries: list[PassSummary] = []
+    for metric, group in sorted(passes_by_group, key=lambda key: (order[key[0]], key[1])):
+        passes = passes_by_group[metric, group]
+        counted, passed = len(passes), sum(passes)
+        summaries.append(
+            PassSummary(
+                metric=metric,
+                condition=conditions[metric],
+                group=group,
+                counted=counted,
+                passed=passed,
+                share=passed / counted if counted else None,
+                interval=wilson_interval(passed / counted, counted) if counted else None,
+            )
+        )
+    return tuple(summaries)
 
 
 def is_passed(outline: str, condition: str) -> bool | None:
-    """Return whether a case passes, by the outline of its result; None if it has no number.
-
-    Example:
-        >>> is_passed('["scored",[["Yes",1.0],["No",0.0]],[],null]', ">= 0.7")
-        False
-    """
+    """Return whether a case passes, by the outline of its result; None if it has no number."""
     numbers = read_outline(outline).numbers
     return parse_limit(condition).is_met(fsum(numbers) / len(numbers)) if numbers else None
-
-
-def build_pass_summary(metric: str, group: str, condition: str, passes: Sequence[bool]) -> PassSummary:
-    """Build the summary of cases of which each passes or does not."""
-    counted, passed = len(passes), sum(passes)
-    return PassSummary(
-        metric=metric,
-        condition=condition,
-        group=group,
-        counted=counted,
-        passed=passed,
-        share=passed / counted if counted else None,
-        interval=wilson_interval(passed / counted, counted) if counted else None,
-    )
 
 
 def _summarise_metric(
@@ -215,46 +200,36 @@ def _summarise_metric(
     """Summarise the shares of one metric."""
     grouping = Grouping(by)
     tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
-    empty: Counter[_ShareKey] = Counter()
-    wrong: Counter[_ShareKey] = Counter()
+    # By note and group, as the summaries.
+    empty: Counter[tuple[str, str]] = Counter()
+    wrong: Counter[tuple[str, str]] = Counter()
     for result in store.results(ResultFilter(metrics=(metric.name,))):
         group = grouping.name_group(result.method, result.tags) if by else ""
         for name in names:
-            key = _ShareKey(metric.name, name, group)
             shares = [read_share(verdict.notes.get(name)) for verdict in result.judgements]
-            empty[key] += shares.count(None)
+            empty[name, group] += shares.count(None)
             if counted := [share for share in shares if share is not None]:
-                tallies.add(name, group, _format_outline(counted), NO_COST)
+                # In the form of the outline of a result whose values are shares.
+                outline: JsonValue = ["scored", [[str(share), share] for share in counted], [], None]
+                tallies.add(name, group, json.dumps(outline), NO_COST)
         for judgement in result.judgements:
             contradictions = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-            wrong.update(_ShareKey(metric.name, name, group) for name in contradictions)
+            wrong.update((name, group) for name in contradictions)
     summaries = {(summary.metric, summary.group): summary for summary in tallies.build_summaries()}
     order = {name: position for position, name in enumerate(names)}
-    for key in sorted(empty, key=lambda key: (order[key.note], key.group)):
-        note = metric.notes[key.note]
+    for name, group in sorted(empty, key=lambda key: (order[key[0]], key[1])):
+        note, summary = metric.notes[name], summaries.get((name, group))
         has_direction = isinstance(note, ShareNote) and note.better is not None
-        yield _build_share_summary(
-            key, summaries.get((key.note, key.group)), empty[key], wrong[key] if has_direction else None
+        yield ShareSummary(
+            metric=metric.name,
+            note=name,
+            group=group,
+            counted=summary.counted if summary else 0,
+            empty=empty[name, group],
+            mean=summary and summary.mean,
+            median=summary and summary.median,
+            minimum=summary and summary.minimum,
+            maximum=summary and summary.maximum,
+            interval=summary and summary.interval,
+            contradictions=wrong[name, group] if has_direction else None,
         )
-
-
-def _format_outline(shares: Sequence[float]) -> str:
-    """Format the outline of a result whose values are shares, in the form of `greval.records.result`."""
-    outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
-    return json.dumps(outline)
-
-
-def _build_share_summary(
-    key: _ShareKey, summary: Summary | None, empty: int, contradictions: int | None
-) -> ShareSummary:
-    return ShareSummary(
-        **key._asdict(),
-        counted=summary.counted if summary else 0,
-        empty=empty,
-        mean=summary and summary.mean,
-        median=summary and summary.median,
-        minimum=summary and summary.minimum,
-        maximum=summary and summary.maximum,
-        interval=summary and summary.interval,
-        contradictions=contradictions,
-    )

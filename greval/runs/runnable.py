@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from langchain_core.language_models import BaseChatModel
 
@@ -81,33 +81,20 @@ def compile_metric(
 
 
 def _create_clients(
-    metrics: Iterable[Metric],
+    metrics: Collection[Metric],
     model: Judge | BaseChatModel | JudgeClient | None,
     judges: Mapping[str, Judge | BaseChatModel | JudgeClient],
 ) -> dict[str, JudgeClient]:
     """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
-    plain = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
-    unassigned = [metric for metric in metrics if metric.name not in ready]
-    default: Judge | BaseChatModel | None
+    named = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
     if isinstance(model, JudgeClient):
         # A client that several metrics share is for those that name no judge of their own.
-        with_own_judge = {
-            *plain,
-            *(
-                definition.name
-                for definition in unassigned
-                if isinstance(definition, JudgedMetric) and definition.judge
-            ),
-        }
-        ready |= {
-            metric.name: model for metric in unassigned if metric.kind == "judged" and metric.name not in with_own_judge
-        }
-        unassigned, default = [metric for metric in unassigned if metric.name in with_own_judge], model.judge
-    else:
-        default = model
-    chosen = choose_judges(unassigned, default, plain)
-    return {**ready, **chosen.assign([JudgeClient(group.judge) for group in chosen.groups])}
+        sharing = (metric for metric in metrics if isinstance(metric, JudgedMetric) and not metric.judge)
+        ready = {**{metric.name: model for metric in sharing if metric.name not in named}, **ready}
+        model = model.judge
+    unassigned = [metric for metric in metrics if metric.name not in ready]
+    return {**ready, **choose_judges(unassigned, model, named).create_clients()}
 
 
 def compile_metrics(
@@ -125,9 +112,6 @@ def compile_metrics(
 
     Returns:
         The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
-
-    Raises:
-        JudgeError: If a judged metric has no client.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
@@ -150,7 +134,6 @@ class ComposedRunnable(MetricRunnable):
     """
 
     def __init__(self, parts: Mapping[str, MetricRunnable], loop: JudgingLoop | None = None) -> None:
-        """Store the compiled metrics."""
         *_, last = parts.values()
         super().__init__(last.metric, last.judging, mark=last.fingerprint, client=last.client)
         self._parts = parts
@@ -209,7 +192,6 @@ class RepeatedJudge:
     """A judge that judges each case several times, a pair in both orders each time, and merges the outcomes."""
 
     def __init__(self, asking: MetricJudge, repeats: int) -> None:
-        """Store the judge of one time, and how often it is asked."""
         self._asking = asking
         self._repeats = repeats
 

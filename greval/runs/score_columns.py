@@ -69,35 +69,27 @@ class ComparisonSide(NamedTuple):
 
 
 class ScoreColumn:
-    """The column of one metric and side: the sum, the number of rows and the state of each question."""
+    """The rows of one metric and side, from which each question has a figure and a state.
+
+    `marks` are the fingerprints and judges of the rows, as JSON.
+    """
 
     def __init__(self, read_number: NumberReader | None = None) -> None:
-        self._read_number = read_number
-        self._sums = array("d")
-        self._plain_sums = array("d")
-        self._counts = array("q")
-        self._states = bytearray()
         self.marks: set[str] = set()
-        """The fingerprints and judges of the rows, as JSON."""
+        self._read_number = read_number
+        self._questions = array("q")
+        self._means = array("d")
+        self._plain_means = array("d")
+        self._states = bytearray()
 
     def add(self, question: int, outline: str, mark: str) -> None:
         """Add a row of a question by its outline; several rows of one question count as their mean."""
-        if question >= len(self._states):
-            more = question + 1 - len(self._states)
-            # Zero bytes extend an array without a number object for each question.
-            self._sums.frombytes(bytes(8 * more))
-            self._plain_sums.frombytes(bytes(8 * more))
-            self._counts.frombytes(bytes(8 * more))
-            self._states.extend(bytes(more))
         outlined = read_outline(outline)
-        if outlined.numbers:
-            self._sums[question] += outlined.total / len(outlined.numbers)
-            self._plain_sums[question] += self._compute_plain_mean(outlined)
-            self._counts[question] += 1
-            self._states[question] = SCORED
-        elif not self._counts[question]:
-            # A figure counts, whatever rows without one come before or after it.
-            self._states[question] = STATES.get(outlined.status, WITHOUT_NUMBER)
+        has_numbers = bool(outlined.numbers)
+        self._questions.append(question)
+        self._means.append(outlined.total / len(outlined.numbers) if has_numbers else 0.0)
+        self._plain_means.append(self._compute_plain_mean(outlined) if has_numbers else 0.0)
+        self._states.append(SCORED if has_numbers else STATES.get(outlined.status, WITHOUT_NUMBER))
         if outlined.status != "skipped":
             self.marks.add(mark)
 
@@ -105,21 +97,16 @@ class ScoreColumn:
         """Return the mean of what the values of a row read as, which its numbers need not be if they are weighted."""
         plain = [self._read_number(value) for value in outlined.values] if self._read_number else []
         numbers = [number for number in plain if number is not None]
-        return (
-            fsum(numbers) / len(numbers)
-            if len(numbers) == len(outlined.numbers)
-            else outlined.total / len(outlined.numbers)
-        )
+        is_whole = len(numbers) == len(outlined.numbers)
+        return (fsum(numbers) if is_whole else outlined.total) / len(outlined.numbers)
 
     @classmethod
     def from_arrays(cls, values: NDArray[np.float64], states: NDArray[np.uint8]) -> ScoreColumn:
         """Build a column from the figure, 0 if it is not scored, and the state of each question."""
-        import numpy as np
-
         column = cls()
+        column._questions = array("q", range(len(states)))
         # Figures that were not read from a run are not weighted.
-        column._sums = column._plain_sums = array("d", values.tobytes())
-        column._counts = array("q", np.equal(states, SCORED).astype(np.int64).tobytes())
+        column._means = column._plain_means = array("d", values.tobytes())
         column._states = bytearray(states.tobytes())
         return column
 
@@ -127,24 +114,28 @@ class ScoreColumn:
         """Return the state of each question; questions without a row are `MISSING`."""
         import numpy as np
 
-        # Zero bytes read as `MISSING`.
-        return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
+        numbers, row_states = np.asarray(self._questions), np.frombuffer(bytes(self._states), dtype=np.uint8)
+        states = np.full(max(questions, numbers.max(initial=-1) + 1), MISSING, dtype=np.uint8)
+        states[numbers] = row_states
+        # A figure counts, whatever rows without one come before or after it.
+        states[numbers[row_states == SCORED]] = SCORED
+        return states
 
     def get_values(self, questions: int) -> NDArray[np.float64]:
         """Return the figure of each question; 0 if it has none, see the states."""
-        return self._compute_means(self._sums, questions)
+        return self._average(self._means, questions)
 
     def get_plain_values(self, questions: int) -> NDArray[np.float64]:
         """Return the figures of what the values read as; others than `get_values` if numbers are weighted."""
-        return self._compute_means(self._plain_sums, questions)
+        return self._average(self._plain_means, questions)
 
-    def _compute_means(self, sums: array[float], questions: int) -> NDArray[np.float64]:
+    def _average(self, means: array[float], questions: int) -> NDArray[np.float64]:
         import numpy as np
 
-        means = np.zeros(questions)
-        counts = np.asarray(self._counts)
-        means[: len(counts)] = np.asarray(sums) / np.maximum(counts, 1)
-        return means
+        scored = np.frombuffer(bytes(self._states), dtype=np.uint8) == SCORED
+        numbers = np.asarray(self._questions)[scored]
+        sums = np.bincount(numbers, np.asarray(means)[scored], questions)
+        return sums / np.maximum(np.bincount(numbers, minlength=questions), 1)
 
 
 class ScoreColumns:
@@ -248,10 +239,10 @@ class JudgedColumns:
     @property
     def categories(self) -> tuple[str, ...]:
         """The categories whose shares are estimated; empty if values read as numbers."""
-        scored = not isinstance(self.scale, CategoricalScale) or all(
-            category.score is not None for category in self.scale.categories
-        )
-        return () if scored or not isinstance(self.scale, CategoricalScale) else self.scale.names
+        if not isinstance(self.scale, CategoricalScale):
+            return ()
+        is_scored = all(category.score is not None for category in self.scale.categories)
+        return () if is_scored else self.scale.names
 
     def convert_value(self, value: str | float) -> float:
         """Return a value of the scale as the number in the columns."""
@@ -285,11 +276,11 @@ def read_judged_columns(
         metric: The metric's name.
         by: The tags whose values name a question's group.
         case_keys: The samples and methods whose items need an index; a method may be empty if it is not known.
-
-    Raises:
-        DataError: If the run has no judgement of the metric, or lacks its scale or a tag.
     """
-    judged = JudgedColumns(_read_scale(store, metric))
+    scales = read_known_scales(store)
+    if metric not in scales:
+        raise build_unknown_name_error("metric", metric, read_metrics(store), store.folder)
+    judged = JudgedColumns(scales[metric])
     groups = QuestionGroups(by)
     questions: dict[str, int] = {}
     columns = ("sample_id", "method", "tags", "outline", "row")
@@ -328,11 +319,3 @@ def _convert_row(judged: JudgedColumns, outlined: Outline) -> Sequence[float] | 
     if not outlined.values or not set(outlined.values) <= set(names):
         return None
     return [float(names.index(value)) for value in outlined.values]
-
-
-def _read_scale(store: Store, metric: str) -> Scale:
-    """Return the scale of a metric of the run, or of the predefined metric of this name."""
-    scales = read_known_scales(store)
-    if metric not in scales:
-        raise build_unknown_name_error("metric", metric, read_metrics(store), store.folder)
-    return scales[metric]

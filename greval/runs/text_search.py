@@ -7,9 +7,8 @@ and is not used for another one.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -39,39 +38,17 @@ def search_texts(store: Store, query: str) -> FoundSamples:
 
     The texts of a case are its question, answer and expected answer; those of a result are its reasons, and the
     messages of what failed.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.records.case import Case
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(tempfile.mkdtemp()) as writer:
-        ...     writer.keep_cases([Case(id="q1", question="Who owns the ledger?"), Case(id="q2", question="When?")])
-        ...     search_texts(writer.reader, "LEDGER who").sample_ids
-        ('q1',)
     """
     words = query.casefold().split()
-    # The word as it stands in JSON, so that a line can be searched before it is parsed.
-    escaped = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
-    samples: dict[str, None] = {}
-    for sample, line, is_case in _iterate_lines(store):
-        if sample in samples:
-            continue
-        folded = line.casefold()
-        # Parse only what may have them.
-        if all(word in folded for word in escaped):
-            text = _fold_texts(line, is_case=is_case)
-            if all(word in text for word in words):
-                samples[sample] = None
+    texts = _iterate_texts(store)
+    samples = dict.fromkeys(sample for sample, text in texts if all(word in text for word in words))
     return FoundSamples(sample_ids=tuple(samples))
 
 
 def build_text_index(store: Store, path: Path, stamp: str) -> None:
     """Write the texts of a run to an index, which replaces a former one once it is whole.
 
-    Args:
-        store: The run, opened for reading.
-        path: The file of the index.
-        stamp: The state of the run; it is read before the run is opened, so that a later change is noticed.
+    `stamp` is the state of the run. It is read before the run is opened, so that a later change is noticed.
     """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         temporary = Path(file.name)
@@ -81,10 +58,9 @@ def build_text_index(store: Store, path: Path, stamp: str) -> None:
             database.execute("PRAGMA journal_mode = OFF")
             database.executescript(f"PRAGMA synchronous = OFF; BEGIN; {_TABLES}")
             numbers: dict[str, int] = {}
-            for sample, line, is_case in _iterate_lines(store):
+            for sample, text in _iterate_texts(store):
                 number = numbers.setdefault(sample, len(numbers))
-                text = _encode(_fold_texts(line, is_case=is_case))
-                database.execute("INSERT INTO texts VALUES (?, ?)", (number, text))
+                database.execute("INSERT INTO texts VALUES (?, ?)", (number, _encode(text)))
             samples = ((number, _encode(sample)) for sample, number in numbers.items())
             database.executemany("INSERT INTO samples VALUES (?, ?)", samples)
             database.execute("INSERT INTO state VALUES (?)", (stamp,))
@@ -106,29 +82,25 @@ def search_text_index(path: Path, stamp: str, query: str) -> FoundSamples | None
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
             if database.execute("SELECT stamp FROM state").fetchone() != (stamp,):
                 return None
-            return FoundSamples(sample_ids=tuple(_decode(sample) for (sample,) in database.execute(statement, words)))
+            rows = database.execute(statement, words)
+            return FoundSamples(sample_ids=tuple(sample.decode("utf-8", "surrogatepass") for (sample,) in rows))
     except sqlite3.DatabaseError:
         # It is damaged, and will be replaced.
         return None
 
 
-def _iterate_lines(store: Store) -> Iterator[tuple[str, str, bool]]:
-    """Yield the sample id of each case and each result, its JSON line, and whether it is a case."""
+def _iterate_texts(store: Store) -> Iterator[tuple[str, str]]:
+    """Yield the sample id of each case and each result with its texts, joined and without case of letters."""
     with store.snapshot():
         for line in store.case_lines():
-            yield str(from_json(line).get("id") or ""), line, True
+            case = from_json(line)
+            yield str(case.get("id") or ""), _fold_texts(map(case.get, CASE_TEXTS))
         for sample, line in store.select(("sample_id", "row")):
-            yield sample, line, False
+            yield sample, _fold_texts(_list_result_texts(from_json(line)))
 
 
-def _fold_texts(line: str, *, is_case: bool) -> str:
-    """Return the texts of a case or a result, one after the other, without case of letters."""
-    texts = (_list_case_texts if is_case else _list_result_texts)(from_json(line))
-    return "\n".join(text for text in texts if text).casefold()
-
-
-def _list_case_texts(case: Mapping[str, Any]) -> Iterator[str | None]:
-    return (case.get(name) for name in CASE_TEXTS)
+def _fold_texts(texts: Iterable[str | None]) -> str:
+    return "\n".join(filter(None, texts)).casefold()
 
 
 def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
@@ -142,7 +114,3 @@ def _list_result_texts(result: Mapping[str, Any]) -> Iterator[str | None]:
 def _encode(text: str) -> bytes:
     """Return a text as bytes, which SQLite compares as they are, NUL and lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _decode(content: bytes) -> str:
-    return content.decode("utf-8", "surrogatepass")

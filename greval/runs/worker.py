@@ -25,7 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -56,6 +57,7 @@ from greval.records.metric_input import (
 from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.shard import Shard
+from greval.runs.store.writer import StoreWriter
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}
@@ -63,12 +65,8 @@ TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
 """Transient failures, which are retried once at the end of the run."""
 MAX_RETRIED_CASES = 10_000
 """The maximum number of cases kept for the retry at the end. More failures than this usually have a common cause."""
-
-
 MAX_TURN_SECONDS = 0.05
 """The seconds for which metrics are computed before the event loop has its turn, for example to stop the run."""
-
-
 UNNEEDED = "not needed"
 """How the reason begins why a metric was not judged on a case: no formula reads its verdict there."""
 StartMetric = Callable[[str], asyncio.Task[Result | None]]
@@ -80,57 +78,18 @@ def NO_TASKS(name: str) -> asyncio.Task[Result | None]:  # noqa: N802 - a consta
     raise KeyError(name)
 
 
-class ResultLog(Protocol):
-    """A log that returns earlier results and stores new ones: that of a `StoreWriter`, or a `MemoryLog`."""
-
-    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:
-        """Return the newest result of a sample, method and metric if it has this key, else None."""
-
-    def same(self, content: str) -> Result | None:
-        """Return the newest finished result with a content key, for any sample or method, or None."""
-
-    def holds_result(self, result_of: tuple[str, str, str]) -> bool:
-        """Return whether there is a result of a sample, method and metric."""
-
-    def append(  # noqa: PLR0913 - what a row has
-        self,
-        key: str,
-        result: Result,
-        *,
-        content: str,
-        case: str,
-        calls: Sequence[CallRecord],
-        asked_content: int | None,
-        recomputable: bool,
-    ) -> None:
-        """Store a result with the calls of its judge, and its case as JSON if that is not empty.
-
-        A replayed result has no calls, but the number of the content that the judge was asked about. A result that
-        is `recomputable` at no cost may be lost if the process is killed within the next second.
-        """
-
-    def append_calls(
-        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
-    ) -> None:
-        """Store calls of a judgement of a sample id and a method that has no result yet."""
-
-    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
-        """Assign the newest result of a sample, method and metric to this run; store its case (JSON) if not empty."""
-
-
 class MemoryLog:
-    """An in-memory log for one request, which reuses results of equal content and writes nothing to disk."""
+    """A log of one request in place of that of a run: it finds results of equal content and writes nothing to disk."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._finished: dict[str, Result] = {}
         self._unfinished: dict[str, Result] = {}
 
-    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:  # noqa: ARG002 - the key includes them
+    def get(self, key: str, _: tuple[str, str, str]) -> Result | None:
         """Return the unfinished result of a key, or None. Finished results are found by content, see `same`."""
         return self._unfinished.get(key)
 
-    def holds_result(self, result_of: tuple[str, str, str]) -> bool:  # noqa: ARG002 - only runs are replayed
+    def holds_result(self, _: tuple[str, str, str]) -> bool:
         """Return false: only runs are replayed."""
         return False
 
@@ -138,30 +97,21 @@ class MemoryLog:
         """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
 
-    def append(  # noqa: PLR0913 - what a row has
-        self,
-        key: str,
-        result: Result,
-        *,
-        content: str,
-        case: str,  # noqa: ARG002 - the caller has it
-        calls: Sequence[CallRecord],  # noqa: ARG002 - only runs store them
-        asked_content: int | None,  # noqa: ARG002 - only runs are replayed
-        recomputable: bool,  # noqa: ARG002 - the same in memory
-    ) -> None:
-        """Store a result in memory."""
+    def append(self, key: str, result: Result, *, content: str, **_: object) -> None:
+        """Store a result in memory; the caller has its case, and only runs store calls."""
         if result.finished:
             self._finished[content] = result
         else:
             self._unfinished[key] = result
 
-    def append_calls(
-        self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
-    ) -> None:
+    def append_calls(self, *_: object) -> None:
         """Do nothing: only runs store calls."""
 
-    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
+    def keep(self, *_: object) -> None:
         """Do nothing: the caller has the case."""
+
+
+ResultLog = StoreWriter | MemoryLog
 
 
 class CallCollector:
@@ -172,7 +122,6 @@ class CallCollector:
     """
 
     def __init__(self, store: ResultLog, content: str, fingerprint: str, case_key: tuple[str, str]) -> None:
-        """Store for which judgement the calls are made."""
         self.calls: list[CallRecord] = []
         self.origin: ReplyOrigin | None = None
         self._store = store
@@ -188,14 +137,18 @@ class CallCollector:
             self._store.append_calls(*self._judgement, (call,))
 
 
-class _PlannedJudgement(NamedTuple):
-    """A judgement of a metric: the case, the part of it that the metric sees, a failure before it, and its keys."""
+class PlannedJudgement(NamedTuple):
+    """A judgement of a metric: the case, the part of it that the metric sees, and its keys.
+
+    `broken` is a failure before it, and `verdicts` are the outcomes of other metrics that it reads.
+    """
 
     case: Case
     seen: Case
-    broken: Failure | None
     content: str
     key: str
+    broken: Failure | None = None
+    verdicts: Verdicts = MappingProxyType({})
 
 
 @dataclass
@@ -240,9 +193,8 @@ class JudgingLoop:
     def progress(self) -> Progress:
         """The progress of the run; its seconds are those until the last result."""
         guard = self.guard
-        return self.counter.build_snapshot(
-            seconds=self._seconds, in_flight=guard.flying, cost=guard.spent, estimated_calls=guard.estimated
-        )
+        figures = {"in_flight": guard.flying, "cost": guard.spent, "estimated_calls": guard.estimated}
+        return self.counter.build_snapshot().model_copy(update={"seconds": self._seconds, **figures})
 
     def report_waiting(self) -> None:
         """Report the progress if the run waits, such as for a rate limit, so that no result reports it."""
@@ -438,14 +390,11 @@ class JudgingLoop:
         replaced = counted.get(runnable.metric.name) if counted is not None else None
         if counted is not None and not (is_retryable([replaced]) or is_unneeded(replaced)):
             return replaced
-        narrowed, broken = narrow_for_metric(case, runnable.metric, dependencies)
-        if broken and replaced:
+        judged = plan_judgement(case, runnable, dependencies)
+        if judged.broken and replaced:
             return replaced
-        verdicts = select_verdicts(runnable.metric, dependencies)
-        keys = compute_keys(narrowed, runnable.metric, runnable.fingerprint, verdicts)
-        if verdicts:
-            context = context._replace(verdicts=verdicts)
-        judged = _PlannedJudgement(case, narrowed, broken, *keys)
+        if judged.verdicts:
+            context = context._replace(verdicts=judged.verdicts)
         if self.replays:
             return await self._replay(judged, runnable, context)
         result_of = (case.id, case.method, runnable.metric.name)
@@ -482,11 +431,11 @@ class JudgingLoop:
         reason = f"{UNNEEDED}: {format_names(readers)} {'do' if len(readers) > 1 else 'does'} not read it on this case"
         result = runnable.row(case, Skipped(reason=reason))
         # Without the key of the content, it is judged as soon as it is needed.
-        self._store(_PlannedJudgement(case, case, None, "", key), result)
+        self._store(PlannedJudgement(case, case, "", key), result)
         return self._count_result(result, stored=False, replaced=None)
 
     async def _judge_new(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
+        self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
         """Judge what the log does not hold, and return the result with the calls of the judge that it took.
 
@@ -511,7 +460,7 @@ class JudgingLoop:
             result = await self._ask(judged, runnable, old, context)
         return _add_skipped_items(result, runnable.metric, case), calls
 
-    async def _replay(self, judged: _PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
+    async def _replay(self, judged: PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
 
         None if the log has no result to read again, or if no reply to the request is stored.
@@ -547,7 +496,7 @@ class JudgingLoop:
 
     def _store(
         self,
-        judged: _PlannedJudgement,
+        judged: PlannedJudgement,
         result: Result,
         *,
         calls: Sequence[CallRecord] = (),
@@ -585,7 +534,7 @@ class JudgingLoop:
         return twin and runnable.row(case, twin.outcome, usage=usage, served_by=twin.served_by)
 
     async def _ask(
-        self, judged: _PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
+        self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> Result:
         """Ask: judge what is missing of the case, while cases of equal content wait for the result.
 
@@ -649,6 +598,14 @@ def is_unneeded(result: Result | None) -> bool:
     return result is not None and isinstance(result.outcome, Skipped) and result.outcome.reason.startswith(UNNEEDED)
 
 
+def plan_judgement(case: Case, runnable: MetricRunnable, results: Mapping[str, Result]) -> PlannedJudgement:
+    """Plan the judgement of a case, given the results of the metrics that the metric reads on it."""
+    seen, broken = narrow_for_metric(case, runnable.metric, results)
+    verdicts = select_verdicts(runnable.metric, results)
+    keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
+    return PlannedJudgement(case, seen, *keys, broken, verdicts)
+
+
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
     """Return the part of the case that a metric sees, and a failure if a metric that it builds on failed.
 
@@ -674,13 +631,7 @@ def _add_skipped_items(result: Result, metric: Metric, case: Case) -> Result:
 
 
 def select_verdicts(metric: Metric, results: Mapping[str, Result]) -> Verdicts:
-    """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> select_verdicts(load_metric("answer_completeness"), {})
-        {}
-    """
+    """Return the outcomes that a metric derived from others reads, without failed ones; empty for other metrics."""
     if not results or not isinstance(metric, FunctionMetric):
         return {}
     outcomes = {name: result.outcome for name, result in results.items() if name in metric.dependency_places}

@@ -64,13 +64,14 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
         elif count:
             heappushpop(heap, (-rank, -number))
     return [
-        WorstRows(metric, _list_rows(heaps[metric]), ordered[metric], dict(statuses[metric]))
+        WorstRows(
+            metric,
+            tuple(-number for _, number in sorted(heaps[metric], reverse=True)),
+            ordered[metric],
+            dict(statuses[metric]),
+        )
         for metric in sorted(heaps, key=lambda name: order.get(name, len(order)))
     ]
-
-
-def _list_rows(heap: list[tuple[float, int]]) -> tuple[int, ...]:
-    return tuple(-number for _, number in sorted(heap, reverse=True))
 
 
 def build_rank(scale: Scale) -> Rank:

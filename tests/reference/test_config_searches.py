@@ -10,7 +10,7 @@ from indexed_folder import DOCUMENTS, mark_reference, put_documents
 from greval.errors import StoreError
 from greval.reference.building import build_index
 from greval.reference.settings import IndexSettings
-from greval.runs.config.group_indexes import GroupIndex, find_index
+from greval.runs.config.group_methods import GroupIndex, identify_kind
 from greval.testing import ScriptedJudge
 
 CONFIG = """
@@ -132,7 +132,7 @@ def test_the_digest_covers_content_and_search_settings(tmp_path):
     digests = []
     for build, depth in (("build-1", 2), ("build-1", 2), ("build-2", 2), ("build-1", 3)):
         mark_reference(tmp_path, build, depth=depth)
-        digests.append(find_index(tmp_path).compute_digest())
+        digests.append(GroupIndex(tmp_path, identify_kind(tmp_path)).compute_digest())
     assert digests[0] == digests[1]
     assert len({*digests}) == 3
     assert GroupIndex(tmp_path / "none", "documents").compute_digest() is None

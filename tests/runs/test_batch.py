@@ -6,15 +6,12 @@ import json
 
 import pytest
 from batch_server import BatchServer
-from claim_judge import judge_claims
 from fault_server import sample
-from langchain_core.messages import convert_to_messages
 
 from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.judging import duel_async
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
-from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, PreferenceMetric
 from greval.runs.batch import collect, read_status, submit
@@ -64,11 +61,6 @@ def judge(server, monkeypatch):
 def prefer_flat(text):
     """Prefer the answer of the method flat, or else whatever stands first."""
     return "B" if "<answer_b>\nflat" in text else "A"
-
-
-def answer_about_claims(body):
-    """Answer as the scripted judge of claims does."""
-    return json.dumps(judge_claims(convert_to_messages(body["messages"])))
 
 
 def cases(n):
@@ -186,16 +178,6 @@ async def test_a_row_that_is_no_case_stops_no_other(server, judge, tmp_path):
     assert (await collect(tmp_path)).progress.scored == 2
 
 
-async def test_a_batch_keeps_the_depth_of_reasons(server, judge, tmp_path):
-    """The depth is in what is sent, and what comes back is read by it."""
-    await submit(cases(1), [TONE], judge, out=tmp_path, reason_depth="steps")
-    await done(tmp_path)
-    ((body,),) = requests(server)
-    assert "findings" in body["response_format"]["json_schema"]["schema"]["properties"]
-    (row,) = (await collect(tmp_path)).results()
-    assert len(row.judgements[0].findings) == len(TONE.steps)
-
-
 async def test_a_preference_is_judged_in_both_orders(server, judge, tmp_path):
     """Both orders of each pair go out, repeated as often as asked, and the verdicts are those of a duel."""
     server.answer = lambda body: json.dumps({"reason": "r", "value": prefer_flat(body["messages"][-1]["content"])})
@@ -210,42 +192,6 @@ async def test_a_preference_is_judged_in_both_orders(server, judge, tmp_path):
     scripted = ScriptedJudge(lambda messages: {"reason": "r", "value": prefer_flat(messages[-1].text)})
     (tmp_path / "cases.jsonl").write_text("\n".join(case.model_dump_json() for case in answers), encoding="utf-8")
     expected = await duel_async(tmp_path / "cases.jsonl", [CLEAR], scripted, out=tmp_path / "duel", repeats=2)
-    assert [one.judgements for one in run.results()] == [one.judgements for one in expected.results()]
+    assert [result.judgements for result in run.results()] == [result.judgements for result in expected.results()]
     assert summarise_duel(run).metrics[0].pairs == summarise_duel(expected).metrics[0].pairs
     assert [pair.won for pair in summarise_duel(run).metrics[0].pairs] == [8, 8, 0]
-
-
-async def test_a_lost_order_of_a_pair_is_sent_again_alone(server, judge, tmp_path):
-    """If one order of a pair has no answer, the pair fails, and the next batch asks for that order only."""
-    answers = [Case(id="q1", question="Who?", method=name, answer=name) for name in METHODS[:2]]
-    pairs = list_pairs(answers, [CLEAR])
-
-    def lose_one(body):
-        lost = body["messages"][-1]["content"].index("flat") > body["messages"][-1]["content"].index("local")
-        return "not JSON" if lost else '{"reason": "r", "value": "B"}'
-
-    server.answer = lose_one
-    await submit(pairs, [CLEAR], judge, out=tmp_path)
-    await done(tmp_path)
-    (row,) = (await collect(tmp_path)).results()
-    assert [failure.kind for failure in row.failures] == ["malformed"]
-    server.answer = lambda _: '{"reason": "r", "value": "A"}'
-    assert (await submit(pairs, [CLEAR], judge, out=tmp_path)).requests == 1
-    await done(tmp_path)
-    (row,) = (await collect(tmp_path)).results()
-    assert (row.value, [one.value for one in row.judgements[0].orders]) == ("B", ["B", "B"])
-
-
-async def test_claims_are_listed_by_one_batch_and_judged_by_the_next(server, judge, tmp_path):
-    """A metric over claims adds the listing, whose batch comes first; each claim is then judged by its id."""
-    server.answer = answer_about_claims
-    metrics = [load_metric("claim_correctness")]
-    given = [{"id": f"q{n}", "question": "Q?", "answer": f"One {n}. Two.", "expected_answer": "Two."} for n in range(2)]
-    sent = []
-    while (batch := await submit(given, metrics, judge, out=tmp_path)).batch:
-        sent.append(batch.requests)
-        await done(tmp_path)
-        run = await collect(tmp_path)
-    assert sent == [2, 2]
-    verdicts = {row.sample_id: row for row in run.results() if row.metric == "claim_correctness"}
-    assert [(one.item, one.value) for one in verdicts["q1"].judgements] == [("a1", "Not stated"), ("a2", "Correct")]

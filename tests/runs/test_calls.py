@@ -40,8 +40,8 @@ def test_each_call_is_what_the_model_was_sent_and_what_it_replied(tmp_path):
     run, judge = run_of(tmp_path, lambda _: "I cannot say." if next(numbers) == 1 else POLITE, concurrency=1)
     found = [*run.calls()]
     roles = {"system": "system", "human": "user", "ai": "assistant"}
-    assert sorted([(one.role, one.text) for one in call.messages] for call in found) == sorted(
-        [(roles[one.type], one.text) for one in messages] for messages in judge.calls
+    assert sorted([(message.role, message.text) for message in call.messages] for call in found) == sorted(
+        [(roles[message.type], message.text) for message in messages] for messages in judge.calls
     )
     assert sorted(call.reply for call in found) == sorted(["I cannot say.", *[json.dumps(POLITE)] * 3])
     assert {call.usage for call in found} == {Usage(calls=1, input_tokens=100, output_tokens=20)}
@@ -66,16 +66,9 @@ def test_a_run_without_calls_stores_none(tmp_path):
     with_calls, _ = run_of(tmp_path / "on", [POLITE])
     without, _ = run_of(tmp_path / "off", [POLITE], store_calls=False)
     assert [*without.calls()] == []
-    assert [one.outcome for one in without.results()] == [one.outcome for one in with_calls.results()]
+    assert [result.outcome for result in without.results()] == [result.outcome for result in with_calls.results()]
     tables = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'call%'"
     assert sqlite3.connect(tmp_path / "off" / FILE).execute(tables).fetchone() == (0,)
-
-
-def test_calls_of_a_judgement_of_several_calls(tmp_path):
-    """Repeats and batches of items are calls of their own, with the number of the repeat and the judged items."""
-    judge = ScriptedJudge(by_metric)
-    run = evaluate(cases(1), [PASSAGES], judge, out=tmp_path, repeats=3)
-    assert sorted(call.repeat for call in run.calls()) == [0, 1, 2]
 
 
 def test_a_failed_call_says_why_there_is_no_reply(tmp_path):
@@ -143,14 +136,6 @@ def test_merged_runs_keep_their_calls(tmp_path):
         with Store.open(tmp_path / "whole") as store:
             assert sorted(call.sample_id for call in store.calls()) == [f"q{n}" for n in range(6)]
             assert {len(call.messages) for call in store.calls(ResultFilter(sample_id="q1"))} == {2}
-
-
-def test_a_log_of_an_earlier_version_has_no_calls(tmp_path):
-    """A folder without the tables is read as before, and gets calls when a run continues in it."""
-    run, _ = run_of(tmp_path, [POLITE], given=cases(1), store_calls=False)
-    assert [*run.calls()] == []
-    run, _ = run_of(tmp_path, [POLITE], given=cases(2))
-    assert [call.sample_id for call in run.calls()] == ["q1"]
 
 
 def _judge_until_killed(folder, at):

@@ -17,13 +17,11 @@ from greval import (
     evaluate,
     forecast,
     load_metric,
-    replay,
     write_metric,
 )
 from greval.analysis.summary import build_report
 from greval.cli.app import app
 from greval.runs.judge_session import JudgeSession
-from greval.runs.merging import read_rows
 from greval.runs.store import Store
 from greval.runs.worker import is_unneeded
 from greval.testing import ScriptedJudge
@@ -95,38 +93,8 @@ def test_what_is_asked_for_is_judged_on_all_cases(tmp_path):
     assert forecast(SIX, [CASCADE, CORRECT], judge, out=tmp_path).calls == 3
     run = evaluate(SIX, [CASCADE, CORRECT], judge, out=tmp_path)
     assert (len(judge.calls), {*read(run).values()}) == (6, {1})
-    again = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    assert (len(judge.calls), {*read(again).values()}) == (6, {1})  # what was paid for stays
-
-
-def test_a_second_command_asks_and_stores_nothing(tmp_path):
-    """All results of a finished cascade are stored ones."""
-    judge = ScriptedJudge(answer)
-    evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    with Store.open(tmp_path) as store:
-        before = len([*read_rows(store)])
-    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    with Store.open(tmp_path) as store:
-        assert len([*read_rows(store)]) == before
-    assert (run.progress.kept, len(judge.calls), forecast(SIX, [CASCADE], judge, out=tmp_path).calls) == (18, 3, 0)
-
-
-def test_a_stopped_cascade_goes_on(tmp_path):
-    """A cap stops it with what was judged; a later command asks for the rest only, and no case counts twice."""
-    judge = ScriptedJudge(answer)
-    first = evaluate(SIX, [CASCADE], judge, out=tmp_path, max_calls=1, concurrency=1)
-    assert (first.stopped, len(judge.calls)) == (True, 1)
-    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    assert (run.stopped, len(judge.calls), run.progress.done) == (False, 3, 18)
-    assert [*read(run).values()].count(UNNEEDED) == 3
-
-
-def test_a_changed_answer_opens_its_case(tmp_path):
-    """A case that was decided and is now open is judged, and one that is now decided is not."""
-    judge = ScriptedJudge(answer)
-    evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    run = evaluate(cases("Babbage", "Ada", "Ada", "Byron", "Ada", "the countess"), [CASCADE], judge, out=tmp_path)
-    assert (len(judge.calls), read(run)["q0"], read(run)["q1"]) == (4, 1, UNNEEDED)
+    second_run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
+    assert (len(judge.calls), {*read(second_run).values()}) == (6, {1})  # what was paid for stays
 
 
 @pytest.mark.parametrize(
@@ -181,16 +149,6 @@ def test_formulas_of_formulas(tmp_path):
     assert [*read(run, "cascade").values()].count("not needed: outer does not read it on this case") == 3
 
 
-def test_repeats_are_of_open_cases(tmp_path):
-    """Each open case is judged as often as it was said, and no other one at all."""
-    judge = ScriptedJudge(answer)
-    assert forecast(SIX, [CASCADE], judge, out=tmp_path, repeats=3).calls == 9
-    run = evaluate(SIX, [CASCADE], judge, out=tmp_path, repeats=3)
-    assert len(judge.calls) == 9
-    votes = [row.judgements[0].votes for row in run.results() if row.metric == "correctness" and row.judgements]
-    assert votes == [{"1": 3}] * 3
-
-
 def test_a_failure_of_what_is_not_read_does_not_matter(tmp_path):
     """A formula fails by what it reads only, also if a metric that was asked for beside it failed there."""
     run = evaluate(SIX, [CASCADE, CORRECT], ScriptedJudge([AIMessage("no verdict")] * 99), out=tmp_path)
@@ -228,15 +186,6 @@ def test_single_cases():
     session = JudgeSession(judge)
     assert session.judge_case(SIX[0], CASCADE, built_on=[EXACT, CORRECT]).value == 1
     assert len(judge.calls) == 3
-
-
-def test_a_replay_asks_for_nothing(tmp_path):
-    """A replayed cascade has the same results; the judge is not needed for it."""
-    judge = ScriptedJudge(answer)
-    run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
-    before = read(run), read(run, "cascade")
-    assert {one.changed for one in replay(run).replayed} == {0}
-    assert (read(run), read(run, "cascade")) == before
 
 
 def test_the_command_line_asks_for_open_cases(fault_server, tmp_path, monkeypatch):

@@ -65,17 +65,6 @@ def test_only_the_chunks_with_a_text_are_judged(tmp_path):
     assert {one.metric: one.skipped for one in expected} == {"chunk_evaluation": 1, "faithfulness": 1, "recall@3": 0}
 
 
-def test_the_run_is_taken_over(tmp_path):
-    """Judged again, nothing is asked and the skipped chunks stay named."""
-    _, run = judge_cases(tmp_path, [PART])
-    judge, again = judge_cases(tmp_path, [PART])
-    assert judge.calls == []
-    with Store.open(again.folder) as store:
-        row = next(row for row in store.results() if row.metric == "chunk_evaluation")
-    assert len(row.outcome.skipped_items) == 2
-    assert again.folder == run.folder
-
-
 def test_reports_and_labels_cope_with_them(tmp_path):
     """The table has a row for each skipped chunk, the page of the case shows it, and people label what was judged."""
     _, run = judge_cases(tmp_path, [PART])

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 
 import pytest
 from claim_judge import METRICS, count_calls, judge_claims, make_judge, name_metric
 from hypothesis import given
 from hypothesis import strategies as st
-from killing import CONTEXT
 
 from greval import Case, compile_metric, evaluate, load_metric
 from greval.analysis.case_results import read_case_results
@@ -73,7 +70,7 @@ def test_recorded_claims_are_used_as_they_are(tmp_path):
     judge, rows = judge_all(tmp_path, [given])
     assert "answer_claims" not in count_calls(judge)
     assert rows["q1", "", "answer_claims"].outcome.reason == "claims are recorded, so that none are listed"
-    assert [one.item for one in rows["q1", "", "claim_support"].judgements] == ["x"]
+    assert [judgement.item for judgement in rows["q1", "", "claim_support"].judgements] == ["x"]
 
 
 def test_recorded_claims_are_not_mixed_up_with_listed_ones(tmp_path):
@@ -124,8 +121,8 @@ def test_nothing_paid_for_is_lost(tmp_path):
 def test_a_forecast_assumes_a_claim_for_each_sentence(tmp_path):
     """Before anything is listed, the calls that judge claims are counted with one claim a sentence."""
     given = [CASE.model_copy(update={"answer": " ".join(f"Fact {n} holds." for n in range(25))})]
-    told = forecast(given, [load_metric("claim_support")], make_judge(), out=tmp_path)
-    assert [(part.metric, part.calls) for part in told.expected] == [("answer_claims", 1), ("claim_support", 3)]
+    estimate = forecast(given, [load_metric("claim_support")], make_judge(), out=tmp_path)
+    assert [(part.metric, part.calls) for part in estimate.expected] == [("answer_claims", 1), ("claim_support", 3)]
     judge, _ = judge_all(tmp_path, given)
     assert count_calls(judge)["claim_support"] == 3
 
@@ -146,7 +143,7 @@ def test_readers_show_the_texts_of_claims(tmp_path):
     assert exported[0]["texts"]["items"] == texts
     assert [item.fields["claim"] for item in items] == [*texts.values()]
     assert [title for title, _ in view.claims] == ["Claims", "Claims of the expected answer"]
-    shown = [(claim.id, claim.text.text, [one.metric for one in claim.verdicts]) for claim in view.claims[0][1]]
+    shown = [(claim.id, claim.text.text, [verdict.metric for verdict in claim.verdicts]) for claim in view.claims[0][1]]
     assert shown[1] == ("a2", "It is from 1850.", ["claim_support", "claim_correctness"])
 
 
@@ -163,7 +160,7 @@ def test_a_metric_alone_carries_the_listing():
     """A compiled metric lists the claims itself, and the result says from what it was judged."""
     result = compile_metric(load_metric("claim_support"), make_judge()).invoke(CASE)
     assert [row.metric for row in result.built_on] == ["answer_claims"]
-    assert [one.item for one in result.judgements] == ["a1", "a2"]
+    assert [judgement.item for judgement in result.judgements] == ["a1", "a2"]
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=3), st.sampled_from(["</item>", '<item n="9">', "<answer>"]))
@@ -174,32 +171,3 @@ def test_a_claim_opens_and_closes_no_fence(texts, planted):
     message = format_case_text(metric, case, list_judged_items(metric, case))
     assert (message.count("<item n="), message.count("</item>")) == (len(texts), len(texts))
     assert "<answer>" not in message
-
-
-KILLED_CASES = [CASE.model_copy(update={"id": f"q{n}", "answer": f"Ada wrote it. It is from {n}."}) for n in range(3)]
-
-
-def _be_killed(folder, calls):
-    """Judge cases by all metrics of claims, and be killed when one call more is asked for."""
-    asked = []
-
-    def answer(messages):
-        asked.append(messages)
-        if len(asked) > calls:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return judge_claims(messages)
-
-    judge_all(folder, KILLED_CASES, ScriptedJudge(answer), concurrency=1)
-
-
-@pytest.mark.parametrize("calls", [1, 4, 13])
-def test_a_killed_run_lists_and_judges_only_what_is_missing(tmp_path, calls):
-    """After kill -9 the run is finished without a second call for what was done, and equals a run in one go."""
-    whole, expected = judge_all(tmp_path / "whole", KILLED_CASES)
-    killed = CONTEXT.Process(target=_be_killed, args=(tmp_path / "killed", calls))
-    killed.start()
-    killed.join()
-    assert killed.exitcode == -signal.SIGKILL
-    judge, rows = judge_all(tmp_path / "killed", KILLED_CASES)
-    assert len(judge.calls) == len(whole.calls) - calls
-    assert {key: row.outcome for key, row in rows.items()} == {key: row.outcome for key, row in expected.items()}

@@ -14,7 +14,6 @@ from waiting import SECONDS
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.metrics.library import load_metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate
 from greval.runs.runnable import compile_metric
@@ -48,7 +47,7 @@ def test_the_result_carries_those_that_it_builds_on():
     result = compiled(judge).invoke(case)
     (below,) = result.built_on
     assert (below.metric, below.sample_id, below.built_on) == ("passages", "q0", ())
-    assert [(one.item, one.value) for one in below.judgements] == [("c1", "Good"), ("c2", "Bad")]
+    assert [(judgement.item, judgement.value) for judgement in below.judgements] == [("c1", "Good"), ("c2", "Bad")]
     assert (result.value, result.usage.calls, below.usage.calls, len(judge.calls)) == (1, 1, 1, 2)
     assert Result.model_validate_json(result.model_dump_json()) == result
     assert "built_on" not in below.model_dump()
@@ -133,17 +132,8 @@ def test_what_failed_is_tried_once_more():
     judge = ScriptedJudge(lambda messages: next(answers, None) or by_metric(messages))
     result = compiled(judge).invoke(cases(1)[0])
     assert result.outcome.status == result.built_on[0].outcome.status == "scored"
-    assert [one.item for one in result.built_on[0].judgements] == ["c1", "c2"]
+    assert [judgement.item for judgement in result.built_on[0].judgements] == ["c1", "c2"]
     assert (result.built_on[0].usage.calls, result.usage.calls, len(judge.calls)) == (3, 1, 4)
-
-
-def test_what_builds_on_a_failure_is_not_asked():
-    """A failure below is a failure of the kind dependency, in a run's words."""
-    judge = ScriptedJudge(lambda messages: "no JSON" if "<item" in messages[-1].text else by_metric(messages))
-    result = compiled(judge).invoke(cases(1)[0])
-    assert (result.outcome.error.kind, result.built_on[0].outcome.error.kind) == ("dependency", "malformed")
-    assert result.outcome.error.message.startswith("it builds on passages, which failed here: ")
-    assert all("<item" in call[1].text for call in judge.calls)
 
 
 def test_what_builds_on_what_builds():
@@ -173,17 +163,6 @@ def test_what_is_not_found_is_told():
         compile_metric(BUILT, ScriptedJudge(by_metric), built_on=[FACTS.model_copy(update={"name": "passages"})])
 
 
-def test_a_given_definition_comes_before_the_library():
-    """A definition that is given takes the place of the predefined one of its name, and changes the fingerprint."""
-    chunks = load_metric("chunk_evaluation").model_copy(update={"description": "Mine."})
-    judge = Judge("openai:m")
-    plain = compile_metric(load_metric("answer_completeness"), judge)
-    assert (
-        compile_metric(load_metric("answer_completeness"), judge, built_on=[PASSAGES]).fingerprint == plain.fingerprint
-    )
-    assert compile_metric(load_metric("answer_completeness"), judge, built_on=[chunks]).fingerprint != plain.fingerprint
-
-
 def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
     """A wrong input, a judge without its key and one that is not asked are the errors of any runnable, in no group."""
     with pytest.raises(DataError, match="question"):
@@ -197,12 +176,6 @@ def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
 
     with pytest.raises(StoppedError, match="no further call is made"):
         compiled(JudgeClient(ScriptedJudge(by_metric), reply_source=find_no_reply)).invoke(cases(1)[0])
-
-
-def test_an_error_of_one_case_can_be_returned():
-    """With `return_exceptions` a case that is none is an exception in its place, and the others are judged."""
-    found = compiled(ScriptedJudge(by_metric)).batch([cases(1)[0], {"answer": "x"}], return_exceptions=True)
-    assert (found[0].value, type(found[1])) == (1, DataError)
 
 
 async def test_who_stops_waiting_stops_the_calls(fault_server, monkeypatch):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from night import at_night
 
 from greval.analysis.duel.judging import duel
 from greval.errors import DataError, DefinitionError
@@ -149,23 +144,6 @@ def test_the_mean_is_the_win_rate(run):
     assert (summary.group, summary.mean, summary.counted) == ("local vs walk", 1.0, 3)
 
 
-def test_the_same_duel_again_costs_nothing(run):
-    """What is judged is not asked again; of an edited answer only its pairs are."""
-    duel(run, [CLEAR], ScriptedJudge(TIE))
-    again = ScriptedJudge(TIE)
-    assert duel(run, [CLEAR], again).progress.kept == 9
-    assert again.calls == []
-
-
-def test_a_cap_stops_a_duel_and_the_next_command_goes_on(run):
-    """A duel that was stopped by a cap goes on without asking again for what it has."""
-    first, second = ScriptedJudge(TIE), ScriptedJudge(TIE)
-    stopped = duel(run, [CLEAR], first, max_calls=7)
-    assert stopped.stopped
-    assert not duel(run, [CLEAR], second).stopped
-    assert len(first.calls) + len(second.calls) == 18
-
-
 def test_a_file_needs_a_folder(tmp_path):
     """Cases of a file are judged into a folder of their own, which must be named."""
     file = tmp_path / "cases.jsonl"
@@ -183,48 +161,3 @@ def test_only_preferences_judge_a_duel(run):
         duel(run, [load_metric("correctness")], ScriptedJudge(TIE))
     with pytest.raises(DefinitionError, match="no metric is given"):
         duel(run, [], ScriptedJudge(TIE))
-
-
-KILLED = """
-import os, signal, sys
-from test_duels import CLEAR
-from greval.analysis.duel.judging import duel
-from greval.testing import ScriptedJudge
-
-count = 0
-def judge(messages):
-    global count
-    count += 1
-    if count > int(sys.argv[2]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    with open(sys.argv[3], "a") as log:
-        log.write("x")
-    return {"reason": "Equal.", "value": "Tie"}
-
-duel(sys.argv[1], [CLEAR], ScriptedJudge(judge), concurrency=1)
-"""
-
-
-@pytest.mark.parametrize("calls", [4, *at_night(1, 7)])
-def test_a_killed_duel_has_lost_no_call(run, tmp_path, calls):
-    """If the process is killed within a pair, the half that was paid for is not asked for again."""
-    log = tmp_path / "calls"
-    path = os.pathsep.join(map(str, (ROOT, Path(__file__).parent, ROOT / "tests" / "support")))
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(run.folder), str(calls), str(log)],
-        env={**os.environ, "PYTHONPATH": path},
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL
-    assert len(log.read_text()) == calls
-    rest = ScriptedJudge(TIE)
-    duel(run, [CLEAR], rest)
-    assert len(rest.calls) == 18 - calls
-
-
-def test_an_option_that_does_not_exist_is_refused(run):
-    """A misspelt option of a duel is named with the nearest one, and nothing is judged."""
-    judge = ScriptedJudge(TIE)
-    with pytest.raises(TypeError, match=r"duel\(\) has no option 'limt'; did you mean limit"):
-        duel(run, [CLEAR], judge, limt=1)
-    assert judge.calls == []

@@ -45,12 +45,6 @@ def test_a_wrong_key():
     assert durability.key(COUNT).missed == ()
 
 
-@pytest.mark.nightly
-def test_two_runs_in_one_folder():
-    """The second run ends at once, says why, and does no harm to the first."""
-    assert durability.two(COUNT).missed == ()
-
-
 @in_virtual_time
 async def test_hangs_cost_one_deadline(tmp_path):
     """Requests that hang for ever cost one deadline together, and one short pause before they are made again."""

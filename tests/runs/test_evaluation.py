@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import Case, ComputedMetric, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
-from greval.analysis.summary import build_report
+from greval import Case, Store, evaluate, evaluate_async
 from greval.datasets.row_faults import RowFault
-from greval.errors import DataWarning, DefinitionError, JudgeError, StoreError
+from greval.errors import DataWarning, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 
 
@@ -121,16 +119,6 @@ def test_a_metric_built_on_a_failure_fails_as_such(tmp_path):
     assert {row.outcome.status for row in mended.results()} == {"scored"}
 
 
-def test_what_is_lacking_is_skipped_with_its_reason(tmp_path):
-    """A case without an answer is skipped and nothing is asked."""
-    judge = ScriptedJudge(by_metric)
-    run = evaluate([{"id": "q", "question": "Who?"}], [TONE], judge, out=tmp_path)
-    (row,) = run.results()
-    assert row.outcome.status == "skipped"
-    assert row.outcome.reason == "answer is not recorded"
-    assert judge.calls == []
-
-
 def test_rows_that_are_no_cases_stop_nothing(tmp_path):
     """A bad row is written down with its place, the others are judged."""
     given = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]
@@ -183,67 +171,6 @@ def test_calls_in_flight_are_bounded_over_all_metrics(tmp_path):
 
     evaluate(cases(12), [TONE, PASSAGES, BUILT], Counting(by_metric, delay=0.002), out=tmp_path, concurrency=3)
     assert most == 3
-
-
-def test_a_run_without_a_judge_says_so(tmp_path):
-    """A judged metric without a judge is an error before anything is asked."""
-    with pytest.raises(JudgeError, match="tone: a judged metric needs a judge"):
-        evaluate(cases(1), [TONE], out=tmp_path)
-
-
-def test_an_unknown_metric_built_on_is_told(tmp_path):
-    """A metric that builds on one that is not there is an error with its name."""
-    lost = BUILT.model_copy(
-        update={"uses": {"chunks": BUILT.uses["chunks"].model_copy(update={"judged_by": "nobody"})}}
-    )
-    with pytest.raises(DefinitionError, match="nobody"):
-        evaluate(cases(1), [lost], ScriptedJudge(by_metric), out=tmp_path)
-
-
-def test_the_predefined_completeness_brings_what_it_builds_on(tmp_path):
-    """Completeness runs with the chunk and triple evaluations that it names, and counts its coverage in code."""
-
-    def answer(messages):
-        if "<item" in messages[-1].text:
-            count = messages[-1].text.count("<item n=")
-            verdicts = [{"item": n, "reason": "r", "value": "Relevant"} for n in range(1, count + 1)]
-            return {"judgements": verdicts}
-        element = {"element": "e", "kind": "entity", "state": "identified", "answered": "yes"}
-        source = {"element": "e", "source": "chunk 1", "role": "direct", "in_answer": "no"}
-        return {
-            "question_elements": [element],
-            "source_elements": [source, source | {"in_answer": "yes"}],
-            "reason": "r",
-            "value": "Relevant",
-            "recommendations": "none",
-        }
-
-    case = Case(id="q", question="Who?", answer="Ada.", chunks=["Ada wrote it."], triples=[("Ada", "wrote", "it")])
-    run = evaluate([case], [load_metric("answer_completeness")], ScriptedJudge(answer), out=tmp_path)
-    rows = {row.metric: row for row in run.results()}
-    assert set(rows) == {"chunk_evaluation", "triple_evaluation", "answer_completeness"}
-    assert rows["answer_completeness"].judgements[0].notes["coverage"] == {"count": 1, "of": 2, "share": 0.5}
-
-
-def test_computed_metrics_need_no_judge_and_fail_alone(tmp_path):
-    """A computed metric is a row like any other; its exception is that case's failure."""
-
-    def broken(case):
-        return (Judgement(value=1 / len(case.answer), number=1 / len(case.answer), reason="r"),)
-
-    share = ComputedMetric(name="share", description="d", needs=["answer"], scale=MeasureScale(), compute=broken)
-    given = [Case(id="a", question="?", answer=""), Case(id="b", question="?", answer="yes")]
-    run = evaluate(given, [share, COMPUTED_METRICS["latency"]], out=tmp_path)
-    found = {(row.sample_id, row.metric): row.outcome.status for row in run.results()}
-    assert found[("a", "share")] == "failed"
-    assert found[("b", "share")] == "scored"
-    assert found[("a", "latency")] == "skipped"
-
-
-def test_a_folder_in_use_stops_the_run_with_one_clear_error(tmp_path):
-    """Two runs on one folder: the second is refused, not mixed in."""
-    with StoreWriter.create(tmp_path), pytest.raises(StoreError, match="another run"):
-        evaluate(cases(1), [TONE], ScriptedJudge(by_metric), out=tmp_path)
 
 
 def test_a_lost_folder_ends_the_run_with_an_error_of_ours(tmp_path):
@@ -348,18 +275,6 @@ def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, wid
         assert (row.outcome.status == "scored") == (fault == "good")
         assert [failure.kind for failure in row.failures] == ([kinds[fault]] if fault in kinds else [])
         assert json.loads(row.model_dump_json())["outcome"]["status"] in {"scored", "failed"}
-
-
-async def test_a_stopped_run_tells_how_much_is_left(tmp_path):
-    """The report of a stopped run counts what was planned and not judged; that of the finished run, nothing."""
-    stop = asyncio.Event()
-    stop.set()
-    await evaluate_async(cases(9), [TONE], ScriptedJudge(by_metric), out=tmp_path, stop=stop)
-    with Store.open(tmp_path) as store:
-        assert build_report(store).pending == {"tone": 9}
-    await evaluate_async(iter(cases(9)), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    with Store.open(tmp_path) as store:
-        assert build_report(store).pending == {}
 
 
 def test_callbacks_of_the_config_see_every_call(tmp_path):

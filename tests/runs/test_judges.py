@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 
 import pytest
 from rich.console import Console
 
-from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.errors import JudgeError
 from greval.judging.model.budget import RunGuard
@@ -23,7 +21,6 @@ from greval.runs.forecast import forecast
 from greval.runs.judges import choose_judges
 from greval.runs.manifest import format_judges, read_usage
 from greval.runs.merging import merge_runs
-from greval.runs.runnable import compile_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -83,8 +80,8 @@ def test_a_resumed_run_asks_only_for_the_metric_whose_judge_changed(judges, tmp_
     small, large = judges
     metrics = [metric("plain"), metric("hard")]
     evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
-    again = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
-    assert again.progress.kept == 2 * len(CASES)
+    second_run = evaluate(CASES, metrics, small, judges={"hard": large}, out=tmp_path)
+    assert second_run.progress.kept == 2 * len(CASES)
     changed = evaluate(CASES, metrics, small, out=tmp_path)
     assert len(small.calls) == 2 * len(CASES)
     assert values(changed) == {("plain", "NamedJudge:small", 0), ("hard", "NamedJudge:small", 0)}
@@ -110,7 +107,7 @@ def test_a_capped_cost_is_the_sum_over_the_judges(judges, tmp_path):
     metrics, options = [metric("plain"), metric("hard")], {"judges": {"hard": large}, "prices": PRICES}
     run = evaluate(CASES, metrics, small, out=tmp_path / "a", max_cost=1.0, **options)
     with Store.open(tmp_path / "a") as store:
-        spent = {one.metric: one.cost for one in build_report(store).spending}
+        spent = {part.metric: part.cost for part in build_report(store).spending}
     assert spent["hard"] == pytest.approx(10 * spent["plain"], rel=0.2)
     assert run.progress.cost == pytest.approx(sum(spent.values()))
     free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
@@ -167,46 +164,20 @@ def test_the_cost_of_failed_calls_stays_when_they_are_repeated(tmp_path):
     assert (len(able.calls), count_calls()) == (1, [len(failing.calls) + 1])
 
 
-def test_the_report_names_the_judge_of_each_metric(judges, tmp_path):
-    """Several judges are listed with their metrics, in the title, as data, and in the manifest."""
-    small, large = judges
-    evaluate(CASES, [metric("plain"), metric("hard")], small, judges={"hard": large}, out=tmp_path)
-    with Store.open(tmp_path) as store:
-        report = build_report(store)
-        manifest = store.fact("judges")
-    assert report.judges == {"plain": ("NamedJudge:small",), "hard": ("NamedJudge:large",)}
-    assert "judges NamedJudge:small (plain), NamedJudge:large (hard)" in " ".join(printed(report).split())
-    assert {name: one["label"] for name, one in manifest.items()} == {
-        name: label for name, (label,) in report.judges.items()
-    }
-
-
 def test_the_forecast_has_the_calls_and_the_cost_of_each_judge(judges, tmp_path):
     """Each metric is forecast with its own judge; an unknown price makes the sum unknown, not smaller."""
     small, large = judges
     metrics = [metric("plain"), metric("hard")]
-    found = forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=PRICES)
-    parts = {part.metric: part for part in found.expected}
+    estimate = forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=PRICES)
+    parts = {part.metric: part for part in estimate.expected}
     assert {name: part.judge for name, part in parts.items()} == {
         "plain": "NamedJudge:small",
         "hard": "NamedJudge:large",
     }
-    assert found.cost == pytest.approx(sum(part.cost for part in parts.values()))
+    assert estimate.cost == pytest.approx(sum(part.cost for part in parts.values()))
     assert parts["hard"].cost > 5 * parts["plain"].cost
     free = Prices(models={"NamedJudge:small": Price(input=1, output=1)}, as_of="today", source="the test")
     assert forecast(CASES, metrics, small, judges={"hard": large}, out=tmp_path, prices=free).cost is None
-
-
-def test_two_methods_of_two_judges_are_not_comparable(judges, tmp_path):
-    """Only the metric whose judges differ is marked; the other is compared."""
-    small, large = judges
-    metrics = [metric("plain"), metric("hard")]
-    for method, judge in (("old", small), ("new", large)):
-        rows = [{**case, "method": method} for case in CASES]
-        evaluate(rows, metrics, small, judges={"hard": judge}, out=tmp_path)
-    found = {one.metric: one for one in compare(tmp_path).contrasts}
-    assert found["plain"].judged_alike
-    assert not found["hard"].judged_alike
 
 
 def test_one_dead_judge_stops_the_run_although_the_other_answers():
@@ -229,8 +200,8 @@ def test_one_dead_judge_stops_the_run_although_the_other_answers():
 def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
     """The order is: `judges`, the metric, the judge of the run; equal judges are one, and none is an error."""
     default, named = Judge("openai:small"), metric("named", judge="openai:large")
-    found = choose_judges([metric("plain"), named], default)
-    assert [(group.label, group.metrics) for group in found.groups] == [
+    chosen_judges = choose_judges([metric("plain"), named], default)
+    assert [(group.label, group.metrics) for group in chosen_judges.groups] == [
         ("openai:small", ("plain",)),
         ("openai:large", ("named",)),
     ]
@@ -241,14 +212,6 @@ def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
         choose_judges([metric("plain"), named], None)
     with pytest.raises(JudgeError, match=r"given for namd, which is no judged metric of the run; did you mean named\?"):
         choose_judges([named], None, {"namd": default})
-
-
-def test_a_runnable_asks_as_a_run_does(judges):
-    """`compile_metric` gives a metric that builds on another one the judge of each."""
-    small, large = judges
-    runnable = compile_metric(metric("hard"), small, judges={"hard": large})
-    assert runnable.invoke(CASES[0]).judge == "NamedJudge:large"
-    assert json.dumps(runnable.fingerprint) != json.dumps(compile_metric(metric("hard"), small).fingerprint)
 
 
 def test_the_names_of_judges():

@@ -25,7 +25,7 @@ def test_langsmith_gets_a_trace_of_each_judgement(tmp_path):
             command, cwd=tmp_path, env=os.environ | variables, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-    sent = b"".join(one.content for one in langsmith.received).decode()
+    sent = b"".join(request.content for request in langsmith.received).decode()
     assert {"correctness", "ChatOpenAI"} <= {*re.findall(r'"name":"([^"]*)"', sent)}
     assert '"session_name":"harbour"' in sent
     assert "Ada Lovelace" in sent

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
-from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
 from greval import compile_metric, load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.otel import OpenTelemetryEvents, emit, list_attributes
+from greval.runs.otel import OpenTelemetryEvents, list_attributes
 from greval.testing import ScriptedJudge
 
 KNOWN = {
@@ -91,7 +90,7 @@ def test_a_category_is_a_label(exporter, provider):
     """A category arrives by its name, with a number only where it has one."""
     good = Judgement(value="Good", number=0.5, reason="Clear.")
     free = Judgement(value="Poem", reason="It rhymes.", item="c1")
-    emit(row(Scored(judgements=(good, free))), provider)
+    OpenTelemetryEvents(provider)(row(Scored(judgements=(good, free))))
     first, second = (dict(event.attributes) for event in records(exporter))
     assert (first["gen_ai.evaluation.score.label"], first["gen_ai.evaluation.score.value"]) == ("Good", 0.5)
     assert (second["gen_ai.evaluation.score.label"], second["greval.item"]) == ("Poem", "c1")
@@ -103,8 +102,8 @@ def test_a_failure_is_an_event_without_a_score(exporter, provider):
     """What failed arrives by its kind, as a warning, beside what was judged."""
     judged = Judgement(value=1, number=1.0, reason="Fits.", item="c1")
     lost = Failure(kind="missing_item", message="no verdict on c2", raw="word for word", item="c2")
-    emit(row(Scored(judgements=(judged,), failures=(lost,))), provider)
-    emit(row(Failed(error=Failure(kind="timeout", message="too late"))), provider)
+    OpenTelemetryEvents(provider)(row(Scored(judgements=(judged,), failures=(lost,))))
+    OpenTelemetryEvents(provider)(row(Failed(error=Failure(kind="timeout", message="too late"))))
     whole, item, case = records(exporter)
     assert "error.type" not in whole.attributes
     assert (item.attributes["error.type"], item.attributes["greval.item"]) == ("missing_item", "c2")
@@ -117,16 +116,8 @@ def test_a_failure_is_an_event_without_a_score(exporter, provider):
 
 def test_what_was_skipped_is_no_event(exporter, provider):
     """A metric that is not defined for a case says nothing."""
-    emit(row(Skipped(reason="no triples")), provider)
+    OpenTelemetryEvents(provider)(row(Skipped(reason="no triples")))
     assert records(exporter) == []
-
-
-def test_an_event_belongs_to_the_open_span(exporter, provider):
-    """An event is a child of the span that is open where it is emitted."""
-    with TracerProvider().get_tracer("app").start_as_current_span("answer") as span:
-        emit(row(Scored(judgements=(Judgement(value=1, number=1.0, reason="Fits."),))), provider)
-    [event] = records(exporter)
-    assert event.span_id == span.get_span_context().span_id
 
 
 def test_no_key_is_in_an_event(exporter, provider, monkeypatch):
@@ -136,7 +127,7 @@ def test_no_key_is_in_an_event(exporter, provider, monkeypatch):
     judgement = Judgement(value=secret, number=1.0, reason=secret, item=secret)
     failure = Failure(kind="error", message=secret, raw=secret, item=secret)
     fields = {"sample_id": secret, "method": secret, "tags": {"gen_ai.response.id": secret}}
-    emit(row(Scored(judgements=(judgement,), failures=(failure,)), **fields), provider)
+    OpenTelemetryEvents(provider)(row(Scored(judgements=(judgement,), failures=(failure,)), **fields))
     told = str([dict(event.attributes) for event in records(exporter)])
     assert "abcdef123456" not in told
     assert "very-private" not in told
@@ -161,12 +152,6 @@ def test_each_judgement_and_each_failure_is_one_event(judgements, failures):
         assert all(isinstance(value, str | float) for value in event.values())
 
 
-def test_nothing_is_emitted_unless_asked(exporter, provider):
-    """Judging alone emits no event."""
-    compile_metric(load_metric("correctness"), ScriptedJudge([{"reason": "Same.", "value": 1}])).invoke(CASE)
-    assert records(exporter) == []
-
-
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = sys.modules["opentelemetry._logs"] = None
@@ -183,11 +168,6 @@ def test_without_the_package_the_command_that_installs_it_is_told():
     """Without OpenTelemetry the error names the extra."""
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
     assert done.stdout == "opentelemetry is not installed: pip install 'greval[otel]'\n"
-
-
-def test_without_a_provider_nothing_happens():
-    """Where no provider was set for the process, an event goes nowhere and nothing fails."""
-    emit(row(Scored(judgements=(Judgement(value=1, number=1.0, reason="Fits."),))))
 
 
 RUN = ["evaluate", "cases.jsonl", "-m", "latency", "--otel", "-q", "-o", "run"]
@@ -233,22 +213,14 @@ def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, colle
     ((path, sent, content),) = collector.received
     assert (path, sent["x-team"]) == ("/v1/logs", "harbour")
     (resource,) = ExportLogsServiceRequest.FromString(content).resource_logs
-    assert {one.key: one.value.string_value for one in resource.resource.attributes}["service.name"] == "nightly"
+    assert {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}[
+        "service.name"
+    ] == "nightly"
     (event,) = resource.scope_logs[0].log_records
-    found = {one.key: one.value for one in event.attributes}
+    found = {attribute.key: attribute.value for attribute in event.attributes}
     assert event.event_name == "gen_ai.evaluation.result"
     assert found["gen_ai.evaluation.name"].string_value == "latency"
     assert found["gen_ai.evaluation.score.value"].double_value == 1.5
-
-
-@pytest.mark.nightly
-def test_events_that_nobody_takes_are_reported_and_the_run_is_kept(tmp_path, collector):
-    """If the collector refuses, that is printed; the results are in the run all the same."""
-    collector.status = 400
-    done = run(tmp_path, "-c", COMMAND, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
-    assert done.returncode == 0
-    assert "400" in done.stderr
-    assert (tmp_path / "run").is_dir()
 
 
 @pytest.mark.nightly

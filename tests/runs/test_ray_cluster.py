@@ -1,7 +1,6 @@
 """A run on a cluster: lost workers lose nothing, the provider's limits hold for all together, one log in the end."""
 
 import logging
-import pickle
 import re
 import subprocess
 import sys
@@ -11,13 +10,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from claim_judge import judge_claims
 from doc_pages import ON_A_CLUSTER, blocks
-from fault_server import FaultServer, answers_as, error
+from fault_server import FaultServer, error
 
 import greval
 from greval import (
-    Case,
     ComputedMetric,
     Judge,
     MeasureScale,
@@ -28,16 +25,11 @@ from greval import (
     load_metric,
     read_cases,
 )
-from greval.analysis import summarise_duel
-from greval.datasets.case_records import dump_case
 from greval.errors import DataError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.metrics.library import predefined
 from greval.records.result import Judgement
-from greval.runs.duels import list_pairs
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.shard import Shard
-from greval.testing import ScriptedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
@@ -97,18 +89,6 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
     assert 0 <= asked.total() - n <= CONCURRENCY
     assert max(asked.values()) <= 2
     assert within(quota, WORKERS, times)
-
-
-@pytest.mark.nightly
-def test_shards_that_follow_each_other_keep_the_limit_together(cluster, tmp_path):
-    """Shards so small that each is one burst are held apart, so that the quota holds over all of them."""
-    n, quota = 16, 120
-    provider = Provider(seconds=0)
-    with FaultServer(provider) as server:
-        judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
-        run = evaluate_on_ray(written(tmp_path, n), [METRIC], judge, out=tmp_path / "run", shards=16)
-    assert (run.progress.scored, len(provider.times)) == (n, n)
-    assert within(quota, WORKERS, provider.times)
 
 
 def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
@@ -199,7 +179,7 @@ def test_columns_travel(cluster, tmp_path):
     columns = {"question": "frage", "answer": "gen"}
     words = [load_metric("token_f1")]
     run = evaluate_on_ray(path, words, judge, out=tmp_path / "run", shards=2, columns=columns)
-    assert sorted(one.number for result in run.results() for one in result.judgements) == [0.0, 1.0]
+    assert sorted(judgement.number for result in run.results() for judgement in result.judgements) == [0.0, 1.0]
 
 
 @pytest.mark.nightly
@@ -248,12 +228,6 @@ def test_without_ray_it_says_what_to_install(tmp_path):
     assert "MissingExtraError: ray is not installed: pip install 'greval[ray]'" in done.stderr
 
 
-@pytest.mark.parametrize("name", [name for name, metric in predefined().items() if name not in COMPUTED_METRICS])
-def test_definitions_travel(name):
-    """A judged metric comes out of a pickle as it went in."""
-    assert pickle.loads(pickle.dumps(load_metric(name))) == load_metric(name)  # noqa: S301 - our own
-
-
 def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):
     """The Python blocks of docs/cluster.md run as they stand, but for the address: the workers' is another."""
     monkeypatch.chdir(tmp_path)
@@ -263,38 +237,3 @@ def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):
         exec(block.replace("requests_per_minute", f'base_url="{fault_server.url}", requests_per_minute'), {})  # noqa: S102
     with Store.open(tmp_path / "runs" / "cluster") as store:
         assert {result.outcome.status for result in store.results()} == {"scored"}
-
-
-@pytest.mark.nightly
-def test_preferences_and_claims_travel(cluster, tmp_path):
-    """A file of pairs is judged in both orders and repeated, claims are listed and judged, as on one machine."""
-    answers = [
-        Case(id=f"q{n}", question=f"Question {n}?", method=name, answer=f"{name} {n}.", expected_answer="flat 1.")
-        for n in range(6)
-        for name in ("flat", "local", "walk")
-    ]
-    pairs = list_pairs(answers, [PREFERENCE])
-    for name, given in (("pairs", pairs), ("answers", answers)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(f"{dump_case(case)}\n" for case in given), encoding="utf-8")
-
-    def answer(messages):
-        text = messages[-1].text
-        if "<answer_a>" in text:
-            return {"reason": "r", "value": "B" if "<answer_b>\nflat" in text else "A"}
-        return judge_claims(messages)
-
-    models = {"m": ScriptedJudge(answer)}
-    for source, metric, repeats in (("pairs", PREFERENCE, 2), ("answers", load_metric("claim_correctness"), 1)):
-        with FaultServer(answers_as(models)) as server:
-            judge = Judge("openai:m", base_url=server.url)
-            call = partial(evaluate_on_ray, tmp_path / f"{source}.jsonl", [metric], judge, repeats=repeats, shards=3)
-            run = call(out=tmp_path / source)
-            assert (run.why, run.progress.failed) == (None, 0)
-            called = server.calls
-            assert call(out=tmp_path / source).progress.done == run.progress.done
-            assert server.calls == called
-            alone = evaluate(
-                read_cases(tmp_path / f"{source}.jsonl"), [metric], judge, out=tmp_path / f"{source}1", repeats=repeats
-            )
-        assert rows(run.folder) == rows(alone.folder)
-    assert summarise_duel(tmp_path / "pairs").metrics[0].pairs == summarise_duel(tmp_path / "pairs1").metrics[0].pairs

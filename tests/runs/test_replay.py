@@ -8,7 +8,6 @@ from collections import Counter
 from zlib import crc32
 
 import pytest
-from claim_judge import make_judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import CONTEXT
@@ -21,7 +20,6 @@ from greval.records.case import Case
 from greval.records.metric import build_metric
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import count_replayed, read_replayed
-from greval.runs.merging import merge_runs
 from greval.runs.replay import preview_replay
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
@@ -142,9 +140,9 @@ def test_the_same_command_finds_replayed_results(tmp_path):
     run = evaluate(cases(3), [TONE], judge, out=tmp_path)
     replay(run, [scored(TONE, 0.9, 0)])
     for metric in (scored(TONE, 0.9, 0), TONE):
-        again = evaluate(cases(3), [metric], judge, out=tmp_path)
-        assert (again.progress.scored, len(judge.calls)) == (3, 3)
-        assert again.summary()[0].mean == metric.scale.categories[0].score
+        second_run = evaluate(cases(3), [metric], judge, out=tmp_path)
+        assert (second_run.progress.scored, len(judge.calls)) == (3, 3)
+        assert second_run.summary()[0].mean == metric.scale.categories[0].score
 
 
 def test_shares_and_pass_are_read_again(tmp_path):
@@ -184,10 +182,10 @@ def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
     assert (refused.metric, refused.named) == ("tone", True)
     assert named in refused.reason
     assert "greval evaluate" in refused.reason
-    assert [one.metric for one in done.replayed] == ["passages"]
+    assert [part.metric for part in done.replayed] == ["passages"]
     after = outcomes(run)
-    assert {key: one for key, one in after.items() if key[2] == "tone"} == {
-        key: one for key, one in before.items() if key[2] == "tone"
+    assert {key: part for key, part in after.items() if key[2] == "tone"} == {
+        key: part for key, part in before.items() if key[2] == "tone"
     }
 
 
@@ -196,15 +194,15 @@ def test_a_preview_says_what_a_replay_does(tmp_path):
     run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
     before = outcomes(run), run.summary()
     edited = [edit(TONE, steps=["Read twice."]), scored(PASSAGES, 0.5, 0)]
-    found = preview_replay(run, edited)
+    preview = preview_replay(run, edited)
     assert (outcomes(run), run.summary()) == before
-    assert [(one.metric, one.changes, one.results) for one in found.replayable] == [
+    assert [(part.metric, part.changes, part.results) for part in preview.replayable] == [
         ("passages", ("scale.categories.Good.score",), 2)
     ]
     done = replay(run, edited)
-    assert found.refused == done.refused
-    assert [(one.metric, one.changed) for one in done.replayed] == [("passages", 2)]
-    assert [one.changes for one in preview_replay(run).replayable] == [(), ()]
+    assert preview.refused == done.refused
+    assert [(part.metric, part.changed) for part in done.replayed] == [("passages", 2)]
+    assert [part.changes for part in preview_replay(run).replayable] == [(), ()]
 
 
 def test_other_refusals(tmp_path):
@@ -214,7 +212,9 @@ def test_other_refusals(tmp_path):
     assert "--no-store-calls" in refused.reason
     assert not refused.named
     on = evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path / "on")
-    reasons = {one.metric: one.reason for one in replay(on, [PASSAGES, COMPUTED_METRICS["latency"]]).refused}
+    reasons = {
+        refusal.metric: refusal.reason for refusal in replay(on, [PASSAGES, COMPUTED_METRICS["latency"]]).refused
+    }
     assert "was not judged by it" in reasons["passages"]
     assert "computed" in reasons["latency"]
     with pytest.raises(DefinitionError):
@@ -230,17 +230,6 @@ def test_results_without_stored_replies_are_refused(tmp_path):
     run = evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
     (refused,) = replay(run, [scored(TONE, 0.5, 0)]).refused
     assert "the replies of 2 results are not stored" in refused.reason
-
-
-def test_a_merged_run_and_one_of_several_methods(tmp_path):
-    """Plans of several methods and sources are counted as before, also after a merge."""
-    for method in ("a", "b"):
-        given = [case.model_copy(update={"method": method, "answer": method + case.answer}) for case in cases(3)]
-        evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path / method)
-    merge_runs(tmp_path / "whole", [tmp_path / "a", tmp_path / "b"])
-    done = replay(tmp_path / "whole", [scored(TONE, 0.25, 0)])
-    assert [one.changed for one in done.replayed] == [6]
-    assert [(one.planned, one.mean) for one in done.run.summary("method")] == [(3, 0.25), (3, 0.25)]
 
 
 async def test_a_stopped_run_stays_stopped(tmp_path):
@@ -286,7 +275,7 @@ def test_a_killed_replay_changes_nothing(tmp_path, at):
 
 def count_good(case, verdicts):
     """Return the sum of the numbers of the chunks."""
-    return sum(one.number for one in verdicts["passages"].judgements)
+    return sum(judgement.number for judgement in verdicts["passages"].judgements)
 
 
 GOOD = DerivedMetric(name="good", description="Sum.", built_on=["passages"], scale=MeasureScale(), compute=count_good)
@@ -306,24 +295,24 @@ def test_what_is_computed_from_replayed_verdicts_is_computed_again(tmp_path):
     run = evaluate(cases(2), load_metrics(["hit_rate-judged"]), ScriptedJudge(judge_chunks), out=tmp_path)
     assert {result.metric: result.judgements[0].number for result in run.results()}["hit_rate-judged"] == 1
     done = replay(run, [stricter])
-    assert {one.metric: (one.changed, one.missing) for one in done.replayed} == {
+    assert {part.metric: (part.changed, part.missing) for part in done.replayed} == {
         "chunk_evaluation": (2, 0),
         "hit_rate-judged": (2, 0),
     }
     found = {result.metric: result for result in done.run.results()}
     assert found["hit_rate-judged"].judgements[0].number == 0
     assert found["hit_rate-judged"].replayed_from == ""
-    again = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
-    assert (again.progress.kept, again.progress.scored) == (4, 4)
+    second_run = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
+    assert (second_run.progress.kept, second_run.progress.scored) == (4, 4)
 
 
 def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
     """A derived metric in Python is refused with what to do, unless its definition is given with the edited one."""
     run = evaluate(cases(1), [PASSAGES, GOOD], ScriptedJudge(by_metric), out=tmp_path)
     edited = scored(PASSAGES, 0.7, 0)
-    found = preview_replay(run, [edited])
-    assert [one.metric for one in found.replayable] == ["passages"]
-    assert [(one.metric, one.reason, one.named) for one in found.refused] == [
+    preview = preview_replay(run, [edited])
+    assert [one.metric for one in preview.replayable] == ["passages"]
+    assert [(one.metric, one.reason, one.named) for one in preview.refused] == [
         ("good", "the function that computes it is not stored; greval evaluate computes it again", False)
     ]
     done = replay(run, [edited, GOOD])
@@ -345,22 +334,3 @@ def test_a_preference_is_read_again_from_both_orders(tmp_path, changes):
     assert outcomes(run) == before
     with Store.open(tmp_path) as store:
         assert read_metrics(store)["clarity"].judged.pass_if == changes.get("pass", "")
-
-
-def test_verdicts_on_claims_are_read_again_with_their_list(tmp_path):
-    """A listing and what judges its claims are replayed together, by the ids of the claims."""
-    judge = make_judge()
-    case = {"id": "q1", "question": "Q?", "answer": "One. Two.", "expected_answer": "Two."}
-    run = evaluate([case], [load_metric("claim_correctness")], judge, out=tmp_path)
-    before, called = outcomes(run), len(judge.calls)
-    assert {one.metric: one.unchanged for one in replay(run).replayed} == {"answer_claims": 1, "claim_correctness": 1}
-    assert outcomes(run) == before
-    metric = load_metric("claim_correctness")
-    edited = scored(metric, *(one.score + 1 for one in metric.scale.categories))
-    replay(run, [edited])
-    (row,) = (one for one in run.results() if one.metric == "claim_correctness")
-    assert [(one.item, one.value, one.number) for one in row.judgements] == [
-        ("a1", "Not stated", 1),
-        ("a2", "Correct", 2),
-    ]
-    assert len(judge.calls) == called

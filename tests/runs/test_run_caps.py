@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-from io import StringIO
 
 import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 from tone_metrics import PASSAGES, TONE, by_metric, cases
-from typer.testing import CliRunner
 
-from greval import Case, Judge, evaluate, forecast
-from greval.cli.app import app
-from greval.judging.model.budget import RAISE_CAP_HINT, RunSpending, format_cap_reason
+from greval import Case, Judge, evaluate
+from greval.judging.model.budget import RunSpending, format_cap_reason
 from greval.judging.model.prices import Price, Prices
-from greval.report.forecast import render
 from greval.runs import merge_runs
 from greval.runs.manifest import SPENDING, read_spending, sum_spending
 from greval.runs.store import Store
@@ -104,75 +98,16 @@ def test_rows_without_a_note_count(tmp_path):
     assert sum_spending([tmp_path / "all", tmp_path / "b", tmp_path / "none"], PRICES).calls == 14
 
 
-def test_another_folder_begins_anew(tmp_path):
-    """A cap is of one folder: a new one beside it has all of it."""
-    judge = ScriptedJudge(by_metric)
-    for _ in range(2):
-        evaluate(cases(9), [TONE], judge, out=tmp_path / "run", max_calls=3, resume=False)
-    assert len(judge.calls) == 6
-
-
 def test_the_message_says_what_was_spent_before_and_what_goes_on(tmp_path):
     """At the cap of an earlier command the same one asks nothing, and says why and how it goes on."""
     judge = ScriptedJudge(by_metric)
     first = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
     assert first.why == "the cap of 3 calls is reached (--max-calls); raise it to continue"
-    again = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
-    assert again.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
-    assert "earlier commands on this run made 3 of them" in again.why
+    second_run = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
+    assert second_run.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
+    assert "earlier commands on this run made 3 of them" in second_run.why
     cost = format_cap_reason(RunSpending(calls=3, cost=0.36), max_cost=0.4)
     assert "the cap of $0.4 is reached (--max-cost); earlier commands on this run spent $0.3600 of it" in cost
-
-
-def test_the_command_line_says_the_same_in_forecast_message_and_help(fault_server, tmp_path, monkeypatch):
-    """What `--dry-run` foresees is what the run does, at a cap that an earlier command used up in part."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
-    lines = [case.model_dump_json(exclude_defaults=True) for case in cases(6)]
-    (tmp_path / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    command = ["evaluate", "cases.jsonl", "-m", "tone.yaml", "--judge", "openai:fake", "--base-url", fault_server.url]
-    (tmp_path / "tone.yaml").write_text(TONE_FILE, encoding="utf-8")
-    invoke = CliRunner().invoke
-    assert invoke(app, [*command, "-o", "run", "--max-calls", "4", "-q"]).exit_code == 3
-    told = invoke(app, [*command, "-o", "run", "--max-calls", "5", "--dry-run"]).stdout
-    assert "spent by earlier commands on this run: 4 calls; --max-calls and --max-cost count it" in told
-    assert "--max-calls 5: the run would stop at it; it leaves 1 call\n" in told
-    assert (
-        "--max-calls 6: the run would be completed"
-        in invoke(app, [*command, "-o", "run", "--max-calls", "6", "--dry-run"]).stdout
-    )
-    done = invoke(app, [*command, "-o", "run", "--max-calls", "5", "-q"])
-    assert (done.exit_code, fault_server.calls) == (3, 5)
-    assert "earlier commands on this run made 4 of them" in done.stderr
-    assert RAISE_CAP_HINT in done.stderr
-    assert "run the same command again" not in done.stderr
-    for name in ("evaluate", "eval", "align", "probe"):
-        told = re.sub(r"\s+", " ", invoke(app, [name, "--help"]).stdout)
-        assert "stop after N calls of the run, counted over all commands" in told
-        assert "stop before the run costs more, counted over all commands" in told
-
-
-TONE_FILE = """\
-name: tone
-description: The tone.
-needs: [question, answer]
-scale: {categories: {Polite: {means: Courteous., score: 1}, Rude: {means: Insults., score: 0}}}
-steps: [Read the answer.]
-"""
-
-
-def test_a_forecast_of_cost_counts_what_was_spent(tmp_path):
-    """The room that a cap on cost leaves is told in US dollars."""
-    judge = ScriptedJudge(by_metric)
-    evaluate(cases(3), [TONE], judge, out=tmp_path, prices=PRICES)
-    found = forecast(cases(9), [TONE], judge, out=tmp_path, prices=PRICES, max_cost=0.5)
-    assert (found.spent.calls, found.spent.cost) == (3, pytest.approx(3 * A_CALL))
-    console = Console(file=StringIO(), width=160)
-    render(found, console)
-    text = console.file.getvalue()
-    assert "spent by earlier commands on this run: 3 calls, $0.3600" in text
-    assert "--max-cost 0.5: the run would stop at it; it leaves $0.1400" in text
 
 
 def test_spending_survives_a_run_that_is_cancelled(tmp_path):

@@ -60,10 +60,10 @@ def run(tmp_path):
 def test_metrics_are_read_in_the_order_in_which_they_were_judged(run):
     """Each has its scale, and says whether a model judged by it."""
     with Store.open(run) as store:
-        found = read_metrics(store)
-    assert {name: metric.is_judged for name, metric in found.items()} == {"correctness": True, "latency": False}
-    assert found["latency"].scale == COMPUTED_METRICS["latency"].scale
-    assert found["correctness"].judged == predefined()["correctness"]
+        metrics = read_metrics(store)
+    assert {name: metric.is_judged for name, metric in metrics.items()} == {"correctness": True, "latency": False}
+    assert metrics["latency"].scale == COMPUTED_METRICS["latency"].scale
+    assert metrics["correctness"].judged == predefined()["correctness"]
 
 
 def test_an_unknown_metric_is_named_with_the_nearest_known_one(run):
@@ -110,10 +110,14 @@ def test_judged_cases_are_those_of_the_latest_verdicts(run):
     evaluate(changed, [load_metric("correctness")], ScriptedJudge([{"reason": "r", "value": 0}]), out=run)
     with Store.open(run) as store:
         metric = read_judged_metric(store, "correctness")
-        found = {one.whole.id: one for one in read_judged_cases(store, metric)}
-        only = [one.whole.id for one in read_judged_cases(store, metric, {("q1", "walk")})]
+        found = {judged_case.whole.id: judged_case for judged_case in read_judged_cases(store, metric)}
+        only = [judged_case.whole.id for judged_case in read_judged_cases(store, metric, {("q1", "walk")})]
         none = [*read_judged_cases(store, metric, prints=["another fingerprint"])]
-    assert {name: one.whole.answer for name, one in found.items()} == {"q0": "another", "q1": "a1", "q2": "a2"}
+    assert {name: judged_case.whole.answer for name, judged_case in found.items()} == {
+        "q0": "another",
+        "q1": "a1",
+        "q2": "a2",
+    }
     assert [found[f"q{n}"].result.judgements[0].value for n in range(3)] == [0, 1, 1]
     assert only == ["q1"]
     assert none == []

@@ -33,17 +33,17 @@ def test_columns_are_the_table_that_was_written(tmp_path_factory, table):
     """Each question has the state and the value of its row, in either order of the methods."""
     walk, local, tags = table
     run = write(tmp_path_factory.mktemp("run") / "run", {("walk", "right"): walk, ("local", "right"): local}, tags=tags)
-    found = ScoreColumns(["kind"])
+    score_columns = ScoreColumns(["kind"])
     with Store.open(run) as store:
-        found.add_run(store)
+        score_columns.add_run(store)
     for method, outcomes in (("walk", walk), ("local", local)):
-        column = found.columns.get("right", {}).get(ComparisonSide(method))
+        column = score_columns.columns.get("right", {}).get(ComparisonSide(method))
         if column is None:
             assert all(one is MISSING for one in outcomes)
             continue
-        states = column.get_states(len(found)).tolist()
-        values = column.get_values(len(found)).tolist()
-        by_name = dict(zip(found.questions, zip(states, values, strict=True), strict=True))
+        states = column.get_states(len(score_columns)).tolist()
+        values = column.get_values(len(score_columns)).tolist()
+        by_name = dict(zip(score_columns.questions, zip(states, values, strict=True), strict=True))
         for n, outcome in enumerate(outcomes):
             state, value = by_name.get(f"q{n}", (columns.MISSING, 0.0))
             expected = {FAILED: columns.FAILED, SKIPPED: columns.SKIPPED, MISSING: columns.MISSING}
@@ -65,10 +65,10 @@ def test_groups_and_clusters_are_numbered_by_their_first_question():
 def test_each_question_without_a_cluster_is_a_cluster_of_its_own(tmp_path):
     """Questions of one document share a number."""
     tags = [{"doc": "d"}, {"doc": "e"}, {}, {"doc": "d"}, {}]
-    found = ScoreColumns(cluster_by="doc")
+    score_columns = ScoreColumns(cluster_by="doc")
     with Store.open(write(tmp_path / "run", {("m", "right"): [1] * 5}, tags=tags)) as store:
-        found.add_run(store)
-    first, second, third, fourth, fifth = found.get_clusters()
+        score_columns.add_run(store)
+    first, second, third, fourth, fifth = score_columns.get_clusters()
     assert first == fourth
     assert len({first, second, third, fifth}) == 4
     assert ScoreColumns().get_clusters() is None
@@ -88,15 +88,15 @@ def test_judged_items_are_columns_of_equal_length(tmp_path):
     outcomes = {("walk", "right"): [1, FAILED, 0], ("local", "right"): [0, 1, MISSING]}
     run = write(tmp_path / "run", outcomes, tags=[{"kind": kind} for kind in "aba"])
     with Store.open(run) as store:
-        found = read_judged_columns(store, "right", by=["kind"], case_keys={("q0", "walk"), ("q1", "")})
+        judged = read_judged_columns(store, "right", by=["kind"], case_keys={("q0", "walk"), ("q1", "")})
     rows = defaultdict(list)
-    numbers = zip(*(found.get_numbers(name).tolist() for name in ("method", "group")), strict=True)
-    for (method, group), value in zip(numbers, found.get_verdicts().tolist(), strict=True):
-        rows[[*found.methods][method], [*found.groups][group]].append(value)
+    numbers = zip(*(judged.get_numbers(name).tolist() for name in ("method", "group")), strict=True)
+    for (method, group), value in zip(numbers, judged.get_verdicts().tolist(), strict=True):
+        rows[[*judged.methods][method], [*judged.groups][group]].append(value)
     assert rows == {("walk", "a"): [1, 0], ("local", "a"): [0], ("local", "b"): [1]}
-    assert set(found.places) == {("q0", "walk", None), ("q1", "local", None)}
-    assert [found.values[place] for place in found.places.values()] == [1, 1]
-    assert found.statuses == {"scored": 4, "failed": 1}
+    assert set(judged.places) == {("q0", "walk", None), ("q1", "local", None)}
+    assert [judged.values[place] for place in judged.places.values()] == [1, 1]
+    assert judged.statuses == {"scored": 4, "failed": 1}
 
 
 @pytest.mark.parametrize(

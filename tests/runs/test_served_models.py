@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from langchain_core.messages import AIMessage
 from rich.console import Console
-from tone_metrics import PASSAGES, TONE, cases
+from tone_metrics import TONE, cases
 
 from greval import CategoricalMetric, evaluate, load_metric
 from greval.analysis.summary import build_report
@@ -77,25 +77,12 @@ def test_one_model_is_not_worth_a_line(tmp_path):
     assert "served_by" not in next(run.results()).model_dump_json()
 
 
-def test_a_call_of_each_batch_counts(tmp_path):
-    """A judgement of several calls, and one that is copied to an equal case, name all models that took part."""
-    case = cases(1)[0].model_copy(update={"chunks": tuple(cases(1)[0].chunks) * 6})
-    many = [chunk.model_copy(update={"id": f"c{n}"}) for n, chunk in enumerate(case.chunks)]
-    good = '{"judgements": [%s]}'
-    item = '{"item": %d, "reason": "r", "value": "Good"}'
-    texts = [good % ", ".join(item % (n + 1) for n in range(size)) for size in (10, 2)]
-    judge = ScriptedJudge([says(f"m{n}", text=text) for n, text in enumerate(texts)])
-    both = [case.model_copy(update={"chunks": tuple(many), "id": name}) for name in "ab"]
-    run = evaluate(both, [PASSAGES], judge, out=tmp_path, concurrency=1)
-    assert [{*result.served_by} for result in run.results()] == [{"m0", "m1"}] * 2
-
-
 def test_models_survive_cache_and_replay(tmp_path):
     """A reply that was stored names its model when it is used again."""
     cached = {"cache": tmp_path / "replies.sqlite"}
     evaluate(cases(2), [TONE], ScriptedJudge([says("m-2025")] * 2), out=tmp_path / "a", **cached)
-    again = evaluate(cases(2), [TONE], ScriptedJudge([]), out=tmp_path / "b", **cached)
-    assert [result.served_by for result in again.results()] == [("m-2025",)] * 2
+    second_run = evaluate(cases(2), [TONE], ScriptedJudge([]), out=tmp_path / "b", **cached)
+    assert [result.served_by for result in second_run.results()] == [("m-2025",)] * 2
     scores = {"Polite": {"means": "Courteous.", "score": 0.9}, "Rude": {"means": "Insults.", "score": 0}}
     fields = {name: getattr(TONE, name) for name in ("name", "description", "needs", "steps")}
     replay(tmp_path / "a", [CategoricalMetric(**fields, categories=scores)])

@@ -85,14 +85,6 @@ def test_an_index_finds_what_a_search_finds(texts, query):
     found(query, cases)
 
 
-def test_words_of_an_index_are_in_one_text(tmp_path):
-    """Two words that stand in a case and in a verdict on it are not found together, as without an index."""
-    right = result("a", Scored(judgements=(Judgement(value=1, number=1.0, reason="It names the owner."),)))
-    cases = [Case(id="a", question="Who keeps the ledger?")]
-    assert found("ledger owner", cases, [right]) == ()
-    assert found("ledger keeps", cases, [right]) == ("a",)
-
-
 def test_an_index_of_another_state_is_not_used(tmp_path):
     """Without an index, with that of another state and with a damaged one there is no answer."""
     path = tmp_path / "index"

@@ -20,14 +20,11 @@ from virtual_time import in_virtual_time, now
 from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
-from greval.datasets.row_faults import RowFault
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache
 from greval.records.result import Failed, Failure, Result, Skipped, Usage
 from greval.runs.runnable import compile_metrics
-from greval.runs.shard import Shard
-from greval.runs.store.plans import count_planned
 from greval.runs.worker import JudgingLoop, MemoryLog, is_retryable
 from greval.testing import ScriptedJudge
 
@@ -81,8 +78,8 @@ def test_a_twin_that_failed_is_no_help(tmp_path, width):
     run = evaluate(twins(4), [TONE], judge, out=tmp_path, concurrency=width)
     assert Counter(row.outcome.status for row in run.results()) == {"failed": 1, "scored": 3}
     assert len(judge.calls) in ({2, 3} if width == 1 else {4})
-    again = evaluate(twins(4), [TONE], ScriptedJudge([]), out=tmp_path)
-    assert (again.progress.scored, again.progress.kept, again.progress.usage.hits) == (4, 3, 1)
+    second_run = evaluate(twins(4), [TONE], ScriptedJudge([]), out=tmp_path)
+    assert (second_run.progress.scored, second_run.progress.kept, second_run.progress.usage.hits) == (4, 3, 1)
 
 
 async def test_a_run_that_is_cancelled_while_twins_wait_is_cancelled(fault_server, tmp_path):
@@ -180,19 +177,6 @@ def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     assert not (tmp_path / "replies.sqlite").exists()
 
 
-def test_batches_of_a_stopped_run_are_not_asked_again(tmp_path):
-    """Where a run stops amid the batches of a case, the ones that were answered are kept for the next."""
-    case = Case(id="q", question="?", chunks=[f"passage {n}" for n in range(50)])
-    judge = ScriptedJudge(by_metric)
-    first = evaluate([case], [PASSAGES], judge, out=tmp_path, concurrency=1, max_calls=2)
-    assert (first.progress.done, len(judge.calls)) == (0, 2)
-    second = evaluate([case], [PASSAGES], judge, out=tmp_path)
-    assert (second.progress.scored, len(judge.calls)) == (1, 5)
-    (row,) = second.results()
-    assert [judgement.item for judgement in row.judgements] == [f"c{n}" for n in range(1, 51)]
-    assert row.usage.calls == 5
-
-
 def test_a_batch_that_two_cases_share_is_counted_once(fault_server, tmp_path):
     """Methods that found the same first passages share the call on these, and its cost is counted once."""
     same = [f"passage {n}" for n in range(10)]
@@ -222,20 +206,6 @@ def test_the_cache_serves_other_runs(fault_server, tmp_path):
     assert fault_server.calls == 9
 
 
-@pytest.mark.parametrize(
-    ("judge", "metric", "repeats"),
-    [({"temperature": 0.5}, {}, 1), ({}, {"description": "The tone of voice."}, 1), ({}, {}, 2), ({"seed": 1}, {}, 1)],
-    ids=["temperature", "metric", "repeat", "seed"],
-)
-def test_the_cache_does_not_serve_another_question(fault_server, tmp_path, judge, metric, repeats):
-    """Another setting, another text of the metric, or a second repeat is asked."""
-    cache = tmp_path / "cache.sqlite"
-    evaluate(cases(2), [TONE], openai(fault_server), out=tmp_path / "a", cache=cache)
-    changed = TONE.model_copy(update=metric)
-    run = evaluate(cases(2), [changed], openai(fault_server, **judge), out=tmp_path / "b", cache=cache, repeats=repeats)
-    assert (run.progress.usage.calls, fault_server.calls) == (2, 4)
-
-
 def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
     """Each failed call is made once more at the end of the run, and the counts are those of the rows."""
     seen = Counter()
@@ -252,8 +222,8 @@ def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
     assert (progress.done, progress.total) == (12, 12)
     assert progress.done == progress.scored + progress.failed
     fault_server.plan = fault.ok()
-    again = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
-    assert (again.progress.scored, again.progress.kept) == (12, progress.scored)
+    second_run = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
+    assert (second_run.progress.scored, second_run.progress.kept) == (12, progress.scored)
 
 
 def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
@@ -272,21 +242,6 @@ def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
     assert len([*run.results()]) == 6
     assert max(snapshot.done for snapshot in snapshots) == 6
     assert len(judge.calls) == run.progress.usage.calls == 9
-
-
-def test_what_comes_again_is_not_mended(fault_server, tmp_path):
-    """A refusal is not asked for again at the end, also where another metric of the case is."""
-    asked = Counter()
-
-    def plan(body):
-        name = body["response_format"]["json_schema"]["name"]
-        asked[name] += 1
-        return REFUSAL if name == "tone" else fault.error(500)
-
-    fault_server.plan = plan
-    run = evaluate(cases(2), [TONE, PASSAGES], openai(fault_server), out=tmp_path)
-    assert asked == {"tone": 2, "passages": 4}
-    assert (run.progress.done, run.progress.failed) == (4, 4)
 
 
 FAULTS = {"good": None, "late": TimeoutError("late"), "odd": ValueError("odd"), "text": "?", "down": ConnectionError()}
@@ -318,36 +273,15 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap
         run = evaluate(
             given_cases, metrics, judge, out=folder, concurrency=width, on_progress=snapshots.append, max_calls=cap
         )
-        for one in snapshots:
-            assert one.done == one.scored + one.skipped + one.failed <= 3 * len(faults)
-            assert one.kept <= one.done
+        for snapshot in snapshots:
+            assert snapshot.done == snapshot.scored + snapshot.skipped + snapshot.failed <= 3 * len(faults)
+            assert snapshot.kept <= snapshot.done
         found = Counter(row.outcome.status for row in run.results())
         if not run.stopped:
             counted = {"scored": run.progress.scored, "failed": run.progress.failed}
             assert {status: n for status, n in counted.items() if n} == found
             assert run.progress.done == 3 * len(faults)
         assert all(later.done >= 0 for _, later in pairwise(snapshots))
-
-
-@pytest.mark.nightly
-def test_a_wrong_key_costs_few_calls(fault_server, monkeypatch, tmp_path):
-    """Of 2,000 cases at most 20 are asked under a wrong key; with the right one the same run judges all."""
-
-    async def plan(request, body):
-        right = request.headers["Authorization"] == "Bearer sk-the-right-key"
-        return await (fault.ok() if right else fault.error(401, "invalid_api_key"))(request, body)
-
-    fault_server.plan = plan
-    many = [case.model_copy(update={"question": f"{n % 400}?", "answer": "A."}) for n, case in enumerate(cases(2000))]
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-wrong-key")
-    wrong = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
-    assert fault_server.calls <= 20
-    assert wrong.fatal
-    assert "OPENAI_API_KEY" in wrong.why
-    assert "wrong-key" not in wrong.why
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-right-key")
-    right = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
-    assert (right.why, right.progress.scored) == (None, 2000)
 
 
 def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_too(fault_server, tmp_path):
@@ -361,16 +295,6 @@ def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_to
         assert [kept.chunks[0].text for kept in store.cases()] == ["new"]
     with Store.open(tmp_path, all_rows=True) as store:
         assert [kept.chunks[0].text for kept in store.cases()] == ["old", "new"]
-
-
-def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
-    """A second command in the same folder adds its metrics; what the first was made of stays known."""
-    case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.0, "llm_calls": 2}}
-    for name in ("latency", "llm_calls", "latency"):
-        evaluate([case], [load_metric(name)], out=tmp_path)
-    with Store.open(tmp_path) as store:
-        assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
-        assert count_planned(store.plans()) == {"latency": 1, "llm_calls": 1}
 
 
 YES = {"reason": "It fits.", "value": 1}
@@ -397,22 +321,6 @@ def test_each_content_is_asked_once_in_any_order(answers):
     assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
 
 
-async def test_state_same_content():
-    """A case whose content an earlier one had costs nothing, and keeps its own id."""
-    judge, log = ScriptedJudge([YES]), MemoryLog()
-    await loop_of(judge, log=log).judge_cases([asked(1)])
-    (row,) = await loop_of(judge, log=log).judge_cases([asked(2)])
-    assert (row["correctness"].sample_id, row["correctness"].usage, len(judge.calls)) == ("q2", Usage(hits=1), 1)
-
-
-async def test_state_retry():
-    """A transient failure is asked once more at the end, and the usage counts both attempts."""
-    judge = ScriptedJudge(["no JSON", "still none", YES])
-    (row,) = await loop_of(judge).judge_cases([asked(1)])
-    assert row["correctness"].outcome.status == "scored"
-    assert row["correctness"].usage.calls == len(judge.calls)
-
-
 async def test_retries_can_be_left_out():
     """Without retries at the end the failure stays, with its kind."""
     judge = ScriptedJudge(["no JSON", "still none", YES])
@@ -425,30 +333,6 @@ async def test_state_stopped():
     judge = ScriptedJudge([YES])
     (row,) = await loop_of(judge, reads_stored_only=True).judge_cases([asked(1)])
     assert (row, judge.calls) == ({}, [])
-
-
-async def test_rows_that_are_no_cases_are_counted_and_listed():
-    """Unreadable rows do not reach the judge; each is reported once, and the others are judged."""
-    told, judge = [], ScriptedJudge([YES])
-    loop = loop_of(judge, on_unread=told.append)
-    faults = [RowFault(place=f"f:{line}", message="is empty", id=f"{line}") for line in (1, 4)]
-    await loop.run(iter([faults[0], asked(1), asked(2, "\ud800"), faults[1]]), 2)
-    assert told == loop.unread
-    assert [line.partition(":")[0] for line in told] == ["f", "cases, row 3", "f"]
-    assert (loop.row_count, loop.progress.unread, loop.progress.done, len(judge.calls)) == (4, 3, 1, 1)
-
-
-async def test_only_the_shard_s_cases_are_taken():
-    """The shards of a run divide its cases: each case is judged in exactly one of them."""
-    seen = Counter()
-    for part in range(1, 4):
-        loop = loop_of(
-            ScriptedJudge([YES]), shard=Shard.parse(f"{part}/3"), on_result=lambda row: seen.update([row.sample_id])
-        )
-        await loop.run(iter([asked(n, f"a{n}") for n in range(20)]), 3)
-        assert loop.row_count == 20
-        assert sum(loop.planned.values()) == loop.progress.done
-    assert seen == Counter(f"q{n}" for n in range(20))
 
 
 def test_which_failures_are_retried():

@@ -22,7 +22,7 @@ from greval.errors import DataError
 from greval.runs.duels import find_pair_remarks
 from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.case_heads import read_case_heads
+from greval.runs.store.reader import read_case_heads
 from greval.stats.correction import Correction, correct_discrete
 from greval.stats.interval import LEVEL, check_level
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -16,20 +16,19 @@ from greval._util.concurrency import run_sync
 from greval.datasets.case_records import read_records
 from greval.judging.model.budget import CallMeter
 from greval.judging.model.judge import Judge, check_judge
-from greval.methods.collecting.api import Collected, CollectProgress, collect_async
 from greval.records.case import Case
-from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.config.file import build_config, locate_config, read_config_file
 from greval.runs.config.model import RunConfig
-from greval.runs.config.plan import RESPONSES_FILE, RunPlan, ignore_note, prepare_run
-from greval.runs.config.result_files import DETAILED, SUMMARY, ResultFileWriter, save_periodically
+from greval.runs.config.plan import DETAILED, RESPONSES_FILE, SUMMARY, RunPlan, ignore_note, prepare_run
 from greval.runs.config.run_input import store_joins
-from greval.runs.config.setup_file import check_setup, write_setup
 from greval.runs.evaluation import Run, evaluate_async
-from greval.runs.forecast import Forecast, fill_missing_responses, forecast
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions, OnProgress
 from greval.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from greval.methods.collecting.api import Collected, CollectProgress
+    from greval.runs.forecast import Forecast
 
 SAVE_SECONDS = 5.0
 """The pause between writes of the result files during the run."""
@@ -77,7 +76,8 @@ class Evaluation:
         return self.folder / SUMMARY
 
 
-class ConfigForecast(Record):
+@dataclass(frozen=True)
+class ConfigForecast:
     """The work that a run of a configuration would do.
 
     `missing` counts, for each method, the questions that it would be asked. Their judgements are part of `forecast`,
@@ -165,13 +165,14 @@ def forecast_config(
 
 
 async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **hooks: Unpack[RunHooks]) -> Evaluation:
-    """Run a plan; see `evaluate_config_async`.
-
-    Raises:
-        GrevalError: As `evaluate_config_async`.
-    """
+    """Run a plan; see `evaluate_config_async`."""
     if not plan.methods:
         return Evaluation(await _judge_cases(plan, None, stop, hooks))
+    # Runs of recorded responses need none of it.
+    from greval.methods.collecting.api import collect_async
+    from greval.runs.config.result_files import ResultFileWriter, save_periodically
+    from greval.runs.config.setup_file import check_setup, write_setup
+
     config = plan.config
     # A judge that cannot be used is reported before the methods are paid for their responses.
     if isinstance(plan.judge, Judge):
@@ -220,13 +221,13 @@ async def _judge_cases(plan: RunPlan, cases: Sequence[Case] | None, stop: asynci
 
 
 def forecast_plan(plan: RunPlan) -> ConfigForecast:
-    """Count the calls of a plan; see `forecast_config`.
+    """Count the calls of a plan; see `forecast_config`."""
+    from greval.runs.forecast import fill_missing_responses, forecast
 
-    Raises:
-        GrevalError: As `evaluate_config_async`.
-    """
     cases, missing = None, dict[str, int]()
     if plan.methods:
+        from greval.runs.config.setup_file import check_setup
+
         check_setup(plan)
         plan.load_methods()
         retried = plan.config.retry_failed

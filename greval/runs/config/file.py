@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from greval._util.wording import did_you_mean, find_typo
 from greval.errors import DataError, GrevalError
@@ -17,15 +17,75 @@ from greval.judging.model.judge import KEY_VARIABLE
 from greval.metrics.files.validation import convert_errors, format_value
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.records.judge_choice import SECRET_NAME
+from greval.records.record import Record, Text
 from greval.runs.config.judge_config import JUDGE_KEYS, SETTINGS
-from greval.runs.config.model import FOLDER, GenerationConfig, RunConfig, list_keys
-from greval.runs.config.published import KEY_PLACES, PUBLISHED_FILE, DatasetSection, OutputSection, PublishedConfig
+from greval.runs.config.model import (
+    DEFAULT_GROUP_BY,
+    FOLDER,
+    GenerationConfig,
+    MethodSpecs,
+    NamedJudge,
+    RunConfig,
+    list_keys,
+)
 from greval.runs.config.references import FileCheck, KeyFault, find_reference_faults
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+PUBLISHED_FILE = "eval_config.yaml"
+"""The name of a file of the published form."""
+KEY_PLACES: Mapping[str, tuple[str, ...]] = {
+    "data": ("dataset", "path"),
+    "group_by": ("dataset", "group_by"),
+    "out": ("output", "dir"),
+    "result_files": ("output", "save_intermediate"),
+}
+"""The places of keys of a run that the published form has in a section."""
 JUDGE = "judge"
+
+
+class DatasetSection(Record):
+    """The file of the questions, and the column that selects the index of each question."""
+
+    path: Text
+    group_by: Text = DEFAULT_GROUP_BY
+
+
+class OutputSection(Record):
+    """The run folder, and whether the two result files are also written during the run."""
+
+    dir: Text = "eval/results"
+    save_intermediate: bool = True
+
+
+class PublishedConfig(Record):
+    """The content of an `eval_config.yaml`. Keys without a section are those of a run."""
+
+    dataset: DatasetSection
+    methods: MethodSpecs
+    indexes: dict[str, Text] = Field(default_factory=dict)
+    output: OutputSection = OutputSection()
+    judge: NamedJudge | None = None
+    answering: NamedJudge | None = None
+    generation: GenerationConfig | None = None
+    metrics: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+
+    def convert(self, folder: Path) -> RunConfig:
+        """Convert to the configuration of a run, whose paths start from a folder.
+
+        Example:
+            >>> content = {"dataset": {"path": "qa.json"}, "methods": {"mine": "my_rag:ask"}}
+            >>> PublishedConfig.model_validate(content).convert(Path("gtog")).out
+            'gtog/eval/results'
+        """
+        keys = self.model_fields_set - {"dataset", "output"}
+        run = {key: value for key in keys if (value := getattr(self, key))}
+        run |= {"data": self.dataset.path, "group_by": self.dataset.group_by, "out": self.output.dir}
+        run["result_files"] = "during" if self.output.save_intermediate else "end"
+        return RunConfig.model_validate(run, context={FOLDER: folder})
+
+
 SECTIONS: Mapping[str, Collection[str]] = {
     **dict.fromkeys((JUDGE, "answering"), JUDGE_KEYS),
     "generation": GenerationConfig.model_fields,
@@ -64,9 +124,6 @@ class ConfigFile:
             config: The configuration that is used.
             changes: What replaces keys of the file; these are not reported.
             checks: Checks of further keys.
-
-        Raises:
-            DataError: If something that the file refers to cannot be used. All faults are reported at once.
         """
         try:
             yield
@@ -101,9 +158,6 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     Args:
         path: The file. It is of the published form if it is called `eval_config.yaml` or has a section `dataset`.
         root: The folder that relative paths start from, by default that of the file.
-
-    Raises:
-        DataError: If the file has faults. All are reported at once, each with its line.
     """
     source = read_source_file(path, "name a file with -c, or write one with `greval init`")
     folder = path.parent if root is None else root
@@ -118,9 +172,6 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
 
 def build_config(content: Mapping[str, object], folder: Path = Path()) -> RunConfig:
     """Build a configuration from the keys that a file has, whose paths start from a folder.
-
-    Raises:
-        DataError: If keys or values are wrong. All faults are reported at once.
 
     Example:
         >>> build_config({"data": "cases.jsonl", "metric": "latency"})

@@ -138,11 +138,7 @@ class JudgeConfig(Record):
         return self.model_copy(update={MODEL: overrides.model or self.model, SETTINGS: settings})
 
     def create_judge(self, name: str | None = None) -> Judge:
-        """Create the judge of a name, by default of the one that is for all metrics.
-
-        Raises:
-            JudgeError: If no judge is named, or the name is invalid.
-        """
+        """Create the judge of a name, by default of the one that is for all metrics."""
         name = name or parse_judge_names(self.model).get("")
         if not name:
             raise JudgeError(NO_JUDGE_MESSAGE)
@@ -155,10 +151,6 @@ class JudgeConfig(Record):
 
         `METRIC=MODEL` goes before the judge that a metric names, and this before `MODEL`. The settings hold for all of
         them, except that the address of a server is that of the judges that are named here.
-
-        Raises:
-            JudgeError: If a judged metric has no judge, a name is given for a metric that is not judged, two names are
-                given for the same, or a name is invalid.
         """
         names = parse_judge_names(self.model)
         judged = {metric.name: metric.judge for metric in metrics if isinstance(metric, JudgedMetric)}
@@ -178,9 +170,6 @@ class JudgeConfig(Record):
 
 def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
     """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form.
-
-    Raises:
-        JudgeError: If one metric, or all, are given two judges.
 
     Example:
         >>> parse_judge_names(["openai:a", "tone=openai:b"])

@@ -48,6 +48,8 @@ SCHEMA_HEAD: Mapping[str, str] = {
     "title": "greval run",
     "description": "A run of greval evaluate. Relative paths are relative to this file.",
 }
+DEFAULT_GROUP_BY = "imdb_key"
+"""The column that groups the questions of the published design."""
 _METHOD_NAME = re.compile(r"[^=:/?()\x00-\x1f]+")
 
 
@@ -56,11 +58,7 @@ def _get_folder(info: ValidationInfo) -> Path:
 
 
 def _resolve_path(path: str, info: ValidationInfo) -> str:
-    return str(_get_folder(info) / path)
-
-
-def _resolve_data(path: str, info: ValidationInfo) -> str:
-    return path if path == STDIN else _resolve_path(path, info)
+    return path if path == STDIN else str(_get_folder(info) / path)
 
 
 def _resolve_metric(name: str, info: ValidationInfo) -> str:
@@ -100,7 +98,6 @@ def _require_name(judge: JudgeConfig) -> JudgeConfig:
 _AS_TEXT = BeforeValidator(lambda path: str(path) if isinstance(path, PurePath) else path)
 PathText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_resolve_path), _AS_TEXT]
 """A path, which is relative to the folder of the file that has it."""
-DataText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_resolve_data), _AS_TEXT]
 PathTexts = Annotated[
     tuple[PathText, ...],
     BeforeValidator(wrap_text),
@@ -161,7 +158,7 @@ class RunConfig(Record):
 
     model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
 
-    data: DataText | None = None
+    data: PathText | None = None
     """The file of the cases: .jsonl, .json, .csv, .tsv or .parquet; or - for stdin."""
     metrics: MetricNames | None = None
     """A name, a file, a folder, FILE.py:NAME, or several with commas."""

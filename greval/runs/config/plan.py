@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 
@@ -18,30 +20,48 @@ from greval.datasets.file_identity import CaseSource, identify_file
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError, JudgeError
 from greval.judging.model.judge import Judge
-from greval.methods.collecting.response_file import select_responses
-from greval.methods.protocol import Method
 from greval.metrics.library import load_metric
 from greval.metrics.sources import list_replaced_names, load_asked_metrics
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric, needs_judge
-from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, EvaluationMetrics, select_metrics
-from greval.runs.config.group_indexes import GroupIndex, build_indexes, find_indexes, list_searched
-from greval.runs.config.group_methods import check_searches, load_run_methods
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
 from greval.runs.config.run_input import CaseInput, Rows, open_input
-from greval.runs.evaluation import find_free_folder
 from greval.runs.manifest import RunCommand
 from greval.runs.options import EvaluateOptions
-from greval.runs.run_folder import choose_folder
+from greval.runs.run_folder import choose_folder, find_free_folder
+
+if TYPE_CHECKING:
+    from greval.methods.protocol import Method
+    from greval.runs.config.group_methods import GroupIndex
 
 RESPONSES_FILE = "responses.jsonl"
 """The file of the responses of methods, in the run folder."""
+DETAILED, SUMMARY = "eval_results_detailed.json", "eval_results_summary.json"
+"""The result files of a run that asks for them."""
 RECORDED_KEYS = ("method", "traversals", "shard")
 """The keys that are for recorded responses."""
 QUESTION_KEYS = ("indexes", "group_by", "answering", "generation", "result_files")
 """The keys that are for methods that are asked."""
-NO_SECTIONS = EvaluationMetrics((), {})
+JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
+USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
+GOLD_METRICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "walk": {
+        "expected_edges": ("edge_recall-undirected-unlabelled",),
+        "expected_nodes": ("node_recall", "node_precision"),
+    },
+    "retrieval": {"essential": ("recall@5", "ndcg@10")},
+}
+"""For each section of the result files, the metrics by the part of the gold that they need.
+
+Systems name relations in their own words and directions, so edges are compared without both.
+"""
+SCORES = "scores"
+"""The section of the published scores."""
+OWN_SECTION = "metrics"
+"""The section of the metrics that the configuration names."""
+MetricSections = Mapping[str, Sequence[Metric]]
+"""The metrics of the result files by their section; a section without metrics is left out."""
 NO_ANSWERING = "no model answers for the searches; add `answering: {model: openai:MODEL}` to the config"
 NO_METRIC = "no metric is named; name one with -m METRIC (`greval data {data}` lists those that fit), or under metrics"
 
@@ -69,7 +89,7 @@ class RunPlan:
     indexes: Mapping[str, GroupIndex] = field(default_factory=dict)
     searched: Sequence[tuple[str, GroupIndex]] = ()
     answering: Judge | BaseChatModel | None = None
-    sections: EvaluationMetrics = NO_SECTIONS
+    sections: MetricSections = field(default_factory=dict)
     command: RunCommand | None = None
 
     @property
@@ -104,16 +124,17 @@ class RunPlan:
 
         A response to an older version of a sample is left out.
         """
+        from greval.methods.collecting.response_file import select_responses
+
         return select_responses(self.folder / RESPONSES_FILE, self.samples, self.methods)
 
     def load_methods(self, report: Callable[[str], None] | None = None) -> dict[str, Method]:
         """Load the methods.
 
         Indexes that have to be made first are made if `report` is given, which is called with a sentence for each.
-
-        Raises:
-            MethodError: If methods cannot be loaded. All faults are reported at once.
         """
+        from greval.runs.config.group_methods import build_indexes, load_run_methods
+
         groups = {group: len(samples) for group, samples in self.group_samples().items()}
         if report:
             build_indexes(self.searched, report)
@@ -157,12 +178,6 @@ def prepare_run(
         file: The file that describes the run; without `out`, the run folder is beside it.
         judge: The judge in place of that of the configuration.
         report: Called with a sentence on what the user should know.
-
-    Raises:
-        DataError: If keys of the configuration do not fit each other, or the data cannot be read or hold no case.
-        DefinitionError: If a metric cannot be loaded.
-        MethodError: If an index has no such search.
-        JudgeError: If no judge is named, or its name or settings are invalid.
     """
     report = report or ignore_note
     _check_keys(config)
@@ -180,17 +195,14 @@ def prepare_run(
     if config.methods and not samples:
         faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
         raise build_unreadable_error(faults, len(faults))
-    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
-    indexes = find_indexes(config)
-    check_searches(config, groups, indexes)
-    searched = list_searched(config.methods or {}, {group: indexes[group] for group in groups if group in indexes})
+    indexes, searched = _find_group_indexes(config, samples) if config.methods else ({}, [])
     answering = choose_answering_model(config, judge) if searched else None
     if line := describe_shared_model(answering, metric_judge):
         report(line)
-    sections = select_metrics(loaded.metrics, samples) if config.result_files else NO_SECTIONS
+    sections = select_metrics(loaded.metrics, samples) if config.result_files else {}
     metrics, asked_names = loaded
     if config.result_files:
-        metrics = (*sections.list_all(), *map(load_metric, USAGE_METRICS))
+        metrics = (*chain.from_iterable(sections.values()), *map(load_metric, USAGE_METRICS))
         # What a metric builds on is in the files, too.
         asked_names = frozenset(metric.name for metric in metrics)
     origin = _identify_data(config, data)
@@ -217,6 +229,33 @@ def prepare_run(
     )
 
 
+def select_metrics(metrics: Iterable[Metric], samples: Iterable[Sample]) -> MetricSections:
+    """Return metrics by their sections, with those that the gold of samples allows.
+
+    What a metric builds on is judged and written like it. Metrics that have the name of a published one are scores.
+    """
+    metrics_by_name = {metric.name: metric for metric in metrics}
+    gold = [sample.gold for sample in samples if sample.gold]
+    against_gold = {
+        section: [
+            load_metric(name)
+            for part, names in parts.items()
+            if any(getattr(expected, part) for expected in gold)
+            for name in names
+        ]
+        for section, parts in GOLD_METRICS.items()
+    }
+    scores = [metrics_by_name[name] for name in JUDGED_METRICS if name in metrics_by_name]
+    published_names = {
+        *JUDGED_METRICS,
+        *USAGE_METRICS,
+        *(metric.name for listed in against_gold.values() for metric in listed),
+    }
+    own = [metric for name, metric in metrics_by_name.items() if name not in published_names]
+    sections = {SCORES: scores, **against_gold, OWN_SECTION: own}
+    return {section: listed for section, listed in sections.items() if listed}
+
+
 def list_samples(rows: Sequence[Case | RowFault]) -> tuple[Sample, ...]:
     """List the samples among rows; the rows of several methods with the same question are one sample."""
     cases: dict[str, Case] = {}
@@ -227,11 +266,7 @@ def list_samples(rows: Sequence[Case | RowFault]) -> tuple[Sample, ...]:
 
 
 def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | None) -> Judge | BaseChatModel:
-    """Return the model that answers for searches without a spec: that of `answering`, of `generation`, or the judge.
-
-    Raises:
-        JudgeError: If none is named.
-    """
+    """Return the model that answers for searches without a spec: of `answering`, of `generation`, or the judge."""
     if config.answering:
         return config.answering.create_judge()
     if config.generation:
@@ -242,12 +277,7 @@ def choose_answering_model(config: RunConfig, judge: Judge | BaseChatModel | Non
 
 
 def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge | BaseChatModel | None) -> str:
-    """Return a warning if the answering model is also the judge; else an empty text.
-
-    Example:
-        >>> describe_shared_model(Judge("local"), Judge("openai:gpt-5.1"))
-        ''
-    """
+    """Return a warning if the answering model is also the judge; else an empty text."""
     if isinstance(answering, Judge) and isinstance(judge, Judge):
         same, name = answering.model == judge.model, judge.model
     else:
@@ -261,12 +291,22 @@ def describe_shared_model(answering: Judge | BaseChatModel | None, judge: Judge 
     )
 
 
-def _check_keys(config: RunConfig) -> None:
-    """Check that keys of a configuration fit each other.
+def _find_group_indexes(
+    config: RunConfig, samples: Sequence[Sample]
+) -> tuple[dict[str, GroupIndex], list[tuple[str, GroupIndex]]]:
+    """Find the index of each group, and those that the reference pipeline searches for methods without a spec."""
+    # Runs of recorded responses need none of what methods are loaded with.
+    from greval.runs.config.group_methods import check_searches, find_indexes, list_searched
 
-    Raises:
-        DataError: If they do not.
-    """
+    groups = Counter(sample.tags[config.group_by] for sample in samples) if config.group_by else {}
+    indexes = find_indexes(config)
+    check_searches(config, groups, indexes)
+    of_groups = {group: indexes[group] for group in groups if group in indexes}
+    return indexes, list_searched(config.methods or {}, of_groups)
+
+
+def _check_keys(config: RunConfig) -> None:
+    """Check that keys of a configuration fit each other."""
     if config.metrics is None and not config.result_files:
         raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
     if config.doc_id_pattern is not None:

@@ -13,29 +13,26 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.judging.metric_runnable import MetricRunnable
-from greval.judging.model.client import JudgeClient, read_clock
+from greval.judging.model.client import read_clock
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case, Sample
 from greval.records.metric import Metric, set_reason_depth
-from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
 from greval.records.scale import Value
-from greval.runs.config.further_metrics import USAGE_METRICS, EvaluationMetrics
-from greval.runs.config.plan import RunPlan
-from greval.runs.config.published import DEFAULT_GROUP_BY
+from greval.runs.config.model import DEFAULT_GROUP_BY
+from greval.runs.config.plan import DETAILED, SCORES, SUMMARY, USAGE_METRICS, MetricSections, RunPlan
 from greval.runs.judges import choose_judges
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import list_read_metrics, narrow_for_metric, select_verdicts
+from greval.runs.worker import list_read_metrics, plan_judgement
 
-DETAILED = "eval_results_detailed.json"
-SUMMARY = "eval_results_summary.json"
 MIN_PAUSE_RATIO = 20
 """The minimum ratio of the pause between two writes to the duration of a write."""
 
@@ -63,16 +60,11 @@ class ResultFileWriter:
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
         metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
-        judges = choose_judges(metrics, plan.judge, plan.judges)
-        clients = judges.assign([JudgeClient(group.judge) for group in judges.groups])
+        clients = choose_judges(metrics, plan.judge, plan.judges).create_clients()
         self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
 
     def __call__(self) -> None:
-        """Write both files. Only one call may run at a time.
-
-        Raises:
-            StoreError: If a file cannot be read or written.
-        """
+        """Write both files. Only one call may run at a time."""
         cases = self._plan.read_responses()
         folder = self._plan.folder
         with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
@@ -92,8 +84,7 @@ def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRun
         dependencies = {name: results[name] for name in read_names if name in results}
         if store is None or len(dependencies) < len(read_names):
             continue
-        narrowed, _ = narrow_for_metric(case, metric, dependencies)
-        _, key = compute_keys(narrowed, metric, runnable.fingerprint, select_verdicts(metric, dependencies))
+        key = plan_judgement(case, runnable, dependencies).key
         if result := store.index.get(key, (case.id, case.method, metric.name)):
             results[metric.name] = result
     names = (runnable.metric.name for runnable in runnables)
@@ -126,7 +117,7 @@ def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
     }
 
 
-def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
+def _build_entry(response: JudgedResponse, sections: MetricSections) -> Json:
     """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
     case = response.case
     results = {name: result for name, result in response.results.items() if result}
@@ -138,18 +129,15 @@ def _build_entry(response: JudgedResponse, metrics: EvaluationMetrics) -> Json:
     }
     skipped = {name: result.outcome.reason for name, result in results.items() if isinstance(result.outcome, Skipped)}
     more = {"failures": failures, "skipped": skipped, "pending": [n for n in response.results if n not in results]}
+    values = {
+        section: {metric.name: _get_value(response.results.get(metric.name)) for metric in metrics}
+        for section, metrics in sections.items()
+    }
     return {
         "response": case.answer,
-        "scores": {
-            metric.name: result.judgements[0].value if result and result.judgements else None
-            for metric in metrics.scores
-            for result in (response.results.get(metric.name),)
-        },
+        "scores": values.pop(SCORES, {}),
         "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
-        **{
-            section: {metric.name: _get_value(response.results.get(metric.name)) for metric in section_metrics}
-            for section, section_metrics in metrics.further.items()
-        },
+        **values,
         **{name: content for name, content in more.items() if content},
     }
 
@@ -169,8 +157,13 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
             method: summarise([responses.get((sample.id, method)) for sample in samples]) for method in plan.methods
         }
 
-    count = partial(_count_outcomes, metrics=[metric.name for metric in plan.sections.list_all()])
-    compute_means = partial(_compute_mean_scores, metrics=[metric.name for metric in plan.sections.scores])
+    count = partial(_count_outcomes, metrics=[*chain.from_iterable(plan.sections.values())])
+    compute_means = partial(_compute_mean_scores, metrics=plan.sections.get(SCORES, ()))
+    further_tables = {
+        section: build_table(plan.samples, partial(_compute_mean_scores, metrics=metrics))
+        for section, metrics in plan.sections.items()
+        if section != SCORES
+    }
     groups = plan.group_samples()
     # The published design groups its questions by movie.
     by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
@@ -178,7 +171,7 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
         "by_method": build_table(plan.samples, compute_means),
         by_group: {group: build_table(samples, compute_means) for group, samples in groups.items()},
         "efficiency": build_table(plan.samples, _compute_mean_usage),
-        **({"further_metrics": _build_further_table(plan, build_table)} if plan.sections.further else {}),
+        **({"further_metrics": further_tables} if further_tables else {}),
         "counts": {
             "by_method": build_table(plan.samples, count),
             by_group: {group: build_table(samples, count) for group, samples in groups.items()},
@@ -187,21 +180,9 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
     }
 
 
-def _build_further_table(plan: RunPlan, build_table: Callable[..., Json]) -> Json:
-    """Build, for each section, the mean of each further metric by method, over the scored responses."""
-
-    def summarise(metrics: Sequence[Metric], responses: list[JudgedResponse | None]) -> Json:
-        return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
-
-    return {
-        section: build_table(plan.samples, partial(summarise, metrics))
-        for section, metrics in plan.sections.further.items()
-    }
-
-
-def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
+def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: Iterable[Metric]) -> Json:
     """Return the mean score of each metric over the scored responses, null if none is scored."""
-    return {metric: _compute_mean(_iterate_scores(responses, metric)) for metric in metrics}
+    return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
 
 
 def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
@@ -209,7 +190,7 @@ def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
     return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
 
 
-def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[str]) -> Json:
+def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[Metric]) -> Json:
     """Count the answered questions, the outcomes of each metric, and the responses that record each usage figure."""
     present = [response for response in responses if response]
     failed = sum(response.case.error is not None for response in present)
@@ -220,7 +201,7 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterabl
         "failed": failed,
         "pending": total - len(present),
     }
-    for metric in metrics:
+    for metric in (definition.name for definition in metrics):
         statuses = Counter(result.outcome.status for judged in present if (result := judged.results.get(metric)))
         counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
         counts[metric]["pending"] = total - statuses.total()
@@ -248,11 +229,7 @@ def _compute_mean(numbers: Iterable[float]) -> float | None:
 
 
 def write_json(path: Path, content: Json) -> None:
-    """Write a JSON file atomically, so that a reader finds either the old or the new content.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
+    """Write a JSON file atomically, so that a reader finds either the old or the new content."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Most readers of JSON refuse NaN.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from greval._util.joins import JoinCounter, name_remark
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import filter_by_tags
 from greval.datasets.chunk_sources import fill_sources
+from greval.datasets.field_names import find_known_name, list_names
 from greval.datasets.gold import (
     JOIN_REMEDY,
     attach_gold,
@@ -22,12 +24,12 @@ from greval.datasets.gold import (
     merge_rows,
     read_gold,
 )
+from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
 from greval.datasets.row_sources import STDIN, check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.runs.config.model import RunConfig
-from greval.runs.config.questions import convert_question
 from greval.runs.id_joins import store_input_remarks
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import METHOD
@@ -93,7 +95,10 @@ def open_input(config: RunConfig) -> CaseInput:
     gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
     walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
     files = [
-        *(JoinedFile(file, "gold", frozenset(row.id for row in rows), _get_id) for file, rows in gold_rows.items()),
+        *(
+            JoinedFile(file, "gold", frozenset(row.id for row in rows), attrgetter("id"))
+            for file, rows in gold_rows.items()
+        ),
         *(_join_traversals(file, rows) for file, rows in logs.items()),
     ]
     requirements = _InputRequirements(files, config.by or ())
@@ -128,10 +133,6 @@ def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     if any(file.counter.total for file in files):
         with StoreWriter.create(folder) as writer:
             store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
-
-
-def _get_id(case: Case) -> str:
-    return case.id
 
 
 def _join_traversals(file: Path, rows: Sequence[Case]) -> JoinedFile:
@@ -191,6 +192,38 @@ def _open_data(config: RunConfig, joining: Iterable[Mapping[str, str]]) -> CaseR
     return read_cases(config.data, method=config.method, columns=columns, convert=convert)
 
 
+def convert_question(row: RawRow, group_by: str) -> RawRow:
+    """Convert the row of a question to that of a case: its answer is the expected one, and its group is a tag.
+
+    If there is a column such as `expected_answer`, the answer stays that of a response, which is not used. A row
+    without a group is a fault.
+    """
+    names = dict(_map_columns(row.values, group_by))
+    values = {names[name]: value for name, value in row.values.items()}
+    faults = {names.get(name, name): why for name, why in row.faults.items()}
+    nested = values.get("tags")
+    group = values.get(f"tags.{group_by}") or (nested.get(group_by) if isinstance(nested, Mapping) else None)
+    # A row that could not be read has no group either; its own fault says why.
+    if group in (None, "") and "" not in faults:
+        hint = "add it, or set group_by to another column"
+        faults = {"": f"has no {group_by}, by which its index is chosen; {hint}"}
+    return replace(row, values=values, faults=faults)
+
+
+def _map_columns(row: Mapping[str, object], group_by: str) -> Iterator[tuple[str, str]]:
+    """Map the columns of a row to those of a case."""
+    fields = {name: find_known_name(name) for name in row}
+    truths = {*list_names("expected_answer")}
+    has_truth = any(fields[name] in truths and value is not None for name, value in row.items())
+    for name, known in fields.items():
+        if known == "answer" and not has_truth:
+            yield name, "expected_answer"
+        elif not known and name == group_by:
+            yield name, f"tags.{name}"
+        else:
+            yield name, name
+
+
 def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the columns that are those of the cases: all but those that only a joined file has."""
     elsewhere = {name for file_columns in joining for name in file_columns}
@@ -202,12 +235,9 @@ def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[M
 
 
 def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
-    """Read a gold or traversal file.
-
-    Raises:
-        DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
-    """
+    """Read a gold or traversal file."""
     located_rows = [*read_gold(file, columns=columns)]
+    # No row is skipped, because the results would then cover other questions.
     if faults := [fault for location, row in located_rows if (fault := _describe_fault(location, row, what))]:
         raise DataError("\n".join(describe_row_faults(faults)))
     return [row for _, row in located_rows if isinstance(row, Case)]

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.errors import DataError, StoreError
 from greval.judging.model.judge import Judge
 from greval.methods.loading import resolve_spec
-from greval.runs.config.group_indexes import GroupIndex, build_search_spec
+from greval.runs.config.group_methods import GroupIndex, build_search_spec
 from greval.runs.config.model import GenerationConfig
 from greval.runs.config.plan import RunPlan
 from greval.runs.config.result_files import write_json
@@ -26,11 +26,7 @@ Settings = dict[str, Any]
 
 
 def check_setup(plan: RunPlan) -> None:
-    """Check that the responses in the folder were made with the settings of this evaluation.
-
-    Raises:
-        StoreError: If a setting has changed. The message names each.
-    """
+    """Check that the responses in the folder were made with the settings of this evaluation."""
     file = plan.folder / SETUP_FILE
     stored = _read_setup(file)
     if stored and (changes := "; ".join(_describe_changes(stored, dump_settings(plan), plan))):
@@ -39,11 +35,7 @@ def check_setup(plan: RunPlan) -> None:
 
 
 def write_setup(plan: RunPlan) -> None:
-    """Store the settings of this evaluation. Those of methods and groups that are not in it stay as they are.
-
-    Raises:
-        StoreError: If they cannot be written.
-    """
+    """Store the settings of this evaluation. Those of methods and groups that are not in it stay as they are."""
     file = plan.folder / SETUP_FILE
     stored, now = _read_setup(file), dump_settings(plan)
     groups = {*plan.group_samples()}

@@ -12,21 +12,28 @@ from pydantic import JsonValue
 from greval._util.arguments import check_options
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import MAX_LISTED_ROWS, CaseRecords, dump_case, read_records
+from greval.datasets.field_names import format_printable
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.datasets.row_sources import STDIN
 from greval.errors import DefinitionError
+from greval.judging.repeats import merge_repeats
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import compute_fingerprint, compute_keys, hash_json, narrow_case
-from greval.records.result import IMPORTED, Result, Skipped
+from greval.records.result import IMPORTED, Failure, Judgement, Outcome, Result, Skipped, build_outcome
+from greval.records.scale import OffScaleError
+from greval.records.scale_values import is_missing_value, parse_on_scale
 from greval.runs.evaluation import Run
-from greval.runs.importing.outcomes import NO_VERDICT, build_verdict_outcome
-from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, read_verdict_file
+from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, WrittenVerdict, read_verdict_file
 from greval.runs.manifest import refuse_probe, store_metrics
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
+
+NO_VERDICT = "the file holds no verdict"
+MAX_RAW = 1_000
+MAX_MESSAGE = 300
 
 
 class ImportOptions(TypedDict, total=False):
@@ -144,6 +151,47 @@ def _build_result(imported: ImportedCase, metric: Metric, version: PlannedVersio
         outcome=build_verdict_outcome(metric, written) if written else Skipped(reason=NO_VERDICT),
         tags={**imported.tags},
     )
+
+
+def build_verdict_outcome(metric: Metric, written: Iterable[WrittenVerdict]) -> Outcome:
+    """Build the outcome of one metric for one case.
+
+    A value that is not on the scale is a failure. An empty one is skipped, or a failure if other items of the case have
+    verdicts. Repeats are merged into the majority or the mean, and empty ones have no vote.
+    """
+    verdicts = [*written]
+    filled = [verdict for verdict in verdicts if not is_missing_value(metric.scale, verdict.value)]
+    if not filled:
+        return Skipped(reason=NO_VERDICT)
+    repeats: dict[str, list[Judgement | Failure]] = {}
+    for verdict in filled:
+        repeats.setdefault(verdict.repeat, []).append(_read_verdict(metric, verdict))
+    outcomes = [_build_outcome(parts) for parts in repeats.values()]
+    merged = merge_repeats(metric, outcomes) if len(outcomes) > 1 else outcomes[0]
+    judged_items = {verdict.item for verdict in filled}
+    lost = [
+        Failure(kind="missing_item", message=f"{verdict.place}: {NO_VERDICT}", item=verdict.item)
+        for verdict in verdicts
+        if verdict.item not in judged_items
+    ]
+    if not lost or merged.status == "skipped":
+        return merged
+    return _build_outcome([*(merged.judgements if merged.status == "scored" else ()), *merged.failures, *lost])
+
+
+def _build_outcome(parts: Sequence[Judgement | Failure]) -> Outcome:
+    judgements = [part for part in parts if isinstance(part, Judgement)]
+    return build_outcome(judgements, [part for part in parts if isinstance(part, Failure)])
+
+
+def _read_verdict(metric: Metric, verdict: WrittenVerdict) -> Judgement | Failure:
+    """Read a verdict that is not empty."""
+    try:
+        value = parse_on_scale(metric.scale, verdict.value)
+    except OffScaleError as error:
+        message = f"{verdict.place}: {format_printable(str(error), MAX_MESSAGE)}"
+        return Failure(kind="off_scale", message=message, raw=str(verdict.value)[:MAX_RAW], item=verdict.item)
+    return Judgement(value=value, number=metric.scale.number(value), reason=verdict.reason, item=verdict.item)
 
 
 def _store_result(writer: StoreWriter, imported: ImportedCase, metric: Metric, result: Result, text: str) -> bool:

@@ -26,11 +26,20 @@ from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import list_items
-from greval.runs.importing.outcomes import WrittenVerdict
 from greval.runs.run_reader import CaseKey
 
 PLACES = ("id", "method", "item", "repeat")
 """The fields that say what a verdict is of."""
+
+
+class WrittenVerdict(NamedTuple):
+    """A verdict as it is written: the value and the reason, the judged item, the repeat, and the place in the file."""
+
+    value: object
+    reason: str
+    place: str
+    item: str | None = None
+    repeat: str = ""
 
 
 @dataclass
@@ -42,15 +51,6 @@ class ImportedCase:
     case: Case | None
     tags: Mapping[str, str]
     written: dict[str, list[WrittenVerdict]] = field(default_factory=dict)
-
-
-class VerdictFile(NamedTuple):
-    """The cases of a file, the rows that could not be read, and what people should know of how it was read."""
-
-    name: str
-    cases: tuple[ImportedCase, ...]
-    unread: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 def read_verdict_file(
@@ -70,22 +70,19 @@ def read_verdict_file(
             `repeat`, `metric`), or of the values of a metric, by its name.
         method: The method of rows that do not name one.
         cases: The cases, joined by id; None if the file itself holds them, or they are not known.
-
-    Raises:
-        DataError: If the file cannot be read, or holds no column for a verdict or for what it is of.
     """
     rows = read_labelled_rows(source, _list_fields(metrics, columns or {}), columns)
     rows = replace(
         rows, rows=tuple(method_row for n, row in enumerate(rows.rows, 1) for method_row in split_methods(row, n))
     )
     _check_columns(rows, metrics)
-    collecting = _VerdictCollector(rows, metrics, method)
+    verdict_file = VerdictFile(rows, metrics, method)
     if cases is None:
-        collecting.read_own_cases()
+        verdict_file.read_own_cases()
     else:
-        collecting.join_cases(cases)
-    collecting.collect()
-    return collecting.build()
+        verdict_file.join_cases(cases)
+    verdict_file.collect()
+    return verdict_file
 
 
 def _list_fields(metrics: Sequence[Metric], columns: Mapping[str, str]) -> dict[str, Sequence[str]]:
@@ -125,8 +122,8 @@ def _check_columns(rows: LabelledRows, metrics: Sequence[Metric]) -> None:
         )
 
 
-class _VerdictCollector:
-    """Groups the rows of a file by case."""
+class VerdictFile:
+    """A file whose rows are grouped by case; `unread` has a message for each row that could not be read."""
 
     def __init__(self, rows: LabelledRows, metrics: Sequence[Metric], method: str) -> None:
         self._rows = rows
@@ -138,8 +135,8 @@ class _VerdictCollector:
         self._keys: dict[int, CaseKey | str] = {}
         self._found: dict[CaseKey, ImportedCase] = {}
         self._first: dict[tuple[CaseKey, str, str | None, str], WrittenVerdict] = {}
-        self._unread: list[str] = []
-        self._notes: list[str] = []
+        self.unread: list[str] = []
+        self._notice = ""
 
     def read_own_cases(self) -> None:
         """Read the cases that the rows themselves hold; a row of an id and method that was there is the same case."""
@@ -160,13 +157,13 @@ class _VerdictCollector:
             else:
                 self._keys[number] = (record.id, record.method)
                 self._cases[record.id, record.method] = record
-        self._notes += [reading.notice() or ""]
+        self._notice = reading.notice() or ""
 
     def join_cases(self, cases: Iterable[Case | RowFault]) -> None:
         """Take the cases of another file."""
         for case in cases:
             if isinstance(case, RowFault):
-                self._unread.append(f"{case.place}: {case.message}")
+                self.unread.append(f"{case.place}: {case.message}")
             else:
                 self._cases[case.id, case.method] = case
 
@@ -179,29 +176,30 @@ class _VerdictCollector:
             location = f"{self._rows.name}{row.unit}{row.number}"
             key = self._keys.get(number) or self._get_key(row)
             if "" in row.faults:
-                self._unread.append(f"{location}: {row.faults['']}")
+                self.unread.append(f"{location}: {row.faults['']}")
             elif isinstance(key, str):
-                self._unread.append(key)
+                self.unread.append(key)
             elif not key[0]:
-                self._unread.append(f"{location}: id: is empty, and there is no question")
+                self.unread.append(f"{location}: id: is empty, and there is no question")
             else:
                 # A row without a method is of the only method of its case.
                 only = methods.get(key[0], set())
                 self._add_row(row, (key[0], key[1] or (next(iter(only)) if len(only) == 1 else "")), location)
 
-    def build(self) -> VerdictFile:
-        """Return what was found."""
+    @property
+    def cases(self) -> list[ImportedCase]:
+        """The cases with their verdicts."""
+        return [*self._found.values()]
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should know of how the file was read."""
         renamed = [f"{column} as {name}" for name, column in self._rows.renamed.items()]
         notes = [f"{self._rows.name}: read {', '.join(map(format_printable, renamed))}."] if renamed else []
         without = sum(imported.case is None for imported in self._found.values())
         if without and self._cases:
             notes.append(f"{format_count(without, 'case')} of these verdicts are not among the cases, so without texts")
-        return VerdictFile(
-            self._rows.name,
-            tuple(self._found.values()),
-            tuple(self._unread),
-            tuple(note for note in (*notes, *self._notes) if note),
-        )
+        return [note for note in (*notes, self._notice) if note]
 
     def _get_key(self, row: RawRow) -> CaseKey:
         """Return the id and the method of a row, empty if it has none."""
@@ -232,14 +230,14 @@ class _VerdictCollector:
                 _format_reason(values.get("repeat")),
             )
             if fault := self._find_fault(metric, verdict, imported.case):
-                self._unread.append(f"{location}: {fault}")
+                self.unread.append(f"{location}: {fault}")
                 continue
             # An equal verdict in another row is the same one; a different one is a fault.
             first = self._first.setdefault((key, metric.name, verdict.item, verdict.repeat), verdict)
             if first is verdict:
                 imported.written.setdefault(metric.name, []).append(verdict)
             elif first.value != verdict.value:
-                self._unread.append(
+                self.unread.append(
                     f"{location}: {format_printable(key[0])} has another verdict of {metric.name} at {first.place}; "
                     "name the column of the repeats (--column repeat=NAME), or keep one of them"
                 )

@@ -43,6 +43,8 @@ INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls WHERE id = ?"  # noqa: S608 - constant
 ASKED = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
 """The content of the calls of a row of `results`."""
+JUDGED_NAMES = ("sample_id", "method", "metric")
+"""The columns of `results` that name what a call was made for."""
 NO_CASE = 0
 """The row number of a call that is compressed without a case."""
 COMPRESSION_LEVEL = 3
@@ -56,22 +58,6 @@ MAX_CACHED_CASES = 64
 LATENCY_DIGITS = 6
 
 
-class JudgedContent(NamedTuple):
-    """The content that a result judged, and the place of the result."""
-
-    content: int
-    sample_id: str
-    method: str
-    metric: str
-
-
-class _StoredCase(NamedTuple):
-    """The row number of a case, and its JSON."""
-
-    row: int
-    text: str
-
-
 class CallTable:
     """The calls of a log that is open for writing. Its methods write within the transaction of the caller."""
 
@@ -79,11 +65,11 @@ class CallTable:
         """Store the connection. The tables are created with the first call."""
         self._db = database
         self._forms: dict[tuple[str, str], int] = {}
-        self._cases: OrderedDict[tuple[str, str], _StoredCase] = OrderedDict()
+        self._cases: OrderedDict[tuple[str, str], tuple[int, str]] = OrderedDict()
 
     def note_case(self, case_key: tuple[str, str], row: int, text: str) -> None:
         """Remember the row and the JSON of a case for the calls that follow for its sample id and method."""
-        self._cases[case_key] = _StoredCase(row, text)
+        self._cases[case_key] = row, text
         self._cases.move_to_end(case_key)
         if len(self._cases) > MAX_CACHED_CASES:
             self._cases.popitem(last=False)
@@ -97,14 +83,14 @@ class CallTable:
             case_key: The sample id and the method of the case.
             calls: The calls in order.
         """
-        case = self._cases.get(case_key) or _StoredCase(NO_CASE, "")
+        case_row, case_text = self._cases.get(case_key, (NO_CASE, ""))
         for call in calls:
             form = self._find_form(fingerprint, call.form.text)
-            body = _compress(_format_body(call), _build_dictionary(call.form.text, case.text))
+            body = _compress(_format_body(call), _build_dictionary(call.form.text, case_text))
             costs = (getattr(call.reply.usage, name) for name in COST_COLUMNS)
             latency = round(call.reply.latency, LATENCY_DIGITS)
             self._db.execute(
-                INSERT, (content, hash_key(call.reply.key), form, case.row, call.repeat, latency, *costs, body)
+                INSERT, (content, hash_key(call.reply.key), form, case_row, call.repeat, latency, *costs, body)
             )
 
     def set_asked(self, content: int, asked_content: int) -> None:
@@ -186,11 +172,11 @@ class CallReader:
         """The SQL expression for the content of the calls of a row of `results`."""
         return ASKED if self.exists else "results.content"
 
-    def read(self, judged: Iterable[JudgedContent]) -> Iterator[JudgeCall]:
-        """Yield the calls of judged content, in order of time for each."""
-        for judged_content in judged:
-            for number in self.find(judged_content.content):
-                yield _build_call(judged_content, self._read_row(number))
+    def read(self, content: int | None, sample_id: str, method: str, metric: str) -> Iterator[JudgeCall]:
+        """Yield the calls of the content that a result judged, in order of time; none if it has no content."""
+        for number in () if content is None else self.find(content):
+            row = self._read_row(number)
+            yield _build_call(row, sample_id=sample_id, method=method, metric=metric)
 
     def find(self, content: int) -> list[int]:
         """Return the row numbers of the calls for judged content."""
@@ -304,13 +290,11 @@ def _parse_call(row: _CallRow) -> CallRecord:
     return CallRecord(_parse_form(row.form), messages, reply, items, repeat)
 
 
-def _build_call(judged: JudgedContent, row: _CallRow) -> JudgeCall:
+def _build_call(row: _CallRow, **names: str) -> JudgeCall:
     call = _parse_call(row)
     form, reply = call.form, call.reply
     return JudgeCall(
-        sample_id=judged.sample_id,
-        method=judged.method,
-        metric=judged.metric,
+        **names,
         fingerprint=row.fingerprint,
         judge=form.label,
         tier=form.tier,

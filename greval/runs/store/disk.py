@@ -14,6 +14,7 @@ from zlib import crc32
 from greval._util.files import open_locked, sync_folder
 from greval.errors import StoreError
 from greval.records.result import Usage
+from greval.runs.store.filters import add_sql_functions
 
 FILE = "results.sqlite"
 LOCK_FILE = "lock"
@@ -48,11 +49,7 @@ LAYOUT_VERSION_WITHOUT_COST = 341554651
 
 
 def lock_folder(folder: Path) -> IO[str]:
-    """Create a run folder if it does not exist, and acquire its write lock.
-
-    Raises:
-        StoreError: If another run holds the lock, or the folder cannot be written.
-    """
+    """Create a run folder if it does not exist, and acquire its write lock."""
     try:
         lock = open_locked(folder / LOCK_FILE)
     except OSError as error:
@@ -64,28 +61,21 @@ def lock_folder(folder: Path) -> IO[str]:
 
 
 def connect_log(folder: Path, *, write: bool = False) -> sqlite3.Connection:
-    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist.
-
-    Raises:
-        StoreError: If there is no run to read, the log cannot be opened, or another version of greval wrote it.
-    """
+    """Open a connection to the log of a run folder. One that writes creates the log if it does not exist."""
     if not write and not (folder / FILE).is_file():
         raise StoreError(f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one")
     with translate_errors(folder), ExitStack() as opened:
         connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         opened.callback(connection.close)
         prepare_tables(connection, folder, write=write)
+        add_sql_functions(connection)
         # From here on, the caller closes the connection.
         opened.pop_all()
         return connection
 
 
 def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
-    """Configure a connection, and create the tables if the file is new.
-
-    Raises:
-        StoreError: If there are no tables to read, or they have an unknown layout.
-    """
+    """Configure a connection, and create the tables if the file is new."""
     if write:
         # A commit need not wait for the disk: `LogSync` syncs the log, and only its connection checkpoints.
         database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0")

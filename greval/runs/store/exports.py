@@ -136,16 +136,10 @@ class TableLayout(Record):
         }
         if notes:
             cells |= self._build_note_cells(notes)
-            cells["contradictions"] = "; ".join(self._find_contradictions(metric, judgement).values()) or None
+            if definition := self.metrics.get(metric):
+                contradictions = find_contradictions(definition, judgement["value"], notes, judgement["votes"])
+                cells["contradictions"] = "; ".join(contradictions.values()) or None
         return cells
-
-    def _find_contradictions(self, metric: str, judgement: Mapping[str, Any]) -> dict[str, str]:
-        definition = self.metrics.get(metric)
-        return (
-            find_contradictions(definition, judgement["value"], judgement["notes"], judgement["votes"])
-            if definition
-            else {}
-        )
 
     def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the cells of notes. Notes without a column of their own share the column `notes`."""
@@ -206,13 +200,6 @@ def write_csv(
     """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
 
     With `escape_formulas`, a text that a spreadsheet would read as a formula has an apostrophe before it.
-
-    Example:
-        >>> import io
-        >>> file = io.StringIO()
-        >>> write_csv([], file)
-        >>> file.getvalue()[:16]
-        'sample_id,method'
     """
     plain = csv.writer(file, lineterminator="\n")
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -226,11 +213,7 @@ def write_csv(
 
 
 def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None = None) -> None:
-    """Write results, given as JSON lines, as a Parquet file, in the columns of a run.
-
-    Raises:
-        MissingExtraError: If pyarrow is not installed.
-    """
+    """Write results, given as JSON lines, as a Parquet file, in the columns of a run."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -248,11 +231,7 @@ def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None =
 
 
 def build_frame(lines: Iterable[str], layout: TableLayout) -> pd.DataFrame:
-    """Return results, given as JSON lines, as a pandas DataFrame in the columns of a run.
-
-    Raises:
-        MissingExtraError: If pandas is not installed.
-    """
+    """Return results, given as JSON lines, as a pandas DataFrame in the columns of a run."""
     try:
         import pandas as pd
     except ImportError as error:

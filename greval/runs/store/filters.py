@@ -1,17 +1,16 @@
-"""Filters for the results of a run: SQL conditions, and the comparison of texts that SQLite would truncate."""
+"""Filters for the results of a run, as conditions in SQL."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import defaultdict
+from functools import lru_cache
 from typing import NamedTuple
 
-NUL = r"\u0000"
-"""A NUL as JSON escapes it. SQLite truncates a text extracted from JSON there, but not one in a JSON array."""
-_VALUE = "EXISTS (SELECT 1 FROM json_each(outline, '$[1]') AS one WHERE json_extract(one.value, '$[0]') = ?)"
-_TAG = (
-    "EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.key = ? AND tag.value IN (SELECT value FROM json_each(?)))"
-)
+from greval.records.result import read_outline
+
+MAX_CACHED_TAGS = 1_024
 
 
 class ResultFilter(NamedTuple):
@@ -29,54 +28,35 @@ class ResultFilter(NamedTuple):
     value: str | None = None
     tags: tuple[tuple[str, str], ...] = ()
 
-    def group_tags(self) -> dict[str, list[str]]:
-        """Return the accepted values of each tag."""
+    def build_conditions(self) -> tuple[list[str], list[str]]:
+        """Return the SQL conditions on a row of `results`, and the values of their parameters."""
         values_by_tag: dict[str, list[str]] = defaultdict(list)
         for name, value in self.tags:
             values_by_tag[name].append(value)
-        return dict(values_by_tag)
-
-    def build_conditions(self) -> tuple[list[str], list[str]]:
-        """Return the SQL conditions on a row of `results`, and the values of their parameters."""
-        parts: list[tuple[str, tuple[str, ...]]] = []
-        if self.sample_id is not None:
-            parts.append(("sample_id = ?", (self.sample_id,)))
-        if self.method is not None:
-            parts.append(("method = ?", (self.method,)))
-        if self.metrics:
-            parts.append(("metric IN (SELECT value FROM json_each(?))", (json.dumps(self.metrics),)))
-        if self.status is not None:
-            parts.append(("json_extract(outline, '$[0]') = ?", (self.status,)))
-        if self.value is not None:
-            parts.append((_VALUE, (_cut_at_nul(self.value),)))
-        parts += [
-            (_TAG, (_cut_at_nul(name), json.dumps([_cut_at_nul(value) for value in values])))
-            for name, values in self.group_tags().items()
-        ]
-        return [condition for condition, _ in parts], [value for _, values in parts for value in values]
-
-    @property
-    def reads_texts(self) -> bool:
-        """True if the filter compares texts inside the JSON of a result."""
-        return self.value is not None or bool(self.tags)
-
-    def needs_check(self, row: str) -> bool:
-        """Return whether SQLite compared only the begin of a text, so that `matches` has to decide."""
-        texts = (self.value or "", *(part for tag in self.tags for part in tag))
-        return self.reads_texts and (NUL in row or any("\0" in part for part in texts))
-
-    def matches(self, row: str) -> bool:
-        """Return whether a result, given as JSON, has the value and the tags of the filter."""
-        fields = json.loads(row)
-        if any(fields["tags"].get(name) not in values for name, values in self.group_tags().items()):
-            return False
-        judgements = fields["outcome"].get("judgements", ())
-        return self.value is None or any(str(judgement["value"]) == self.value for judgement in judgements)
+        parameters = {
+            "sample_id = ?": self.sample_id,
+            "method = ?": self.method,
+            "metric IN (SELECT value FROM json_each(?))": json.dumps(self.metrics) if self.metrics else None,
+            "json_extract(outline, '$[0]') = ?": self.status,
+            "has_value(outline, ?)": self.value,
+            "has_tags(tags, ?)": json.dumps(values_by_tag) if values_by_tag else None,
+        }
+        conditions = {condition: value for condition, value in parameters.items() if value is not None}
+        return [*conditions], [*conditions.values()]
 
 
 ANY_RESULT = ResultFilter()
 
 
-def _cut_at_nul(text: str) -> str:
-    """Return the part of a text that SQLite compares."""
-    return text.partition("\0")[0]
+def add_sql_functions(database: sqlite3.Connection) -> None:
+    """Add the functions that conditions call. SQLite's own would cut a text that they extract from JSON at a NUL."""
+    database.create_function("has_value", 2, lambda outline, value: value in read_outline(outline).values)
+    database.create_function("has_tags", 2, _has_tags)
+
+
+# Few distinct tags occur, many times.
+@lru_cache(MAX_CACHED_TAGS)
+def _has_tags(tags: str, values_by_tag: str) -> bool:
+    """Return whether each of these tags has one of its values."""
+    tag_values = json.loads(tags)
+    return all(tag_values.get(name) in values for name, values in json.loads(values_by_tag).items())

@@ -1,6 +1,7 @@
 """Pages of a run, also while it is being written. A page begins after the last row of the previous one.
 
-Rows are in the order in which they were written. A result that replaces another one while pages are read is returned
+Each page comes with the row after which the next one begins, None on the last page. Rows are in the order in which they
+were written. A result that replaces another one while pages are read is returned
 again at the end, so no result is missed.
 """
 
@@ -9,24 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
-from greval.runs.store.calls import JudgedContent
-from greval.runs.store.case_heads import CASE_HEAD, IS_PAIR, parse_case_head
+from greval.runs.store.calls import JUDGED_NAMES
 from greval.runs.store.disk import translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
-from greval.runs.store.reader import Store
+from greval.runs.store.reader import IS_PAIR, NEWEST, Store, parse_case_head
 
-NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
-"""Unlike the condition of `Store`, this one does not list all replaced rows to read a small page."""
 SELECT_CASES = f"""
-SELECT rowid, key, {CASE_HEAD} FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
+SELECT rowid, key, row FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
 SELECT_CASE = f"""
 SELECT row FROM cases WHERE {COUNTED_CASE} AND instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
@@ -46,30 +44,9 @@ class CaseLine(Record):
     statuses: dict[str, str]
 
 
-class ResultSlice(NamedTuple):
-    """A page of results as JSON texts, and the row after which the next page begins; None on the last page."""
-
-    lines: list[str]
-    next: int | None
-
-
-class CaseSlice(NamedTuple):
-    """A page of cases, and the row after which the next page begins; None on the last page."""
-
-    cases: list[CaseLine]
-    next: int | None
-
-
-class CallSlice(NamedTuple):
-    """A page of calls, and the row of the result after which the next page begins; None on the last page."""
-
-    calls: list[JudgeCall]
-    next: int | None
-
-
 def read_result_page(
     store: Store, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100
-) -> ResultSlice:
+) -> tuple[list[str], int | None]:
     """Return a page of the newest result of each sample, method, metric and repeat as JSON texts.
 
     Args:
@@ -78,25 +55,20 @@ def read_result_page(
         after: The row after which the page begins.
         limit: The maximum number of results. Long results end a page earlier, to limit memory use.
     """
-    conditions, values = result_filter.build_conditions()
-    where = " AND ".join([NEWEST, "rowid > ?", *conditions])
-    query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
     lines: list[str] = []
     last, length = after, 0
-    with translate_errors(store.folder), closing(store.query(query, (after, *values))) as rows:
-        for at, row in rows:
-            if result_filter.needs_check(row) and not result_filter.matches(row):
-                continue
+    with translate_errors(store.folder):
+        for at, row in store.select(("rowid", "row"), result_filter, after=after):
             if len(lines) == limit or length > MAX_PAGE_CHARACTERS:
-                return ResultSlice(lines, last)
+                return lines, last
             lines.append(row)
             last, length = at, length + len(row)
-    return ResultSlice(lines, None)
+    return lines, None
 
 
 def read_call_page(
     store: Store, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100
-) -> CallSlice:
+) -> tuple[list[JudgeCall], int | None]:
     """Return a page of the stored calls of the judge for the results that meet a filter.
 
     Args:
@@ -107,24 +79,21 @@ def read_call_page(
             earlier, to limit memory use.
     """
     reader = store.call_reader
-    conditions, values = result_filter.build_conditions()
-    where = " AND ".join([NEWEST, "rowid > ?", "content IS NOT NULL", *conditions])
-    columns = f"rowid, {reader.asked_column}, sample_id, method, metric"
-    query = f"SELECT {columns} FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
     page: list[JudgeCall] = []
     last, length = after, 0
-    with translate_errors(store.folder), closing(store.query(query, (after, *values))) as rows:
-        for at, *judged in rows:
+    with translate_errors(store.folder):
+        columns = ("rowid", reader.asked_column, *JUDGED_NAMES)
+        for at, content, *names in store.select(columns, result_filter, after=after):
             if len(page) >= limit or length > MAX_PAGE_CHARACTERS:
-                return CallSlice(page, last)
-            calls = [*reader.read([JudgedContent(*judged)])]
+                return page, last
+            calls = [*reader.read(content, *names)]
             page += calls
             last = at
             length += sum(len(message.text) for call in calls for message in call.messages)
-    return CallSlice(page, None)
+    return page, None
 
 
-def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> CaseSlice:
+def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> tuple[list[CaseLine], int | None]:
     """Return a page of the judged cases, each once. A case whose contents changed between two runs is returned twice.
 
     Args:
@@ -133,8 +102,8 @@ def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> CaseSli
         limit: The maximum number of cases.
     """
     rows = _fetch_all(store, SELECT_CASES, after, limit + 1)
-    first = _find_first_rows(store, [key for _, key, *_ in rows[:limit]])
-    once = [parse_case_head(*texts) for at, key, *texts in rows[:limit] if first[key] == at]
+    first = _find_first_rows(store, [key for _, key, _ in rows[:limit]])
+    once = [parse_case_head(case) for at, key, case in rows[:limit] if first[key] == at]
     statuses = _read_statuses(store, [(head.sample_id, head.method) for head in once])
     lines = [
         CaseLine(
@@ -145,7 +114,7 @@ def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> CaseSli
         )
         for head in once
     ]
-    return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
+    return lines, rows[limit - 1][0] if len(rows) > limit else None
 
 
 def find_case(store: Store, sample_id: str, method: str) -> Case | None:
@@ -182,7 +151,7 @@ def _read_statuses(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple
     ids = dict.fromkeys(sample_id for sample_id, _ in cases)
     query = f"""
         SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
-        WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} ORDER BY rowid
+        WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} AND {COUNTED} ORDER BY rowid
     """  # noqa: S608 - constants
     statuses: dict[tuple[str, str], dict[str, str]] = {case: {} for case in cases}
     for sample_id, method, metric, status in _fetch_all(store, query, *ids):

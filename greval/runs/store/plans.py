@@ -43,23 +43,10 @@ class PlannedVersion(NamedTuple):
     judge: str = ""
 
 
-class _StoredPlan(NamedTuple):
-    """A counted plan as stored in the log."""
-
-    id: int
-    source: int
-    metric: str
-    fingerprint: str
-    label: str
-    digest: str
-    part: str
-
-
 class PlanTable:
     """The plans of a log that is open for writing."""
 
     def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
-        """Store the connection and the run folder, which errors name; nothing is read before `begin`."""
         self._db = database
         self._folder = folder
         self._ids: dict[tuple[str, str], int] = {}
@@ -82,9 +69,6 @@ class PlanTable:
             part: The part of the whole, such as "2/3" for a shard; empty for the whole.
             versions: Fingerprint and judge of each metric by name.
             total: The number of cases; None if it is unknown before they are read.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone. This holds for all methods that write.
         """
         self._ids, self._versions, self._source, self._part = {}, versions, source, part
         with translate_errors(self._folder):
@@ -96,8 +80,7 @@ class PlanTable:
             for metric in versions:
                 self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
                 if source.label:
-                    earlier_plans = (plan for plan in self._read_counted(metric) if plan.label == source.label)
-                    self._retire(plan.id for plan in earlier_plans if not self._is_same_whole(plan))
+                    self._retire_others(metric, label=source.label)
 
     def expect_methods(self) -> None:
         """Count the number of cases as planned while their methods are not known yet."""
@@ -108,6 +91,11 @@ class PlanTable:
                     (self.source_id, metric, *version),
                 )
 
+    def claim_method(self, method: str) -> None:
+        """Make the plan of the command the counted one for a method, instead of earlier plans."""
+        for metric in self._versions:
+            self.claim_plan(metric, method)
+
     def claim_plan(self, metric: str, method: str) -> int:
         """Return the plan id for a metric and a method; other plans for them are no longer counted."""
         plan_id = self._ids.get((metric, method))
@@ -116,7 +104,9 @@ class PlanTable:
                 self.begin(APPENDED, "", {})
                 self.end(None, None)
             with translate_errors(self._folder):
-                plan_id = self._ids[metric, method] = self._replace_plans(metric, method)
+                self._retire_others(metric, method=method)
+                version = self._versions.get(metric, PlannedVersion(""))
+                plan_id = self._ids[metric, method] = self._find_or_insert(metric, method, version)
         return plan_id
 
     def replace_versions(self, versions: Mapping[str, PlannedVersion]) -> None:
@@ -152,8 +142,7 @@ class PlanTable:
             self._db.execute("UPDATE sources SET total = ? WHERE id = ?", (sum(planned.values()), self.source_id))
             for metric in self._versions:
                 for method, count in planned.items():
-                    plan = self.claim_plan(metric, method)
-                    self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, plan))
+                    self.set_planned(self.claim_plan(metric, method), count)
 
     def is_complete(self) -> bool:
         """Return whether everything in the current plan is judged.
@@ -217,12 +206,6 @@ class PlanTable:
         """Stop counting all existing plans of these metrics."""
         self._db.executemany("UPDATE plans SET current = 0 WHERE metric = ?", [(metric,) for metric in metrics])
 
-    def _replace_plans(self, metric: str, method: str) -> int:
-        version = self._versions.get(metric, PlannedVersion(""))
-        current = self._read_counted(metric, method)
-        self._retire(plan.id for plan in current if not self._is_same_whole(plan))
-        return self._find_or_insert(metric, method, version)
-
     def _find_or_insert(self, metric: str, method: str | None, version: PlannedVersion) -> int:
         """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
         row = self._db.execute(
@@ -251,28 +234,28 @@ class PlanTable:
         cursor = self._db.execute("INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", values)
         return cursor.lastrowid or 0, False
 
-    def _read_counted(self, metric: str, method: str | None = None) -> list[_StoredPlan]:
-        """Return the counted plans of a metric, for one method or for all."""
-        query = """
-            SELECT plans.id, source, metric, fingerprint, label, digest, part FROM plans
-            JOIN sources ON sources.id = plans.source WHERE current AND metric = ? AND coalesce(?, method) = method
-        """
-        return [_StoredPlan(*row) for row in self._db.execute(query, (metric, method))]
-
     def _retire(self, plans: Iterable[int]) -> None:
         self._db.executemany("UPDATE plans SET current = 0 WHERE id = ?", [(plan,) for plan in plans])
 
-    def _is_same_whole(self, plan: _StoredPlan) -> bool:
+    def _retire_others(self, metric: str, *, label: str | None = None, method: str | None = None) -> None:
+        """Stop counting the plans of a metric, of one label or method, that are no parts of the current whole."""
+        query = """
+            SELECT plans.id, plans.source, fingerprint, label, digest, part FROM plans
+            JOIN sources ON sources.id = plans.source
+            WHERE current AND metric = ? AND label = coalesce(?, label) AND coalesce(?, method) = method
+        """
+        plans = self._db.execute(query, (metric, label, method)).fetchall()
+        self._retire(plan for plan, *version in plans if not self._is_same_whole(metric, *version))
+
+    def _is_same_whole(self, metric: str, source: int, fingerprint: str, label: str, digest: str, part: str) -> bool:
         """Return whether a stored plan is the current one, or another part of the same whole."""
-        version = self._versions.get(plan.metric, PlannedVersion(""))
-        if plan.fingerprint != version.fingerprint:
+        if fingerprint != self._versions.get(metric, PlannedVersion("")).fingerprint:
             return False
-        if plan.source == self.source_id:
+        if source == self.source_id:
             return True
-        current_whole = _parse_whole(self._part)
-        # A `CaseSource` has its label before its digest.
-        same = (plan.digest, plan.label, _parse_whole(plan.part)) == (*reversed(self._source), current_whole)
-        return same and bool(self._part) and bool(plan.part) and plan.part != self._part
+        # Parts of one whole differ.
+        is_part = bool(self._part and part) and part != self._part
+        return is_part and (label, digest, _parse_whole(part)) == (*self._source, _parse_whole(self._part))
 
 
 class CountedPlan(NamedTuple):

@@ -2,32 +2,116 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import from_json
 
 from greval._util.files import CloseOnExit
+from greval._util.row_index import RowIndex, hash_key
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
 from greval.records.result import Result
-from greval.runs.store.calls import CallReader, JudgedContent
+from greval.runs.store.calls import JUDGED_NAMES, CallReader
 from greval.runs.store.disk import connect_log
 from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
-from greval.runs.store.plans import COUNTED, COUNTED_CASE, CountedPlan
-from greval.runs.store.result_index import ResultIndex
+from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
+NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid)"
+"""SQL condition that is true for a row of `results` which no other row replaced."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 """A column for `Store.select`: a JSON list of the metric's fingerprint and the judge."""
+NO_CONTENT = 0
+ROW_NUMBERS = f"""
+SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END FROM results
+"""  # noqa: S608 - constant
+MAX_QUESTION_CHARACTERS = 1000
+"""The number of characters of a question that are read with the head of a case."""
+IS_PAIR = "instr(row, '\"other_response\":') AND json_type(row, '$.other_response') = 'object'"
+"""SQL condition that is true for a row of `cases` which is a pair; the first part quickly excludes most others."""
+
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_encode_text = json.JSONEncoder().encode
+
+
+class ResultIndex:
+    """Finds results of a log by what was judged, and the row number of the newest one of each place.
+
+    It is loaded when the first result is looked up. A row of a plan that is not counted is found with `all_rows` only.
+    """
+
+    def __init__(self, database: sqlite3.Connection, commit: Callable[[], None], *, all_rows: bool) -> None:
+        self._db = database
+        self._commit = commit
+        self._all_rows = all_rows
+
+    def get(self, key: str | None, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
+        """Return the newest result of a sample, method and metric if it has this key; None is any key."""
+        number = self.find_row(result_of, repeat)
+        if number is None:
+            return None
+        stored_key, row = self.read_row("key, row", number)
+        return Result.model_validate_json(row) if key is None or stored_key == hash_key(key) else None
+
+    def same(self, content: str) -> Result | None:
+        """Return the newest finished result with a content key, for any sample and method, or None."""
+        contents, _ = self.numbers
+        number = contents.get(content)
+        return None if number is None else Result.model_validate_json(self.read_row("row", number)[0])
+
+    def find_plan(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
+        number = self.find_row(result_of, repeat)
+        return None if number is None else int(self.read_row(RESULT_PLAN, number)[0])
+
+    def find_row(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the row number of the newest result of a sample, method and metric, or None if there is no result."""
+        _, places = self.numbers
+        return places.get(hash_result_place(*result_of, repeat))
+
+    def read_row(self, columns: str, number: int) -> tuple[Any, ...]:
+        """Return columns of a row, which is written before if it is not yet."""
+        query = f"SELECT {columns} FROM results WHERE rowid = ?"  # noqa: S608 - constants
+        row = self._db.execute(query, (number,)).fetchone()
+        # It waits to be written together with others.
+        if row is None:
+            self._commit()
+            row = self._db.execute(query, (number,)).fetchone()
+        values: tuple[Any, ...] = row
+        return values
+
+    @cached_property
+    def numbers(self) -> tuple[RowIndex, RowIndex]:
+        """Row numbers that a writer adds to: of the newest finished row by content, and of the newest by place."""
+        by_content, by_place = RowIndex(), RowIndex()
+        if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
+            import numpy as np
+
+            query = ROW_NUMBERS if self._all_rows else f"{ROW_NUMBERS} WHERE {COUNTED}"
+            # Read into an array at once: a large run has millions of rows.
+            rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
+            at, places, contents = np.fromiter(rows, dtype=np.int64).reshape(-1, 3).T
+            by_place.load_arrays(places, at)
+            by_content.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
+        return by_content, by_place
+
+
+# A result is looked up before it is stored.
+@lru_cache(maxsize=256)
+def hash_result_place(sample_id: str, method: str, metric: str, repeat: int) -> int:
+    """Return the number that a row shares with the rows it replaces, the hash of a JSON list."""
+    return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")
 
 
 def _have_nothing_to_write() -> None:
@@ -100,20 +184,19 @@ class Store(CloseOnExit):
         for (line,) in self.select(("row",), result_filter):
             yield line
 
-    def select(self, columns: Iterable[str], result_filter: ResultFilter = ANY_RESULT) -> Iterator[Any]:
+    def select(
+        self, columns: Iterable[str], result_filter: ResultFilter = ANY_RESULT, *, after: int = 0
+    ) -> Iterator[Any]:
         """Iterate over columns of the same results, as tuples, without reading the rest of them.
 
         Args:
             columns: Columns of the table `results` (docs/architecture.md), or SQL expressions of them.
             result_filter: The filter for results.
+            after: The row number after which they begin.
         """
         conditions, values = result_filter.build_conditions()
-        where = " AND ".join([NEWEST, self._build_condition(COUNTED), *conditions])
-        names = (*columns, *(("row",) if result_filter.reads_texts else ()))
-        rows = self.query(f"SELECT {', '.join(names)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
-        if not result_filter.reads_texts:
-            return rows
-        return (row[:-1] for row in rows if not result_filter.needs_check(row[-1]) or result_filter.matches(row[-1]))
+        where = " AND ".join([NEWEST, self._build_condition(COUNTED), f"rowid > {after:d}", *conditions])
+        return self.query(f"SELECT {', '.join(columns)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
 
     def count(self) -> int:
         """Return the number of the same results."""
@@ -130,9 +213,8 @@ class Store(CloseOnExit):
 
     def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:
         """Yield the stored calls of those of the same results that meet a filter, in the order of the results."""
-        columns = (self.call_reader.asked_column, "sample_id", "method", "metric")
-        judged = (JudgedContent(*row) for row in self.select(columns, result_filter) if row[0] is not None)
-        yield from self.call_reader.read(judged)
+        for content, *names in self.select((self.call_reader.asked_column, *JUDGED_NAMES), result_filter):
+            yield from self.call_reader.read(content, *names)
 
     def cases(self) -> Iterator[Case]:
         """Yield every judged case."""
@@ -193,3 +275,34 @@ class Store(CloseOnExit):
 
     def _build_condition(self, counted: str) -> str:
         return "1" if self.reads_all else counted
+
+
+class CaseHead(NamedTuple):
+    """The id, the method and the begin of the question of a case.
+
+    `other` is the method of the other response of a pair, None if the case is no pair.
+    """
+
+    sample_id: str
+    method: str
+    question: str
+    other: str | None = None
+
+
+def parse_case_head(case: str) -> CaseHead:
+    """Parse the head of a case that is stored as JSON; fields that have their default are not stored.
+
+    Example:
+        >>> parse_case_head('{"id":"q1","question":"Who?","method":"a vs b","other_response":{"method":"b"}}')
+        CaseHead(sample_id='q1', method='a vs b', question='Who?', other='b')
+    """
+    fields = from_json(case)
+    other = fields.get("other_response")
+    question = fields.get("question", "")[:MAX_QUESTION_CHARACTERS]
+    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, other and other.get("method", ""))
+
+
+def read_case_heads(store: Store) -> Iterator[CaseHead]:
+    """Yield the head of each version of each judged case, oldest first."""
+    for (case,) in store.select_cases(("row",)):
+        yield parse_case_head(case)

@@ -37,8 +37,7 @@ from greval.runs.store.disk import (
     translate_errors,
 )
 from greval.runs.store.plans import CASE_SOURCE, PlanTable
-from greval.runs.store.reader import Store
-from greval.runs.store.result_index import ResultIndex, hash_result_place
+from greval.runs.store.reader import ResultIndex, Store, hash_result_place
 
 MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
@@ -89,13 +88,6 @@ class StoreWriter(CloseOnExit):
         folder: The run folder.
         plans: The plans of the log.
         reader: The same log to read from. It sees all that was appended.
-
-    Example:
-        >>> import tempfile
-        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
-        ...     writer.put_fact("judge", "local")
-        ...     writer.reader.fact("judge")
-        'local'
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection, lock: IO[str]) -> None:
@@ -116,11 +108,7 @@ class StoreWriter(CloseOnExit):
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
-        """Open a run folder to write, and create it if it does not exist.
-
-        Raises:
-            StoreError: If another run writes to it, it cannot be written, or another version of greval wrote it.
-        """
+        """Open a run folder to write, and create it if it does not exist."""
         folder = Path(folder)
         with translate_errors(folder), ExitStack() as opened:
             lock = opened.enter_context(lock_folder(folder))
@@ -158,14 +146,11 @@ class StoreWriter(CloseOnExit):
             calls: The calls of the judge for this result, which are stored together with it.
             asked_content: The number of the content whose calls a replayed result was read from; None for its own.
             recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
-        numbers = self._index.numbers
+        rows_by_content, rows_by_place = self._index.numbers
         place_hash = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
         keys = (hash_key(key), hash_key(content) if content else None, place_hash)
-        replaced = numbers.places.get(place_hash)
+        replaced = rows_by_place.get(place_hash)
         if plan is None:
             plan = self.plans.claim_plan(result.metric, result.method)
         total_cost = cost or result.usage
@@ -192,9 +177,9 @@ class StoreWriter(CloseOnExit):
                     if asked_content is not None and asked_content != keys[1]:
                         self._calls.set_asked(keys[1], asked_content)
                 at = self._insert(INSERT, row)
-        numbers.places[place_hash] = at
+        rows_by_place[place_hash] = at
         if keys[1] is not None and finished:
-            numbers.contents[keys[1]] = at
+            rows_by_content[keys[1]] = at
         if len(self._group.results) >= MAX_GROUP_ROWS:
             self.commit()
 
@@ -208,9 +193,6 @@ class StoreWriter(CloseOnExit):
             fingerprint: The fingerprint of the metric.
             case_key: The sample id and the method of the case.
             calls: The calls.
-
-        Raises:
-            StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         with self._write():
             self._calls.insert(hash_key(content), fingerprint, case_key, calls)
@@ -292,11 +274,7 @@ class StoreWriter(CloseOnExit):
         self._kept_cases.clear()
 
     def flush(self) -> None:
-        """Sync everything written so far to disk. Any thread may call this; it does not block `append`.
-
-        Raises:
-            StoreError: If syncing fails, for example because the disk is full.
-        """
+        """Sync everything written so far to disk. Any thread may call this; it does not block `append`."""
         with translate_errors(self.folder):
             self._unsynced_commits = 0
             self._disk.flush()

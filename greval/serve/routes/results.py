@@ -89,8 +89,8 @@ def list_results(  # noqa: PLR0913 - what one may ask for
         tags=((name, of_tag),) if tag else (),
     )
     with _open_run(folder) as store:
-        page = read_result_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
-    return _build_json_response(f'{{"results":[{",".join(page.lines)}],"next":{json.dumps(encode_cursor(page.next))}}}')
+        lines, following = read_result_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
+    return _build_json_response(f'{{"results":[{",".join(lines)}],"next":{json.dumps(encode_cursor(following))}}}')
 
 
 @router.get("/{id}/calls", responses=describe_errors(404, 409, 422))
@@ -111,16 +111,16 @@ def list_calls(
     """
     result_filter = ResultFilter(sample_id=sample_id, method=method, metrics=(metric,) if metric else ())
     with _open_run(folder) as store:
-        page = read_call_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
-    return CallPage(calls=tuple(page.calls), next=encode_cursor(page.next))
+        calls, following = read_call_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
+    return CallPage(calls=tuple(calls), next=encode_cursor(following))
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 409, 422))
 def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) -> CasePage:
     """List the cases of a run page by page, with the outcome of each of their metrics."""
     with _open_run(folder) as store:
-        page = read_case_page(store, after=decode_row_cursor(cursor), limit=limit)
-    return CasePage(cases=tuple(page.cases), next=encode_cursor(page.next))
+        cases, following = read_case_page(store, after=decode_row_cursor(cursor), limit=limit)
+    return CasePage(cases=tuple(cases), next=encode_cursor(following))
 
 
 @router.get("/{id}/case", responses=describe_errors(404, 409, 422), response_model=CaseDetail)
@@ -128,8 +128,8 @@ def show_case(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = 
     """Show a case as it was judged, with all of its results."""
     case = read_case(folder, sample_id, method)
     with _open_run(folder) as store:
-        page = read_result_page(store, ResultFilter(sample_id=sample_id, method=method), limit=1000)
-    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(page.lines)}]}}')
+        lines, _ = read_result_page(store, ResultFilter(sample_id=sample_id, method=method), limit=1000)
+    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(lines)}]}}')
 
 
 def read_case(folder: Path, sample_id: str, method: str) -> Case:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import pytest
-from framework_folder import CONFIG, ROWS, calls, judge_as_right, make_folder, read
+from framework_folder import CONFIG, calls, judge_as_right, make_folder, read
 from framework_folder import run_published as run
 
 from greval.errors import DataError, StoreError
@@ -57,29 +56,6 @@ def test_a_run_that_begins_anew_has_another_folder(tmp_path):
     assert done.folder == folder / "eval/results-2"
 
 
-def test_repeats(tmp_path):
-    """Judged several times, the majority stands in the files."""
-    judge = ScriptedJudge(judge_as_right)
-    _, _, summary = run(make_folder(tmp_path), judge, methods=["tog"], limit=1, repeats=3)
-    assert len(judge.calls) == 12
-    assert summary["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
-
-
-def test_the_depth_of_reasons(tmp_path):
-    """A depth for the whole evaluation asks for findings, and its verdicts stand in the files."""
-
-    def by_step(messages):
-        last = re.search(r"step_1 to step_(\d+)", messages[0].text)[1]
-        return {**judge_as_right(messages), "findings": {f"step_{n}": "It fits." for n in range(1, int(last) + 1)}}
-
-    folder = make_folder(tmp_path)
-    done, _, summary = run(folder, ScriptedJudge(by_step), methods=["tog"], limit=1, reason_depth="steps")
-    assert summary["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
-    judged = [judgement for row in done.run.results() if row.metric in FOUR for judgement in row.judgements]
-    assert len(judged) == len(FOUR)
-    assert all(judgement.findings for judgement in judged)
-
-
 def test_another_judge_judges_anew(tmp_path):
     """Scores of one judge never stand for those of another, also where the new one fails."""
     folder = make_folder(tmp_path)
@@ -88,16 +64,6 @@ def test_another_judge_judges_anew(tmp_path):
     _, detailed, _ = run(folder, other, methods=["tog"], limit=1)
     assert calls(folder) == ["walk row-1"]
     assert detailed["results"][0]["methods"]["tog"]["scores"] == dict.fromkeys(FOUR)
-
-
-def test_a_changed_question_is_asked_and_judged_anew(tmp_path):
-    """A response to an older text of a question is no response to the new one."""
-    folder = make_folder(tmp_path)
-    run(folder, methods=["tog"], limit=1)
-    make_folder(tmp_path, rows=[{**ROWS[0], "answer": "Lovelace"}])
-    _, detailed, _ = run(folder, methods=["tog"], limit=1)
-    assert detailed["results"][0]["ground_truth"] == "Lovelace"
-    assert calls(folder) == ["walk row-1", "walk row-1"]
 
 
 def test_another_method_under_the_same_name_is_refused(tmp_path):

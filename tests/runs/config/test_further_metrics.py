@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from claim_judge import judge_claims, name_metric
 from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, run_published
-from page_judge import answer_page
 
-from greval.errors import DataError, JudgeError
-from greval.runs.config.api import evaluate_config, forecast_config
+from greval.errors import DataError
+from greval.runs.config.api import forecast_config
 from greval.testing import ScriptedJudge
 
 GOLD = {
@@ -96,16 +92,6 @@ def test_an_own_definition_of_a_published_score_takes_its_place(tmp_path):
     assert all("The tone." in str(call) for call in judge.calls)
 
 
-def test_computed_metrics_need_no_judge(tmp_path):
-    """A config of computed metrics alone runs without a judge; one of the published scores does not."""
-    make_folder(tmp_path, CONFIG + "metrics: [exact_match]\n", rows=ROWS[:1])
-    done = evaluate_config(tmp_path / "eval_config.yaml")
-    assert json.loads(done.detailed.read_text())["results"][0]["methods"]["bare"]["metrics"] == {"exact_match": 0}
-    make_folder(tmp_path, CONFIG + "metrics: [relevance]\n", rows=ROWS[:1])
-    with pytest.raises(JudgeError, match="No judge is named"):
-        evaluate_config(tmp_path / "eval_config.yaml")
-
-
 QUALITY = """\
 name: quality
 description: Right and quick, and polite.
@@ -139,28 +125,6 @@ def test_what_a_formula_reads_is_judged_and_written_beside_it(tmp_path):
     assert run_published(tmp_path, judge)[0].run.progress.kept > 0
     assert len(judge.calls) == 3 + 2
     assert list_forecast(tmp_path) == {"correctness", "relevance", "tone"}
-
-
-COMPLETENESS = ("Relevant", "Somewhat relevant", "Hardly relevant", "Irrelevant")
-
-
-def test_metrics_that_use_others_and_claims_are_written(tmp_path):
-    """A metric over claims and one that sees only relevant chunks have their values, and what they build on too."""
-    text = CONFIG + "metrics: [claim_correctness, answer_completeness]\n"
-    make_folder(tmp_path, text, rows=[ROWS[0]])
-
-    def answer(messages):
-        return judge_claims(messages) if "claim" in name_metric(messages) else answer_page(messages)
-
-    _, detailed, _ = run_published(tmp_path, ScriptedJudge(answer), methods=["tog"])
-    entry = detailed["results"][0]["methods"]["tog"]
-    assert entry["metrics"]["answer_claims"] == 1
-    assert entry["metrics"]["claim_correctness"] == "Not stated"
-    assert entry["metrics"]["answer_completeness"] in COMPLETENESS
-    assert 0 <= entry["metrics"]["chunk_evaluation"] <= 1
-    assert entry["skipped"] == {"triple_evaluation": "triples is not recorded"}
-    assert "failures" not in entry
-    assert "pending" not in entry
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from framework_folder import CONFIG, METHODS, ROWS, judge_as_right, make_folder, make_plan, read
+from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, make_plan
 from framework_folder import run_published as run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +19,8 @@ from greval.errors import StoreError
 from greval.metrics.sources import load_metrics
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.config.further_metrics import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.model import RunConfig
+from greval.runs.config.plan import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.result_files import (
     JudgedResponse,
     build_detailed,
@@ -31,11 +30,7 @@ from greval.runs.config.result_files import (
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
-
-
 EFFORT = {"latency", "llm_calls", "prompt_tokens", "output_tokens"}
-
-
 COUNTED = {"questions", "answered", "failed", "pending"} | FOUR | EFFORT
 
 
@@ -62,36 +57,19 @@ def test_the_published_shapes(tmp_path):
                 "methods": {
                     "tog": {
                         "response": "str",
-                        "scores": {
-                            "correctness": "int",
-                            "faithfulness": "int",
-                            "relevance": "int",
-                            "completeness": "int",
-                        },
-                        "efficiency": {
-                            "latency": "float",
-                            "llm_calls": "int",
-                            "prompt_tokens": "int",
-                            "output_tokens": "int",
-                        },
+                        "scores": dict.fromkeys(FOUR, "int"),
+                        "efficiency": dict.fromkeys(EFFORT, "int") | {"latency": "float"},
                     }
                 },
             }
         ],
     }
-    means = {"correctness": "float", "faithfulness": "float", "relevance": "float", "completeness": "float"}
+    means = dict.fromkeys(FOUR, "float")
     counts = summary.pop("counts")
     assert shape(summary) == {
         "by_method": {"tog": means},
         "by_movie": {"tt2": {"tog": means}},
-        "efficiency": {
-            "tog": {
-                "avg_latency": "float",
-                "avg_llm_calls": "float",
-                "avg_prompt_tokens": "float",
-                "avg_output_tokens": "float",
-            }
-        },
+        "efficiency": {"tog": {f"avg_{name}": "float" for name in EFFORT}},
     }
     assert {*counts["by_method"]["tog"]} == {*counts["by_movie"]["tt2"]["tog"]} == COUNTED
     assert datetime.fromisoformat(detailed["metadata"]["timestamp"]).tzinfo is None
@@ -136,68 +114,17 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
     assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
 
 
-WAITING = """
-    if sample.question == "Who is 7?":
-        end = time.monotonic() + SECONDS
-        while not SEEN.exists() and time.monotonic() < end:
-            time.sleep(0.01)
-"""
-
-
-@pytest.mark.nightly
-def test_the_files_are_whole_at_every_moment(tmp_path):
-    """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
-    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
-    folder, over, seen = make_folder(tmp_path, rows=rows), threading.Event(), []
-    results = folder / "eval/results/eval_results_summary.json"
-    head = f"import pathlib, time\nSEEN, SECONDS = pathlib.Path({str(tmp_path / 'seen')!r}), {SECONDS}\n"
-    slow = METHODS.replace('    note("walk", sample)\n', f'    note("walk", sample)\n{WAITING}')
-    (folder / "methods.py").write_text(f"{head}{slow}", encoding="utf-8")
-
-    def early(told):
-        counts = told["counts"]["by_method"]["tog"] if "counts" in told else {"answered": 0}
-        return 20 <= counts["answered"] < 30 and counts["correctness"]["pending"] == 30
-
-    def waiting(told):
-        rows = [row["methods"]["tog"] for row in told.get("results", ()) if row["methods"]]
-        return any(row["scores"] == dict.fromkeys(FOUR) and {*row["pending"]} == FOUR for row in rows)
-
-    def watch():
-        while not over.is_set():
-            seen.extend(
-                read(path) for path in (results, results.with_name("eval_results_detailed.json")) if path.exists()
-            )
-            if any(map(early, seen)) and any(map(waiting, seen)):
-                (tmp_path / "seen").touch()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        _, _, summary = run(folder, ScriptedJudge(judge_as_right, delay=0.02), {"save_seconds": 0.02}, methods=["tog"])
-    finally:
-        over.set()
-        watcher.join()
-    assert summary["counts"]["by_method"]["tog"]["correctness"] == {
-        "scored": 30,
-        "skipped": 0,
-        "failed": 0,
-        "pending": 0,
-    }
-    assert any(map(early, seen))
-    assert any(map(waiting, seen))
-
-
 def test_without_saving_between_there_is_one_writing(tmp_path):
     """`save_intermediate: false` leaves the writing to the end."""
     folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
-    there = []
+    is_written = []
 
     def look(progress):
-        there.append((folder / "eval/results/eval_results_summary.json").exists())
+        is_written.append((folder / "eval/results/eval_results_summary.json").exists())
 
     run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
-    assert there
-    assert not any(there)
+    assert is_written
+    assert not any(is_written)
 
 
 def test_rows_that_are_no_questions_are_told(tmp_path):

@@ -12,7 +12,7 @@ from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.runs.config.file import read_config_file
-from greval.runs.config.group_indexes import find_indexes, list_searched
+from greval.runs.config.group_methods import find_indexes, list_searched
 from greval.runs.config.plan import choose_answering_model, describe_shared_model
 from greval.runs.config.setup_file import check_setup, write_setup
 from greval.testing import ScriptedJudge

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import (
-    Annotation,
     Store,
-    agreement,
     build_scale_metric,
-    check_gate,
-    compare,
-    estimate,
     evaluate,
     import_verdicts,
     load_metric,
@@ -105,7 +100,9 @@ def test_a_run_says_that_it_was_imported_and_from_where(tmp_path):
         assert [case.answer for case in store.cases()] == ["Ada", None, "So."]
     assert {result.tier for result in run.results()} == {"imported"}
     assert report.judge == "imported:gpt-4"
-    assert [(one.metric, one.judge, one.file) for one in report.imported] == [("quality", "gpt-4", str(path))]
+    assert [(origin.metric, origin.judge, origin.file) for origin in report.imported] == [
+        ("quality", "gpt-4", str(path))
+    ]
     (summary,) = report.summaries
     assert (summary.scored, summary.failed, summary.skipped, summary.mean) == (1, 1, 1, 3.0)
     assert summary.failures == {"off_scale": 1}
@@ -145,7 +142,9 @@ def test_another_judge_replaces_the_verdicts_of_a_folder(tmp_path):
     import_verdicts(rows_of(2, "flat", lambda n: 1), [CORRECTNESS], out=first.folder, judge="b")
     with Store.open(first.folder) as store:
         assert list_judges(store.plans()) == ("imported:b",)
-        assert sorted((one.method, one.value) for one in store.results()) == [("flat", 1)] * 2 + [("walk", 0)] * 3
+        assert (
+            sorted((result.method, result.value) for result in store.results()) == [("flat", 1)] * 2 + [("walk", 0)] * 3
+        )
         assert count_others(store) == 1
 
 
@@ -163,9 +162,11 @@ def test_one_file_may_hold_several_metrics_in_columns_or_rows(tmp_path):
     ]
     a = import_verdicts(wide, metrics, out=tmp_path / "wide", judge="x", columns={"faithful": "faithfulness"})
     b = import_verdicts(long, metrics, out=tmp_path / "long", judge="x")
-    wide_results, long_results = ({(one.sample_id, one.metric): one.outcome for one in run.results()} for run in (a, b))
+    wide_results, long_results = (
+        {(result.sample_id, result.metric): result.outcome for result in run.results()} for run in (a, b)
+    )
     assert wide_results == long_results
-    assert [one.reason for one in a.results() if one.metric == "relevant"] == ["On topic.", ""]
+    assert [result.reason for result in a.results() if result.metric == "relevant"] == ["On topic.", ""]
 
 
 def test_verdicts_of_chunks_and_repeats_are_one_result(tmp_path):
@@ -185,7 +186,7 @@ def test_verdicts_of_chunks_and_repeats_are_one_result(tmp_path):
     (result,) = run.results()
     (judgement,) = result.judgements
     assert (judgement.item, judgement.value, judgement.votes) == ("c1", "yes", {"yes": 2, "no": 1})
-    assert [(one.item, one.kind) for one in result.failures] == [("c2", "missing_item")]
+    assert [(failure.item, failure.kind) for failure in result.failures] == [("c2", "missing_item")]
     assert "c9 is none of the chunks" in lost[0]
     assert "item: is empty" in lost[1]
 
@@ -208,48 +209,10 @@ def test_rows_without_ids_have_those_of_the_same_cases(tmp_path):
     judge = ScriptedJudge(lambda _: {"reason": "r", "value": 1})
     judged = evaluate(read_cases(path), [CORRECTNESS], judge, out=tmp_path / "judged")
     imported = import_verdicts(path, [CORRECTNESS], out=tmp_path / "imported", judge="ana")
-    assert [one.sample_id for one in judged.results()] == [one.sample_id for one in imported.results()]
-    found = panel([judged.folder, imported.folder], "correctness")
-    assert found.groups[0].things == 2
-    assert not any("different texts" in line or "not known" in line for line in found.warnings)
-
-
-@pytest.fixture
-def judged_twice(tmp_path):
-    """Give a run judged by greval and one with imported verdicts of the same answers."""
-    cases = [{key: row[key] for key in row if key != "correctness"} for row in rows_of(40, "walk", lambda n: 1)]
-    judge = ScriptedJudge(lambda messages: {"reason": "r", "value": int("Answer 1" not in messages[1].text)})
-    judged = evaluate(cases, [CORRECTNESS], judge, out=tmp_path / "judged")
-    given_rows = rows_of(40, "walk", lambda n: int(n % 4 > 0))
-    imported = import_verdicts(given_rows, [CORRECTNESS], out=tmp_path / "imported", judge="gpt-4")
-    return judged.folder, imported.folder
-
-
-def test_imported_and_judged_runs_are_compared_and_put_in_a_panel(judged_twice):
-    """The comparison says that the judges differ, and the panel has both under their names."""
-    judged, imported = judged_twice
-    found = compare(imported, against=judged)
-    assert found.contrasts[0].n == 40
-    assert any(line.startswith("NOT COMPARABLE") for line in found.warnings)
-    judges = panel([judged, imported], "correctness").groups[0].judges
-    assert judges[1].name == "imported:gpt-4"
-
-
-def test_people_gates_and_worst_cases_work_on_imported_verdicts(judged_twice):
-    """Agreement, estimate, gates, groups by tags and texts read an imported run as any other."""
-    _, imported = judged_twice
-    said = [
-        Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=int(n % 5 > 0)) for n in range(40)
-    ]
-    found = agreement(imported, "correctness", said)
-    assert found.judges == ("imported:gpt-4",)
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(0.65)
-    assert estimate(imported, "correctness", said[:20]).rows[0].judge.value == 0.75
-    assert not check_gate(imported, ["correctness < 0.7"])[0].met
-    with Store.open(imported) as store:
-        report = build_report(store, by=["kind"], worst=1)
-    assert [summary.group for summary in report.summaries] == ["even", "odd"]
-    assert report.worst[0].cases[0].question == "Question 0?"
+    assert [result.sample_id for result in judged.results()] == [result.sample_id for result in imported.results()]
+    comparison = panel([judged.folder, imported.folder], "correctness")
+    assert comparison.groups[0].things == 2
+    assert not any("different texts" in line or "not known" in line for line in comparison.warnings)
 
 
 def test_cases_of_another_file_are_joined_by_id(tmp_path):
@@ -268,7 +231,7 @@ def test_cases_of_another_file_are_joined_by_id(tmp_path):
         cases=tmp_path / "cases.jsonl",
         on_note=notes.append,
     )
-    assert {(one.sample_id, one.method, one.tags.get("k")) for one in run.results()} == {
+    assert {(result.sample_id, result.method, result.tags.get("k")) for result in run.results()} == {
         ("1", "", None),
         ("q1", "walk", "v"),
     }
@@ -301,37 +264,12 @@ def test_a_metric_is_needed_and_a_probe_is_refused(tmp_path):
         import_verdicts(probed, [QUALITY], out=run.folder)
 
 
-def test_a_panel_says_that_texts_are_not_known(judged_twice, tmp_path):
+def test_a_panel_says_that_texts_are_not_known(tmp_path):
     """Verdicts without cases are matched by id, and a warning says that the texts could not be compared."""
-    judged, _ = judged_twice
+    whole = rows_of(40, "walk", lambda n: int(n % 4 > 0))
     bare = [{"id": f"q{n}", "method": "walk", "value": int(n % 3 > 0)} for n in range(40)]
-    imported = import_verdicts(bare, [CORRECTNESS], out=tmp_path / "bare", judge="bem")
-    found = panel([judged, imported.folder], "correctness")
-    assert found.groups[0].things == 40
-    assert "imported:bem: what it judged is not known for 40 items; they are matched by id" in found.warnings
-
-
-def test_a_result_of_deepeval_is_imported_with_its_cases(tmp_path):
-    """Scores and reasons are found in the list of metrics of each test case, also if one lacks a metric."""
-    scores = [
-        [("Faithfulness", 0.5, "One claim."), ("Answer Relevancy", 1.0, "On topic.")],
-        [("Faithfulness", 1, "All.")],
-    ]
-    file = tmp_path / "results.json"
-    tests = [
-        {
-            "input": f"Question {n}?",
-            "actualOutput": "An answer.",
-            "metricsData": [{"name": name, "score": score, "reason": why} for name, score, why in found],
-        }
-        for n, found in enumerate(scores)
-    ]
-    file.write_text(json.dumps({"testCases": tests}))
-    metrics = [build_scale_metric(name, "0.0..1.0") for name in ("faithfulness", "answer_relevancy")]
-    run = import_verdicts(file, metrics, out=tmp_path / "run", judge="deepeval")
-    found = {(one.sample_id, one.metric): one for one in run.results()}
-    assert [found[f"row-{n}", "faithfulness"].value for n in (1, 2)] == [0.5, 1.0]
-    assert found["row-1", "answer_relevancy"].reason == "On topic."
-    assert found["row-2", "answer_relevancy"].outcome.status == "skipped"
-    with Store.open(run.folder) as store:
-        assert [case.question for case in store.cases()] == ["Question 0?", "Question 1?"]
+    files = {"gpt-4": whole, "bem": bare}
+    runs = [import_verdicts(rows, [CORRECTNESS], out=tmp_path / name, judge=name) for name, rows in files.items()]
+    comparison = panel([run.folder for run in runs], "correctness")
+    assert comparison.groups[0].things == 40
+    assert "imported:bem: what it judged is not known for 40 items; they are matched by id" in comparison.warnings

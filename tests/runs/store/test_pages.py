@@ -49,9 +49,9 @@ def read(store, limit, **wanted):
     """Read all pages."""
     lines, after = [], 0
     while after is not None:
-        page = read_result_page(store, ResultFilter(**wanted), after=after, limit=limit)
-        assert len(page.lines) <= limit
-        lines, after = [*lines, *page.lines], page.next
+        page, after = read_result_page(store, ResultFilter(**wanted), after=after, limit=limit)
+        assert len(page) <= limit
+        lines += page
     return lines
 
 
@@ -95,8 +95,8 @@ def test_each_case_comes_once(rows, limit):
             statuses.setdefault((one.sample_id, one.method), {})[one.metric] = one.outcome.status
         found, after = [], 0
         while after is not None:
-            page = read_case_page(store, after=after, limit=limit)
-            found, after = [*found, *page.cases], page.next
+            page, after = read_case_page(store, after=after, limit=limit)
+            found += page
         assert {(one.sample_id, one.method): one.statuses for one in found} == statuses
         assert len(found) == len(statuses)
         assert all(one.question == f"What of {one.sample_id}?" for one in found)
@@ -111,5 +111,5 @@ def test_a_page_of_long_rows_is_short():
     long = "x" * (module.MAX_PAGE_CHARACTERS // 4)
     folder = folder_of([(f"q{n}", "", "tone", "skipped") for n in range(11)], reason=long)
     with Store.open(folder) as store:
-        assert len(read_result_page(store, limit=100).lines) == 4
+        assert len(read_result_page(store, limit=100)[0]) == 4
         assert len(read(store, 100)) == 11
