@@ -56,10 +56,7 @@ def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) 
 def compute_baselines(
     pairs: Sequence[ValuePair], scale: Scale, lengths: Mapping[ItemKey, int], *, level: float
 ) -> tuple[Baseline, ...]:
-    """Compute the figures of two baselines: a constant value, and the length of the text.
-
-    The length baseline is cross-validated: it is fitted on some questions and tested on the others.
-    """
+    """Compute the figures of two baselines: a constant value, and the length of the text."""
     short = [pair for pair in pairs if pair.thing.key in lengths]
     sizes = [float(lengths[pair.thing.key]) for pair in short]
     if isinstance(scale, CategoricalScale):

@@ -42,20 +42,7 @@ def match_items(  # noqa: PLR0913 - the options of an agreement
     combine: CombineAnnotators | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> MatchedItems:
-    """Match annotations with the verdicts of a metric; there may be none that match.
-
-    Args:
-        store: The run, opened for reading.
-        metric: The metric's name.
-        annotations: Files, annotations, or None for those in the run's folder.
-        scale: The scale of the metric, by default as the run has it.
-        treat_as: Whether values are compared as categories or as numbers.
-        combine: How the values of several people become one.
-        label_columns: The columns with labels: of the files, or without files of the cases.
-
-    Raises:
-        DataError: If the annotations cannot be read, or their values cannot be compared or combined as requested.
-    """
+    """Match annotations with the verdicts of a metric; there may be none that match."""
     stored_scale = scale or read_metric(store, metric).scale
     scales = {metric: stored_scale}
     loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=label_columns)

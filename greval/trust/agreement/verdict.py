@@ -61,15 +61,7 @@ class _ItemErrors(NamedTuple):
 def decide_verdict(
     group: AgreementGroup, pairs: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
 ) -> AgreementVerdict:
-    """Decide what an agreement allows the judge to be used for.
-
-    Args:
-        group: The figures of all items.
-        pairs: The value of people and of the judge for each item.
-        things: The items with the values of all annotators.
-        scale: The scale on which they are compared.
-        level: The confidence level of the intervals.
-    """
+    """Decide what an agreement allows the judge to be used for."""
     width = _find_width(scale, things)
     if group.enriched:
         return AgreementVerdict(use="nothing yet", why="items were sampled with different probabilities")

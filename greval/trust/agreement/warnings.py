@@ -72,10 +72,7 @@ def find_suggestion_warnings(matched: MatchedAnnotations) -> Iterator[str]:
 
 
 def find_join_warnings(matched: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
-    """Yield the warnings that stand before all figures: most labels are off the scale, or of no item of the run.
-
-    `unread` are unreadable rows and the faults of matched annotations.
-    """
+    """Yield the warnings that stand before all figures: most labels are off the scale, or of no item of the run."""
     off_scale = [row for row in unread if ON_VALUE in row or (row in matched.faults and WITHOUT_VALUE not in row)]
     labels = matched.statuses.get("submitted", 0) + len(unread) - len(matched.faults)
     yield from find_off_scale_remark(off_scale, labels)

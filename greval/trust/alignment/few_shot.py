@@ -88,12 +88,7 @@ def sort_by_distance(items: Sequence[LabelledItem], verdicts: Verdicts, *, seed:
 
 
 def compute_distance(verdict: Value | None, people: Value) -> float:
-    """Return the distance between a verdict and the value from people, infinite if there is no verdict.
-
-    Example:
-        >>> compute_distance("Yes", "No"), compute_distance(3, 4.5), compute_distance("No", "No")
-        (1.0, 1.5, 0.0)
-    """
+    """Return the distance between a verdict and the value from people, infinite if there is no verdict."""
     if verdict is None:
         return inf
     if isinstance(verdict, str) or isinstance(people, str):

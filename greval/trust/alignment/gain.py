@@ -28,10 +28,7 @@ class VerdictPair(NamedTuple):
 
 
 class _GainColumns(NamedTuple):
-    """The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came.
-
-    `rows` has shape (n_items, n_sums), and `closer` has shape (n_items,).
-    """
+    """The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came."""
 
     rows: Any
     statistic: Statistic
@@ -39,15 +36,7 @@ class _GainColumns(NamedTuple):
 
 
 def choose_figure(scale: Scale) -> FigureName:
-    """Return the name of the agreement figure by which definitions on a scale are compared.
-
-    It is linearly weighted kappa for ordered scales of more than two categories, so that near misses count
-    less. It is Cohen's kappa for other categories and the mean absolute error for numbers.
-
-    Example:
-        >>> choose_figure(CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
-        'kappa'
-    """
+    """Return the name of the agreement figure by which definitions on a scale are compared."""
     if not isinstance(scale, CategoricalScale):
         return "mae"
     return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - the order of two has no effect

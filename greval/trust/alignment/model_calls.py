@@ -94,10 +94,7 @@ class AlignBudget:
 
     @contextmanager
     def reserve_call(self, label: str, messages: Sequence[BaseMessage]) -> Iterator[None]:
-        """Reserve one call and its estimated cost while it is in flight, so that concurrent calls keep to the caps.
-
-        `StoppedError` is raised if a cap is reached.
-        """
+        """Reserve one call and its estimated cost while it is in flight, so that concurrent calls keep to the caps."""
         tokens = sum(estimate_tokens(message.text) for message in messages)
         usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
         cost = self._prices.cost(label, usage) or 0.0
@@ -170,11 +167,7 @@ class DefinitionRunner:
         self.width = get_concurrency(self.judge, self.calls)
 
     async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
-        """Judge items by a definition. `step` describes it for progress and errors.
-
-        Raise `JudgeError` if the judge cannot be used at all, and `StoppedError` if judging was stopped early, in which
-        case finished judgements are kept.
-        """
+        """Judge items by a definition. `step` describes it for progress and errors."""
         keys = {item.number: (*item.case_key, item.item_id) for item in items}
         cases = {item.case_key: item.case for item in items}
         alone = metric.model_copy(update={"uses": {}})
@@ -234,11 +227,7 @@ class DefinitionWriter(CloseOnExit):
         gate: AbstractAsyncContextManager[object] | None = None,
         meter: CallMeter | None = None,
     ) -> None:
-        """Open the reply cache. `gate` is that of `JudgeClient`, and `meter` that of `CallContext`.
-
-        Raises:
-            JudgeError: If there is a cap on the cost but no price of the model.
-        """
+        """Open the reply cache. `gate` is that of `JudgeClient`, and `meter` that of `CallContext`."""
         budget.check_price(JudgeClient(model).label)
         self._replies = ReplyCache(work / REPLIES_FILE)
         self.client = JudgeClient(model, gate=gate, cache=self._replies)
@@ -247,10 +236,7 @@ class DefinitionWriter(CloseOnExit):
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether texts need a length limit.
-
-        A small local model may write without end under an unbounded grammar.
-        """
+        """Return whether texts need a length limit."""
         return self.client.judge.local
 
     async def write(

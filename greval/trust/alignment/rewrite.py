@@ -123,11 +123,7 @@ def _build_schema(metric: JudgedMetric, *, bounded: bool) -> dict[str, Any]:
 
 
 def _apply_texts(metric: JudgedMetric, answer: Mapping[str, Any]) -> JudgedMetric:
-    """Apply the written texts to the definition.
-
-    Raises `MalformedVerdictError` if a part has the wrong form or the values are not those of the scale, and
-    `pydantic.ValidationError` if the result is not a valid definition.
-    """
+    """Apply the written texts to the definition."""
     steps, meanings, instructions = (answer.get(name) for name in ("steps", "scale", "instructions"))
     if not (isinstance(steps, list) and steps and all(isinstance(step, str) and step.strip() for step in steps)):
         raise MalformedVerdictError("malformed", "steps: must be a list of texts")

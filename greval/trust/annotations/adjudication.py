@@ -33,12 +33,7 @@ class Adjudication(Record):
 
 
 def find_majority(values: Iterable[Value]) -> Value | None:
-    """Return the most frequent value, or None if several values are most frequent or there is no value.
-
-    Example:
-        >>> find_majority(["Yes", "No", "Yes"]), find_majority(["Yes", "No"])
-        ('Yes', None)
-    """
+    """Return the most frequent value, or None if several values are most frequent or there is no value."""
     votes = [*values]
     if len(votes) == 1:
         return votes[0]

@@ -116,18 +116,7 @@ def load_annotations(
     metric: str | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> LoadedAnnotations:
-    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value.
-
-    Args:
-        folder: The run folder.
-        source: Files, annotations, or None for those in the run folder, or in the label columns of its cases.
-        scales: The scale of each metric, if values are to be parsed.
-        metric: The metric of rows that do not name one.
-        label_columns: The columns with labels: of the files, or without files of the cases.
-
-    Raises:
-        DataError: If a file cannot be read, the run has no annotations or no such column, or every row is invalid.
-    """
+    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value."""
     columns = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
     if source is None and columns and metric is not None:
         files = [("the cases", read_label_tags(folder, metric, columns, scales))]
@@ -223,11 +212,7 @@ def _has_verdict(store: Store, annotation: Annotation) -> bool:
 def read_label_tags(
     folder: Path, metric: str, columns: Sequence[str], scales: Mapping[str, Scale] | None = None
 ) -> AnnotationFile:
-    """Read labels from columns of the cases of a run, which are tags; each column is an annotator.
-
-    Raises:
-        DataError: If the metric judges items, or no case has such a tag.
-    """
+    """Read labels from columns of the cases of a run, which are tags; each column is an annotator."""
     annotations: list[Annotation] = []
     faults: list[RowFault] = []
     tag_names: dict[str, None] = {}

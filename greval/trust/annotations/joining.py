@@ -17,16 +17,7 @@ ON_VALUE = ": value: "
 
 
 def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annotation], tuple[str, ...]]:
-    """Return annotations in which a person has one name, and remarks about the names that were united.
-
-    Names that differ only in case, blanks and invisible characters are those of one person, under the most frequent.
-
-    Example:
-        >>> rows = [Annotation(sample_id="q1", metric="m", annotator=name, value=1) for name in ("Ana", "ana ", "Bob")]
-        >>> united, remarks = unite_annotators(rows)
-        >>> [row.annotator for row in united], remarks
-        (['Ana', 'Ana', 'Bob'], ("'ana ' is taken as the annotator 'Ana'; rename one of them if they are two people",))
-    """
+    """Return annotations in which a person has one name, and remarks about the names that were united."""
     counts = Counter(row.annotator for row in annotations)
     spellings: dict[str, list[str]] = {}
     for name, _ in counts.most_common():
@@ -51,13 +42,7 @@ def _fold_name(name: str) -> str:
 
 
 def join_items(unmet: Iterable[ItemKey], met: Collection[ItemKey], judged: Iterable[ItemKey]) -> IdJoin:
-    """Join annotated items with the judged ones.
-
-    Args:
-        unmet: The keys of the annotated items that are not in the run.
-        met: Those of the items that are.
-        judged: The keys of items of the run that may be meant by the others.
-    """
+    """Join annotated items with the judged ones."""
     missing = [format_item_key(key) for key in unmet]
     unlabelled = dict.fromkeys(format_item_key(key) for key in judged if key not in met)
     return build_join(
@@ -78,17 +63,7 @@ def format_item_key(key: ItemKey) -> str:
 
 
 def find_off_scale_remark(off_scale: Sequence[str], labels: int) -> Iterator[str]:
-    """Yield a remark if most labels are not on the scale of the verdicts.
-
-    Args:
-        off_scale: The faults of the labels that are not.
-        labels: The number of all labels.
-
-    Example:
-        >>> print(*find_off_scale_remark(["m.csv:4: value: 6 is not an integer from 1 to 5"], 1))
-        OFF SCALE: 1 of 1 label is not on the scale of the verdicts (m.csv:4: value: 6 is not an integer from 1 to 5); \
-the figures are of the others: give labels on the judge's scale
-    """
+    """Yield a remark if most labels are not on the scale of the verdicts."""
     if len(off_scale) * 2 > labels:
         yield (
             f"{OFF_SCALE}: {len(off_scale):,} of {format_count(labels, 'label')} {'is' if labels == 1 else 'are'} not "

@@ -19,8 +19,7 @@ from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
-from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.verdicts import iterate_verdicts
+from greval.trust.annotations.judged_items import CaseVerdicts, hash_contents, iterate_verdicts
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
@@ -219,13 +218,7 @@ def place_annotations(
 
 
 def fill_in_method(annotations: Iterable[Annotation], methods: Collection[str]) -> list[Annotation]:
-    """Return annotations, with the only method of the run filled in if they have none.
-
-    Example:
-        >>> rows = [Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")]
-        >>> fill_in_method(rows, ["walk"])[0].method, fill_in_method(rows, ["local", "walk"])[0].method
-        ('walk', '')
-    """
+    """Return annotations, with the only method of the run filled in if they have none."""
     if len(methods) != 1:
         return [*annotations]
     (only,) = methods
@@ -265,55 +258,41 @@ def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], folder: str) 
 
 
 def is_of_other_text(shown_hash: str | None, current_hash: str | None) -> bool:
-    """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown.
-
-    Example:
-        >>> is_of_other_text("ab", "cd"), is_of_other_text("ab", "ab"), is_of_other_text(None, "cd")
-        (True, False, False)
-    """
+    """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown."""
     return shown_hash is not None and current_hash is not None and shown_hash != current_hash
-
-
-class _ItemVerdict(NamedTuple):
-    """The judgement of an item as JSON, with the tags of its case, the judge and the fingerprint."""
-
-    judgement: Mapping[str, Any]
-    tags: Tags
-    judge: str
-    fingerprint: str
 
 
 def _read_verdicts(
     store: Store, metric: str, keys: Collection[ItemKey]
-) -> tuple[dict[ItemKey, _ItemVerdict], set[ItemKey]]:
+) -> tuple[dict[ItemKey, CaseVerdicts], set[ItemKey]]:
     """Read the verdicts of the given items one row at a time, and find those that were tried without a verdict."""
-    verdicts: dict[ItemKey, _ItemVerdict] = {}
+    verdicts: dict[ItemKey, CaseVerdicts] = {}
     tried: set[ItemKey] = set()
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in keys:
         items.setdefault(key[:2], []).append(key)
     for case in iterate_verdicts(store, metric, items.keys()):
         for key in items[case.sample_id, case.method]:
-            if judgement := case.judgements.get(key[2]):
-                verdicts[key] = _ItemVerdict(judgement, case.tags, case.judge, case.fingerprint)
+            if key[2] in case.judgements:
+                verdicts[key] = case
             # A case without any judgement was skipped or failed as a whole.
             elif not case.judgements or key[2] in case.failed:
                 tried.add(key)
     return verdicts, tried
 
 
-def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerdict) -> AnnotatedItem:
-    """Build the item from its verdict and the annotation of each annotator."""
-    first = next(iter(rows.values()))
+def _build_item(key: ItemKey, rows: Mapping[str, Annotation], case: CaseVerdicts) -> AnnotatedItem:
+    """Build the item from the verdicts on its case and the annotation of each annotator."""
+    first, judgement = next(iter(rows.values())), case.judgements[key[2]]
     return AnnotatedItem(
         sample_id=key[0],
         method=key[1],
         item=key[2],
-        tags=verdict.tags,
-        judge=verdict.judgement["value"],
+        tags=case.tags,
+        judge=judgement["value"],
         values={annotator: row.value for annotator, row in rows.items() if row.value is not None},
         weight=first.weight,
         stratum=first.stratum,
         suggested=any(row.suggested for row in rows.values()),
-        judgement=verdict.judgement,
+        judgement=judgement,
     )

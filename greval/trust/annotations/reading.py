@@ -289,10 +289,7 @@ class _AnnotationReader:
 def parse_annotation(
     fields: Mapping[str, object], scales: Mapping[str, Scale], *, is_pending: bool = False
 ) -> Annotation | str:
-    """Parse the fields of an annotation, or return a description of all errors in them.
-
-    A value that stands for none, such as an empty cell or NaN, is None; the status is then pending if `is_pending`.
-    """
+    """Parse the fields of an annotation, or return a description of all errors in them."""
     values = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
     scale = scales.get(str(values.get("metric")))
     # A bool of JSON or Parquet is read like the word that a CSV file has in its place.
@@ -357,10 +354,7 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
-    """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
-
-    Raise `OffScaleError` if it is submitted without a value, or the value is not on the scale.
-    """
+    """Return an annotation with its value parsed on the scale of its metric, if that scale is known."""
     if annotation.status != "submitted":
         return annotation
     scale = scales.get(annotation.metric)

@@ -73,10 +73,7 @@ class ArgillaClient(CloseOnExit):
             raise ArgillaError(message) from None
 
     def call(self, method: str, path: str, content: object = None, **query: str | int | Sequence[str]) -> Json:
-        """Send a request and return the parsed response.
-
-        Raise `ArgillaError` if the server is not available, refuses, or is not an Argilla server.
-        """
+        """Send a request and return the parsed response."""
         import httpx
 
         body = None if content is None else json.dumps(content, allow_nan=False)

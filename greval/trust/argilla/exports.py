@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions
-from greval.trust.argilla.sides import split_texts
+from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions, split_texts
 
 NESTED = frozenset({"fields", "metadata", "responses"})
 """The parts of a record in `to_json` and `to_list`."""
@@ -52,14 +51,7 @@ class ExportedRecord(NamedTuple):
 
 
 def is_record_export(names: Collection[str]) -> bool:
-    """Return whether a file with these columns, or names in its JSON objects, holds records of Argilla.
-
-    Example:
-        >>> is_record_export(["id", "question", "judgement.responses", "judgement.responses.users"])
-        True
-        >>> is_record_export(["id", "responses"])
-        False
-    """
+    """Return whether a file with these columns, or names in its JSON objects, holds records of Argilla."""
     return NESTED.issubset(names) or SERVER_ID in names or any(f"{name}.users" in names for name in names)
 
 

@@ -22,7 +22,7 @@ from greval.trust.annotations.judged_items import ItemRef, hash_contents
 from greval.trust.annotations.rendering import list_titles
 from greval.trust.argilla.client import FORBIDDEN, ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, find_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_questions
+from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_questions, split_texts
 from greval.trust.argilla.ledger import (
     GONE,
     OUTDATED,
@@ -35,7 +35,6 @@ from greval.trust.argilla.ledger import (
 )
 from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import find_entry, locate_record
-from greval.trust.argilla.sides import split_texts
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -16,15 +16,14 @@ from greval.records.record import Record
 from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.judged_items import ItemRef, JudgedItem
-from greval.trust.annotations.rendering import escape_text
+from greval.trust.annotations.rendering import cut_text, escape_text
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, DatasetTarget, ensure_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, Json, merge_titles, shorten_text
+from greval.trust.argilla.form import JUDGE_FIELD, Json, join_texts, join_titles, merge_titles
 from greval.trust.argilla.ledger import Ledger, LedgerEntry, lock_run, read_ledger, write_ledger
 from greval.trust.argilla.questions import MetricQuestion, find_questions
 from greval.trust.argilla.record_items import RecordItem, find_entry, locate_record, read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, build_candidate, count_changed, describe_draw, plan_records
-from greval.trust.argilla.sides import join_texts, join_titles
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -313,7 +312,7 @@ def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
         "fingerprint": [item.fingerprint for item in judged] if remaining else first.fingerprint,
         "content": entry.content,
         "stratum": entry.stratum,
-        "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
+        "tags": [cut_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
         # Argilla refuses an integer for metadata of the type float.
         "weight": float(entry.weight),
     }
@@ -322,7 +321,7 @@ def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
 
 def _describe_judge(item: JudgedItem) -> Json:
     """Return the judge's name and its confidence for a suggestion, as far as they are known."""
-    agent = shorten_text(FORBIDDEN_IN_AGENT.sub("-", item.judge), MAX_AGENT)
+    agent = cut_text(FORBIDDEN_IN_AGENT.sub("-", item.judge), MAX_AGENT)
     confidence = item.judgement.confidence
     return {
         **({"agent": agent} if LETTER_OR_DIGIT.search(agent) else {}),

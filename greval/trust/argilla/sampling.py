@@ -71,16 +71,7 @@ class SamplingPlan(Record):
             raise ArgillaArgumentError("sample", f"{reason}; {hint}")
 
     def draw(self, candidates: Sequence[SampleCandidate], seed: int) -> dict[str, SampleWeight]:
-        """Draw a sample and return the weights by key. The order of the candidates does not matter.
-
-        Raises:
-            ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
-
-        Example:
-            >>> candidates = [SampleCandidate(str(n), "Yes" if n else "No", None) for n in range(9)]
-            >>> SamplingPlan(kind="stratified", size=3).draw(candidates, 1)["0"]
-            SampleWeight(weight=1.0, stratum='No')
-        """
+        """Draw a sample and return the weights by key. The order of the candidates does not matter."""
         ordered = sorted(candidates)
         chance = Random(seed)  # noqa: S311 - a sample, no secret
         chance.shuffle(ordered)

@@ -132,10 +132,7 @@ def compute_figures(
 
 
 def _count_questions(drawn: WeightedSample, sides: Sequence[EstimateTerm]) -> int | None:
-    """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers.
-
-    Return None if the interval does not depend on it, because single items were sampled or everything is labelled.
-    """
+    """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers."""
     if not drawn.clustered or not drawn.rest.any():
         return None
     return min(int((drawn.compute_unit_shares(side.shares) > 0).sum()) for side in sides)

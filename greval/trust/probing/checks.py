@@ -75,12 +75,7 @@ def compute_position(scale: JudgedScale, value: Value) -> float | None:
 
 
 def find_best_value(scale: JudgedScale) -> Value | None:
-    """Return the best value of a scale, or None if it has no order.
-
-    Example:
-        >>> find_best_value(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        1
-    """
+    """Return the best value of a scale, or None if it has no order."""
     values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
     places = {value: position for value in values if (position := compute_position(scale, value)) is not None}
     return max(places, key=lambda value: places[value], default=None)
@@ -99,12 +94,7 @@ def explain_unusable(relation: VerdictRelation, scale: JudgedScale, reference_va
 
 
 def is_satisfied(relation: VerdictRelation, scale: JudgedScale, reference_value: Value, mutant_value: Value) -> bool:
-    """Return whether a relation holds between the verdicts on a reference and its mutant.
-
-    Example:
-        >>> is_satisfied(VerdictRelation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
-        False
-    """
+    """Return whether a relation holds between the verdicts on a reference and its mutant."""
     if relation is VerdictRelation.same:
         return reference_value == mutant_value
     old, new = (compute_position(scale, value) for value in (reference_value, mutant_value))

@@ -59,15 +59,7 @@ def count_check(
 
 
 def compute_share(count: int, n: int, questions: int, why: str) -> Measured:
-    """Compute a proportion with Wilson's interval; `why` is the reason of the undefined value if `n` is 0.
-
-    If there are fewer questions than observations, `clustered` is a second, more careful interval for which
-    only questions count.
-
-    Example:
-        >>> compute_share(3, 4, 4, "nothing").value
-        0.75
-    """
+    """Compute a proportion with Wilson's interval; `why` is the reason of the undefined value if `n` is 0."""
     if not n:
         return Undefined(n=0, reason=why)
     together = wilson_interval(count / n, questions) if questions < n else None

@@ -145,20 +145,10 @@ def iter_texts(case: Case, target: Target) -> Iterator[str]:
 
 
 def extract_words(text: str) -> set[str]:
-    """Return the content words of a text: numbers, and words of three letters or more.
-
-    Example:
-        >>> sorted(extract_words("It is 12 hours."))
-        ['12', 'hours']
-    """
+    """Return the content words of a text: numbers, and words of three letters or more."""
     return set(_WORD.findall(text.casefold()))
 
 
 def plant_text(text: str, template: str, value: Value | None = None) -> str:
-    """Return a template with a text, and a value as the judge writes it.
-
-    Example:
-        >>> plant_text("12 hours.", DENIALS["denied"])
-        'The following is false, and the opposite of it is true: 12 hours.'
-    """
+    """Return a template with a text, and a value as the judge writes it."""
     return template.format(text=text, value=json.dumps(value, ensure_ascii=False))

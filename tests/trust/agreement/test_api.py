@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from agreed_runs import RELEVANT, said, write, write_chunks
+from agreed_runs import MOSTLY, RELEVANT, YES, said, write, write_chunks
 
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
@@ -11,16 +11,6 @@ from greval.stats.measured import Undefined
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
-
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
 
 
 def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):

@@ -1,20 +1,10 @@
 """Tests of the pairs of values, and of the scale on which they are compared."""
 
 import pytest
-from agreed_runs import said, write
+from agreed_runs import MOSTLY, said, write
 
 from greval.errors import DataError
 from greval.trust.agreement.api import agreement
-
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
 
 
 def test_half_steps_are_numbers_or_categories(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agreed_runs import METRICS, YES_NO, defined, said, write
+from agreed_runs import METRICS, defined, said, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -141,8 +141,3 @@ def test_an_enriched_sample_has_no_verdict(tmp_path):
 def test_a_number_of_items_is_never_rounded_down(count):
     """And never up by more than a step."""
     assert count <= round_up(count) < count + (10 if count < 100 else 50)
-
-
-def test_the_metric_of_the_tests_is_compared_as_categories():
-    """The tests above rely on yes and no without scores."""
-    assert all(one.score is None for one in YES_NO.scale.categories)

@@ -1,19 +1,9 @@
 """Tests of the warnings about an agreement."""
 
 import pytest
-from agreed_runs import FAILED, said, write
+from agreed_runs import FAILED, MOSTLY, said, write
 
 from greval.trust.agreement.api import agreement
-
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
 
 
 def test_an_enriched_sample_is_told_and_weighted(run):

@@ -2,8 +2,10 @@
 
 import pytest
 from aligned_runs import (
+    COUNT,
     DEPTH,
     MAGIC,
+    SMALL,
     TONE,
     USEFUL,
     asked_to_write,
@@ -26,9 +28,6 @@ from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import add_provenance, align, forecast_align
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 @pytest.mark.parametrize("way", ["examples", "rewrite"])

@@ -2,7 +2,9 @@
 
 import pytest
 from aligned_runs import (
+    COUNT,
     MAGIC,
+    SMALL,
     TONE,
     asked_to_write,
     case,
@@ -18,9 +20,6 @@ from aligned_runs import (
 
 from greval import evaluate
 from greval.trust.alignment.api import align
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 @pytest.mark.nightly

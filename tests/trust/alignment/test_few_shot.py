@@ -4,16 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from aligned_runs import (
-    DEPTH,
-    TONE,
-    case,
-    follower,
-    label_answers,
-    labels,
-    tones,
-    wrong_in,
-)
+from aligned_runs import COUNT, DEPTH, SMALL, TONE, case, follower, label_answers, labels, tones, wrong_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,9 +17,6 @@ from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align
 from greval.trust.alignment.few_shot import MAX_EXAMPLES, add_examples, choose_items, compute_distance, sort_by_distance
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 def test_examples_are_balanced_and_disagreements_come_first():

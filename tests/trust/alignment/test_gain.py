@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from greval.records.scale import CategoricalScale, ValueScale
-from greval.trust.alignment.gain import VerdictPair, choose_figure, compute_gain, explain_rejection
+from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
 
 YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
 GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})
@@ -155,11 +155,3 @@ def test_near_misses_count_less_on_an_ordered_scale():
     assert compute_gain(off, GRADED, level=0.95).p < 0.01
     unordered = CategoricalScale.model_validate({"categories": dict.fromkeys(GRADED.names, ""), "ordered": False})
     assert compute_gain(off, unordered, level=0.95).p == 1.0
-
-
-@pytest.mark.parametrize(
-    ("scale", "figure"), [(YES_NO, "kappa"), (GRADED, "kappa linear"), (UNORDERED, "kappa"), (NUMBERS, "mae")]
-)
-def test_each_scale_has_its_figure(scale, figure):
-    """Weighted kappa for an order of three and more, plain kappa for other categories, the error for numbers."""
-    assert choose_figure(scale) == figure

@@ -3,26 +3,13 @@
 from collections import Counter
 
 import pytest
-from aligned_runs import (
-    TONE,
-    case,
-    follower,
-    judged,
-    labels,
-    tones,
-    wrong_in,
-)
+from aligned_runs import COUNT, SMALL, TONE, case, follower, judged, labels, tones, wrong_in
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Annotation, evaluate, parse_metric, write_metric
-from greval.runs.store import Store
+from greval import evaluate, parse_metric, write_metric
 from greval.trust.alignment.api import align
 from greval.trust.alignment.labelled_items import draw_folds, draw_questions, number_clusters
-from greval.trust.annotations.judged_items import read_judged_items
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 @given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=3), min_size=1, max_size=30))
@@ -102,31 +89,3 @@ def test_a_case_that_was_changed_counts_as_it_is_now(tmp_path):
     found = align(run, TONE, judge, labels(TONE, truth), **SMALL)
     assert found.labels == COUNT
     assert not any("It was" in message.text for messages in judge.calls[before:] for message in messages)
-
-
-@pytest.mark.nightly
-def test_what_people_said_unevenly_or_unreadably_is_told(better):
-    """Labels that were not drawn evenly, and such as are not on the scale, are named before the figures."""
-    run, said, judge = better
-    heavy = [one.model_copy(update={"weight": 4.0}) for one in said[:3]]
-    off = Annotation(sample_id="q9", metric="tone", annotator="bob", value="Nice")
-    found = align(run, TONE, judge, [*heavy, *said[3:], off], ways=["rewrite"], **SMALL)
-    assert any(line.startswith("ENRICHED SAMPLE") for line in found.warnings)
-    told = next(n for n, line in enumerate(found.warnings) if line == "1 row cannot be read:")
-    assert found.warnings[told + 1].startswith("  q9, bob: ")
-
-
-def test_labels_of_another_text_are_left_out_and_named(tmp_path):
-    """A label of an answer that was changed and judged again since is not aligned to, and its thing is named."""
-    truth = tones(COUNT)
-    judge = follower(TONE, truth, wrong_in(0.4, 0.02))
-    evaluate([{**case(n), "answer": f"It was thing {n}."} for n in truth], [TONE], judge, out=tmp_path / "run")
-    with Store.open(tmp_path / "run") as store:
-        old = {one.place.item_key: one.content for one in read_judged_items(store, TONE)}
-    run = judged(tmp_path / "run", TONE, truth, judge)
-    said = [*labels(TONE, truth)]
-    said[3] = said[3].model_copy(update={"content": old[said[3].sample_id, said[3].method, None]})
-    found = align(run, TONE, judge, said, ways=["rewrite"], **SMALL)
-    assert found.labels == COUNT - 1
-    (told,) = (line for line in found.warnings if "shown to people with another text" in line)
-    assert told.endswith(f": {said[3].sample_id}")

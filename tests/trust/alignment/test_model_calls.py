@@ -3,14 +3,7 @@
 import asyncio
 
 import pytest
-from aligned_runs import (
-    TONE,
-    follower,
-    judged,
-    labels,
-    tones,
-    wrong_in,
-)
+from aligned_runs import COUNT, SMALL, TONE, follower, judged, labels, tones, wrong_in
 from langchain_core.messages import HumanMessage
 
 from greval.errors import JudgeError, MalformedVerdictError, StoppedError
@@ -19,9 +12,6 @@ from greval.records.result import Usage
 from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import align, align_async
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 @pytest.mark.nightly

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 from aligned_runs import (
+    COUNT,
     DEPTH,
+    SMALL,
     TEXTS,
     TONE,
     asked_to_write,
@@ -35,9 +37,6 @@ from greval.trust.alignment.rewrite import (
     estimate_rewrite_tokens,
     rewrite_metric,
 )
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 def test_where_the_judge_was_right_nothing_is_shown():

@@ -10,17 +10,16 @@ from agreed_runs import METRICS, write, write_chunks
 from pyarrow import parquet
 
 from greval.errors import DataError
+from greval.records.annotation import Annotation
 from greval.records.metric_input import hash_json
+from greval.records.scale import OffScaleError
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
 from greval.runs.store.exports import read_layout, write_csv
-from greval.trust.annotations.reading import STATUS_UNKNOWN, read_annotations
+from greval.trust.annotations.reading import STATUS_UNKNOWN, parse_annotation_value, read_annotations
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"
-
-
-ONE_LIST = "a file that is one JSON list is named .json"
 
 
 def read(tmp_path, name, text, scales=None, **options):
@@ -41,34 +40,6 @@ def test_every_bad_row_is_told_with_its_line(tmp_path):
     assert "is not one of the categories" in told["5"]
     assert "'maybe' is not one of the categories" in told["7"]
     assert str(tmp_path) in found.faults[0].place
-
-
-def test_a_missing_quote_loses_one_row(tmp_path):
-    """A quote that is not closed, or a byte that is no UTF-8, is told with its line and swallows no other row."""
-    text = HEAD.encode() + b'q1,right,"ana,Yes\nq2,right,ana,No\nq3,right,ana,\xff\n\nq4,right,ana,No\n'
-    found = read(tmp_path, "p.csv", text, SCALES)
-    assert [one.sample_id for one in found.annotations] == ["q2", "q4"]
-    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["2", "4"]
-    assert "is no row of a table" in found.faults[0].message
-    assert "is not UTF-8" in found.faults[1].message
-
-
-def test_bad_lines_of_json_are_told(tmp_path):
-    """Lines that are no JSON, no object, no UTF-8 or hold what JSON has not are told; blank lines are none."""
-    good = b'{"sample_id": "q1", "metric": "depth", "annotator": "ana", "value": 4}\n'
-    bad = [
-        b"{",
-        b"[1]",
-        b'{"sample_id": "\xff"}',
-        good.strip().replace(b"4", b"Infinity"),
-        good.strip().replace(b"4", b"true"),
-    ]
-    found = read(tmp_path, "p.jsonl", b"\xef\xbb\xbf" + good + b"\n" + b"\n".join(bad), SCALES)
-    assert [one.value for one in found.annotations] == [4]
-    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["3", "4", "5", "6", "7"]
-    assert "is not UTF-8" in found.faults[2].message
-    assert found.faults[1].message == "must be an object with the id of a case and a value, got a list; " + ONE_LIST
-    assert found.faults[4].message == "value: 'true' is not an integer from 1 to 5"
 
 
 def test_escaped_texts_are_texts(tmp_path):
@@ -146,15 +117,6 @@ def test_other_columns_are_named(tmp_path):
     found = read(tmp_path, "p.csv", "sample_id,metric,annotator,value,mood\nq1,right,ana,Yes,good\n")
     assert found.ignored == ("mood",)
     assert len(found.annotations) == 1
-
-
-@pytest.mark.parametrize(("name", "told"), [("p.docx", "is not known"), ("none.csv", "no such file")])
-def test_files_that_cannot_be_read_are_told(tmp_path, name, told):
-    """An unknown ending and a missing file are data errors that name the file."""
-    (tmp_path / "p.docx").write_bytes(b"PK")
-    with pytest.raises(DataError, match=told) as raised:
-        read_annotations(tmp_path / name)
-    assert name in str(raised.value)
 
 
 def export(run, columns, *, texts=True):
@@ -422,3 +384,20 @@ def test_lists_in_a_table_are_not_guessed(tmp_path):
     found = read(tmp_path, "all.csv", table, SCALES)
     assert not found.annotations
     assert "save the export as JSON, JSON lines or Parquet" in found.faults[0].message
+
+
+def build_annotation(**fields):
+    """Build an annotation of the metric "depth"."""
+    return Annotation(**{"sample_id": "q1", "metric": "depth", "annotator": "ana", **fields})
+
+
+def test_only_submitted_values_of_known_metrics_are_parsed():
+    """Drafts stay as they are, and so do values of metrics whose scale is not known."""
+    scales = {"depth": SCALES["depth"]}
+    assert parse_annotation_value(build_annotation(value="4"), scales).value == 4
+    for kept in (build_annotation(value="99", status="draft"), build_annotation(value="99", metric="other")):
+        assert parse_annotation_value(kept, scales) is kept
+    with pytest.raises(OffScaleError, match="is submitted without a value"):
+        parse_annotation_value(build_annotation(), scales)
+    with pytest.raises(OffScaleError):
+        parse_annotation_value(build_annotation(value="99"), scales)

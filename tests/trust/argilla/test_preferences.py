@@ -13,10 +13,9 @@ from greval.metrics.library import load_metric
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.annotations.rendering import escape_text
-from greval.trust.argilla.form import build_question, merge_titles
+from greval.trust.argilla.form import MIDDLE, START, build_question, join_texts, merge_titles, split_texts
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
-from greval.trust.argilla.sides import MIDDLE, START, join_texts, split_texts
 
 METRIC = load_metric("comprehensiveness")
 LONGER = {"A": "a long answer, all in all", "B": "short"}

@@ -9,12 +9,14 @@ import pytest
 from argilla_stand_in import KEY
 from tone_metrics import BUILT, TONE, by_metric, cases
 
-from greval import evaluate
+from greval import Case, evaluate
 from greval.errors import ArgillaArgumentError, ArgillaError, DataError
 from greval.metrics.computed import COMPUTED_METRICS
+from greval.records.metric import build_metric
 from greval.runs.run_reader import read_judged_cases
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import ItemRef
+from greval.trust.argilla.form import hash_shown_texts
 from greval.trust.argilla.push import push_to_argilla
 from greval.trust.argilla.record_items import build_record_id
 
@@ -93,6 +95,38 @@ def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
     assert record["metadata"]["suggested"] == "yes"
 
 
+def test_what_the_judge_wrote_is_escaped(tmp_path, stand_in):
+    """The field has reason, findings and notes, a line each, and is no part of the content that is judged."""
+    fields = {"reason_depth": "steps", "notes": {"advice": "what to change"}, "steps": ["Read.", "Weigh."]}
+    metric = build_metric({**TONE.model_dump(mode="json"), **fields})
+    verdict = {"reason": "It <b>thanks</b>.", "value": "Polite", "advice": "Greet first.\nThen thank."}
+    verdict["findings"] = {"step_1": "It says thanks.", "step_2": "Calm."}
+    run = evaluate(cases(1), [metric], ScriptedJudge([verdict]), out=tmp_path / "run").folder
+    push(run, stand_in, suggestions=True)
+    (record,) = stand_in.records["d0"].values()
+    assert record["fields"]["judge"].split("<br>") == [
+        "It &lt;b&gt;thanks&lt;/b&gt;.",
+        "step 1: It says thanks.",
+        "step 2: Calm.",
+        "advice: Greet first.",
+        "Then thank.",
+    ]
+    assert hash_shown_texts(record["fields"]) == record["metadata"]["content"]
+
+
+def test_later_items_are_a_draw_of_their_own(toned, stand_in):
+    """What was judged since is sampled by itself, with weights and a stratum of its own."""
+    push(toned, stand_in, sample="random:2")
+    evaluate(cases(10), [TONE], ScriptedJudge(by_metric), out=toned)
+    later = push(toned, stand_in, sample="random:2")
+    assert (later.judged, later.drawn, later.added, later.known) == (10, 4, 2, 2)
+    drawn = Counter(
+        (record["metadata"].get("stratum"), record["metadata"]["weight"]) for record in stand_in.records["d0"].values()
+    )
+    assert drawn == {(None, 2.0): 2, ("draw 2", 3.0): 2}
+    assert push(toned, stand_in, sample="random:2").added == 0
+
+
 def test_a_mean_between_levels_is_not_suggested(tmp_path, stand_in):
     """Repeats that differ have a mean that is no answer: the record shows the reason and suggests nothing."""
     asked = Counter()
@@ -132,6 +166,9 @@ def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
         push(toned, stand_in, metrics=["tone", "passages"])
     with pytest.raises(TypeError, match="did you mean suggestions"):
         push(toned, stand_in, suggestion=True)
+    skipped = evaluate([Case(question="?")], [TONE], ScriptedJudge(by_metric), out=tmp_path / "skipped").folder
+    with pytest.raises(DataError, match="nothing was judged by 'tone' there"):
+        push(skipped, stand_in)
     computed = evaluate(cases(1), [COMPUTED_METRICS["latency"]], out=tmp_path / "computed").folder
     with pytest.raises(DataError, match="latency: is computed"):
         push(computed, stand_in, metrics="latency")
