@@ -14,8 +14,7 @@ from greval.serve.problems import describe_errors
 from greval.serve.schemas.requests import INTEGRAL, StrictRequest
 from greval.serve.service import TheService, TheTenant
 from greval.serve.state.label_queue import dump_label_queue
-from greval.trust.labelling.api import DEFAULT_SAMPLE, DISAGREEMENTS
-from greval.trust.labelling.records import LabelQueue
+from greval.trust.labelling.api import DEFAULT_SAMPLE, DISAGREEMENTS, LabelQueue
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 

@@ -22,9 +22,8 @@ from greval.trust.agreement.figures import (
     compute_rater_agreement,
     compute_weighted_figures,
 )
-from greval.trust.agreement.matched_items import MatchedItems, build_no_match_error, match_items
 from greval.trust.agreement.records import Agreement, AgreementGroup, AgreementVerdict, CombineAnnotators, TreatAs
-from greval.trust.agreement.value_pairs import ValuePair, pair_values
+from greval.trust.agreement.value_pairs import MatchedItems, ValuePair, build_no_match_error, match_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items

@@ -213,19 +213,6 @@ def forecast_align(
     judge, or of the writer for a reason, is as long as one of the unchanged metric, and that each rewrite is shown the
     longest cases.
 
-    Args:
-        run: As in `align`.
-        metric: The metric, by name or file.
-        judge: The model that judges.
-        annotations: As in `align`.
-        **options: As in `align`.
-
-    Raises:
-        DataError: If there are too few labels.
-        DefinitionError: If the metric does not exist or is computed.
-        JudgeError: If the judge cannot be used at all.
-        StoreError: If the folder is not a run.
-
     Example:
         >>> import tempfile
         >>> from greval import Annotation, evaluate, load_metric

@@ -27,12 +27,8 @@ class VerdictPair(NamedTuple):
     after: Value
 
 
-class _GainColumns(NamedTuple):
-    """The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came."""
-
-    rows: Any
-    statistic: Statistic
-    closer: Floats
+_GainColumns = tuple[Any, Statistic, "Floats"]
+"""The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came."""
 
 
 def choose_figure(scale: Scale) -> FigureName:
@@ -45,20 +41,9 @@ def choose_figure(scale: Scale) -> FigureName:
 def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | None = None) -> AgreementGain:
     """Compute the figure before and after, their difference, and its uncertainty.
 
-    Intervals come from a cluster bootstrap over questions (expanded percentile). Each resample computes both
-    figures, so the interval of the difference accounts for their correlation. `p` is the p-value of a
-    sign-flip test on the difference in disagreement, which also holds if few items changed. If there are no
-    pairs, `why_undefined` has the reason.
-
-    Args:
-        pairs: The items that have a verdict from both definitions.
-        scale: The scale on which they are compared.
-        level: The confidence level of the intervals. None computes the figures alone.
-
-    Example:
-        >>> yes_no = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
-        >>> compute_gain([VerdictPair(0, "Yes", "No", "Yes"), VerdictPair(1, "No", "No", "No")], yes_no).gain
-        1.0
+    Intervals come from a cluster bootstrap over questions (expanded percentile), of which each resample computes both
+    figures, so that the interval of the difference accounts for their correlation. `p` is the p-value of a sign-flip
+    test on the difference in disagreement, which also holds if few items changed. Without a `level` there are neither.
     """
     gain = AgreementGain(
         figure=choose_figure(scale),
@@ -70,7 +55,8 @@ def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | N
         return gain
     categories = scale if isinstance(scale, CategoricalScale) else None
     columns = _build_category_columns(pairs, categories) if categories else _build_number_columns(pairs)
-    figures = columns.statistic(columns.rows.sum(axis=0).reshape(1, -1))
+    rows, statistic, _ = columns
+    figures = statistic(rows.sum(axis=0).reshape(1, -1))
     gain = gain.model_copy(update={name: _replace_nan(float(value[0])) for name, value in figures.items()})
     if level is None:
         return gain
@@ -116,7 +102,7 @@ def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScal
         return {"before": first, "after": second, "gain": second - first}
 
     original, changed = (np.abs(people - side).clip(max=1 if name == "kappa" else None) for side in sides)
-    return _GainColumns(rows, statistic, (original - changed).astype(float))
+    return rows, statistic, (original - changed).astype(float)
 
 
 def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
@@ -133,7 +119,7 @@ def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
         errors = sums[:, 1:] / sums[:, :1]
         return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
 
-    return _GainColumns(rows, statistic, original - changed)
+    return rows, statistic, original - changed
 
 
 def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], level: float) -> dict[str, Any]:
@@ -141,13 +127,14 @@ def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], leve
     import numpy as np
 
     questions = np.array([pair.question for pair in pairs], dtype=np.int64)
-    ends = compute_intervals(columns.rows, columns.statistic, questions, level=level)
+    rows, statistic, closer = columns
+    ends = compute_intervals(rows, statistic, questions, level=level)
     _, clusters = np.unique(questions, return_inverse=True)
     return {
         "before_interval": ends.get("before"),
         "after_interval": ends.get("after"),
         "interval": ends.get("gain"),
-        "p": sign_flip_test(np.bincount(clusters, weights=columns.closer).astype(np.float64)),
+        "p": sign_flip_test(np.bincount(clusters, weights=closer).astype(np.float64)),
     }
 
 

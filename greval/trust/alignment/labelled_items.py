@@ -20,8 +20,7 @@ from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metri
 from greval.runs.store import Store
 from greval.stats.bootstrap import build_sparse
 from greval.stats.cross_validation import assign_folds
-from greval.trust.agreement.matched_items import match_items
-from greval.trust.agreement.value_pairs import ValuePair, pair_values
+from greval.trust.agreement.value_pairs import ValuePair, match_items, pair_values
 from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.files import AnnotationSource
 from greval.trust.annotations.matching import MatchedAnnotations

@@ -83,23 +83,9 @@ def match_annotations(
 ) -> MatchedAnnotations:
     """Join annotations with the judgements of a run by sample, method, metric and item.
 
-    Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
-    from the content that the judge was shown. If either is unknown, the join by ids decides. Annotations of other
-    metrics are ignored. A value that is not on the scale is reported and left out, never changed. Annotators whose
-    names differ only in case and blanks are one person.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from greval.records.result import Judgement, Result, Scored
-        >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
-        ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
-        >>> label = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
-        ...     writer.append("k", row)
-        ...     match_annotations(writer.reader, "tone", [label]).things[0].values
-        {'ana': 'Rude'}
+    An annotation is left out if it was made for another version of the text: if its `content` differs from the content
+    that the judge was shown. If either is unknown, the join by ids decides. A value that is not on the scale is
+    reported and left out, never changed.
     """
     of_metric = [row for row in annotations if row.metric == metric]
     if not all(row.method for row in of_metric):

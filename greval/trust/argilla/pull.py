@@ -158,17 +158,8 @@ def _find_asked_metrics(store: Store, dataset: ArgillaDataset) -> list[JudgedMet
 class ResponseReader:
     """Converts the responses to a dataset's records into annotations and counts them.
 
-    Args:
-        server: The client.
-        dataset: The dataset.
-        metrics: The metrics.
-        ledger: What was pushed from the run.
-        questions: The name of the question for a metric, if it is another than would be found.
-        contents: For each metric the hash of what its judge was shown of each item of the run now. Answers to other
-            content are then collected in `outdated`, and records of other items are only counted.
-
-    Raises:
-        ArgillaError: If the server is not available or refuses, or a metric has no question.
+    `contents` has for each metric the hash of what its judge was shown of each item of the run now. If it is given,
+    answers to other content are collected in `outdated`, and records of other items are only counted.
     """
 
     def __init__(

@@ -80,11 +80,8 @@ def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] 
     except OffScaleError:
         return None
     # Each value needs one option of its own, or an answer and a verdict could not be told from each other.
-    return values if sorted(map(str, values.values())) == sorted(map(str, _list_values(scale))) else None
-
-
-def _list_values(scale: JudgedScale) -> Sequence[Value]:
-    return scale.names if isinstance(scale, CategoricalScale) else scale.values
+    expected: Sequence[Value] = scale.names if isinstance(scale, CategoricalScale) else scale.values
+    return values if sorted(map(str, values.values())) == sorted(map(str, expected)) else None
 
 
 def _build_no_question_error(

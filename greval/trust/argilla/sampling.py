@@ -155,7 +155,12 @@ def plan_records(
     fresh = [candidate for candidate in candidates if candidate.key not in ledger.frame]
     weights = sample.draw(fresh, seed) if sample else {candidate.key: SampleWeight() for candidate in fresh}
     if sample and ledger.draws:
-        weights = {key: _mark_later_draw(weight, ledger.draws) for key, weight in weights.items()}
+        # The population of a later draw is only what came since, so that its strata are its own.
+        part = f"draw {ledger.draws + 1}"
+        weights = {
+            key: SampleWeight(weight, part if stratum is None else f"{part}: {stratum}")
+            for key, (weight, stratum) in weights.items()
+        }
     # Last, so that a place keeps the weight of the draw in which it was first seen.
     weights |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
     drawn = {
@@ -181,9 +186,3 @@ def count_changed(ledger: Ledger, added: Iterable[str]) -> int:
     """Count the added records whose item had other content before."""
     contents = Counter(entry.place.hash_key() for entry in ledger.planned.values())
     return sum(contents[ledger.planned[record_id].place.hash_key()] > 1 for record_id in added)
-
-
-def _mark_later_draw(drawn: SampleWeight, draws: int) -> SampleWeight:
-    """Prefix the stratum with the number of a later draw, because its population is only what came since."""
-    part = f"draw {draws + 1}"
-    return SampleWeight(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

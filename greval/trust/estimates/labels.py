@@ -44,11 +44,8 @@ class ItemLabels(NamedTuple):
     join: IdJoin
 
 
-class ItemDraw(NamedTuple):
-    """The sampling weight and the stratum of an item."""
-
-    weight: float
-    stratum: str | None
+ItemDraw = tuple[float, str | None]
+"""The sampling weight and the stratum of an item."""
 
 
 def build_labels(
@@ -77,7 +74,7 @@ def build_labels(
         annotated.setdefault(key)
         if reason == "off_scale":
             off_scale.append(f"{format_item_key(key)}, {annotation.annotator}: {fault}")
-        draw = ItemDraw(annotation.weight, annotation.stratum)
+        draw = annotation.weight, annotation.stratum
         if reason != "not_judged" and draws.setdefault(key, draw) != draw:
             inconsistent.add(key)
         if reason:
@@ -87,7 +84,7 @@ def build_labels(
     combined = {key: _combine_values([*by.values()], judged) for key, by in annotator_values.items()}
     values = {key: value for key, value in combined.items() if value is not None}
     lacking["tied"] = len(combined) - len(values)
-    strata = {key: draw.stratum for key, draw in draws.items()}
+    strata = {key: stratum for key, (_, stratum) in draws.items()}
     join = _join_with_judged(annotated, judged, cases)
     remark = join.find_remark("annotations are matched by sample, method and item") or (join.near and str(join.near))
     warnings = (
@@ -98,7 +95,7 @@ def build_labels(
     )
     weights = _compute_weights(draws, values)
     labels = tuple(ItemLabel(judged.places[key], value, weights[key], strata[key]) for key, value in values.items())
-    plain = {draws[key].weight for key in values}
+    plain = {draws[key][0] for key in values}
     # Weights that were written with other digits are the same.
     enriched = bool(plain) and max(plain) > min(plain) * (1 + 1e-9)
     unweighted = plain == {1.0} and len({*strata.values()}) > 1

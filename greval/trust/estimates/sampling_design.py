@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from greval.errors import DataError
 from greval.runs.score_columns import JudgedColumns
@@ -14,12 +15,7 @@ from greval.trust.estimates.records import DrawnBy
 from greval.trust.estimates.warnings import find_sample_warnings
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from greval.stats.bootstrap import Flags, Floats, Integers
 
 REJECTION_LEVEL = 0.0001
 """The significance level: a random sample is rejected at most once in ten thousand times."""
@@ -33,20 +29,14 @@ ONE_QUESTION = (
 )
 
 
-class SamplingDesign(NamedTuple):
-    """The sample, its sampling unit, the reason why it is not consistent with a random sample, and warnings."""
-
-    drawn: WeightedSample
-    by: DrawnBy
-    unlike: str | None
-    warnings: tuple[str, ...]
-
-
-def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: DrawnBy | None) -> SamplingDesign:
+def infer_design(
+    judged: JudgedColumns, labels: ItemLabels, sampling_unit: DrawnBy | None
+) -> tuple[WeightedSample, DrawnBy, str | None, Sequence[str]]:
     """Infer how the labelled items were sampled from the judged items of the methods that have labels.
 
-    The sampling unit is inferred too if it is None. Raise `DataError` if all labels are of one question that was
-    sampled as a whole, because the variance is not defined for one unit.
+    The sampling unit is inferred too if it is None. Returns the sample, its unit, the reason why it is not consistent
+    with a random sample, and warnings. Raise `DataError` if all labels are of one question that was sampled as a whole,
+    because the variance is not defined for one unit.
     """
     import numpy as np
 
@@ -71,10 +61,10 @@ def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: Drawn
     if labels.enriched:
         if unlike := _describe_unlike_weighted(judged, places, frame, sample):
             warnings = (*warnings, f"the weights may be wrong: weighted by them, {unlike}")
-        return SamplingDesign(sample, by, None, warnings)
+        return sample, by, None, warnings
     if labels.unweighted and labels.drawn < frame.sum():
-        return SamplingDesign(sample, by, UNWEIGHTED, warnings)
-    return SamplingDesign(sample, by, _describe_unlike(judged, places, frame, by), warnings)
+        return sample, by, UNWEIGHTED, warnings
+    return sample, by, _describe_unlike(judged, places, frame, by), warnings
 
 
 def _compute_labelled_share(question: Integers, places: Integers, frame: Flags) -> float | None:

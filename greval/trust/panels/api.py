@@ -14,9 +14,8 @@ from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.agreement.matched_items import match_items
 from greval.trust.agreement.records import TreatAs
-from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.agreement.value_pairs import match_items, pair_values
 from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
 from greval.trust.panels.members import PanelSettings, build_group, combine_items, find_outlier

@@ -55,11 +55,6 @@ def compute_position(scale: JudgedScale, value: Value) -> float | None:
 
     Categories without an order are placed by their scores, if all have one. Otherwise
     the position is undefined (None).
-
-    Example:
-        >>> scale = CategoricalScale.model_validate({"categories": {"Good": "", "Fair": "", "Poor": ""}})
-        >>> [compute_position(scale, name) for name in scale.names]
-        [1.0, 0.5, 0.0]
     """
     match scale:
         case ValueScale(range=(low, high), better=better):

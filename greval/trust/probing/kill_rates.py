@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, variance
 
-from greval.records.result import Judgement, Result, Skipped
+from greval.records.result import Judgement, Skipped
 from greval.records.scale import JudgedScale
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Measured, MeasuredValue, Undefined
@@ -96,11 +96,6 @@ def measure_noise(bases: Sequence[ReferenceCases], verdicts: ProbeVerdicts, stag
         sd=fmean(variances) ** 0.5 if variances else None,
         failed=failed,
     )
-
-
-def count_failures(results: Iterable[Result]) -> dict[str, int]:
-    """Count the failed verdicts by kind."""
-    return dict(Counter(failure.kind for result in results for failure in result.failures))
 
 
 def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:

@@ -37,14 +37,7 @@ _WORD = re.compile(r"\w{3,}|\d+")
 
 
 def find_target(metric: JudgedMetric) -> Target | None:
-    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> find_target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
-        ...                         range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        'context'
-    """
+    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these."""
     if metric.over:
         return metric.over
     if "answer" in metric.needs:

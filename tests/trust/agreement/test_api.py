@@ -7,7 +7,6 @@ from agreed_runs import MOSTLY, RELEVANT, YES, said, write, write_chunks
 
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
-from greval.stats.measured import Undefined
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
@@ -93,14 +92,6 @@ def test_weighted_numbers_stand_beside(tmp_path):
     assert whole.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
     assert whole.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
     assert "spearman" not in whole.weighted
-
-
-def test_constant_numbers_are_told(tmp_path):
-    """A judge that always gives the same number correlates with nothing, and the reason is told."""
-    run = write(tmp_path / "run", "depth", [3] * 6)
-    figures = agreement(run, "depth", said("depth", "ana", [1, 2, 3, 4, 5, 1])).groups[0].judge.figures
-    for name in ("pearson", "spearman", "kendall"):
-        assert figures[name] == Undefined(n=6, reason="the judge gave one and the same number only")
 
 
 def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):

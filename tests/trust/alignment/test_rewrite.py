@@ -9,7 +9,6 @@ from aligned_runs import (
     SMALL,
     TEXTS,
     TONE,
-    asked_to_write,
     case,
     follower,
     label_answers,
@@ -45,25 +44,6 @@ def test_where_the_judge_was_right_nothing_is_shown():
     right = {0: "Polite", 1: "Rude"}
     assert "agrees with people" in asyncio.run(add_examples(TONE, found, right, None, seed="s"))
     assert "no disagreement" in asyncio.run(rewrite_metric(TONE, found, right, None, seed="s"))
-
-
-def test_a_rewrite_that_was_faulty_once_is_mended(better):
-    """What is wrong with a text is told to its writer, who may write again."""
-    run, said, judge = better
-    base, first = judge._answers, []
-
-    def answer(messages):
-        if asked_to_write(messages) == "texts" and len(messages) == 2:
-            first.append(messages)
-            return {"steps": ["A."], "scale": [], "instructions": ""}
-        return base(messages)
-
-    judge._answers = answer
-    found = align(run, TONE, judge, said, ways=["rewrite"], **SMALL)
-    assert first
-    assert found.accepted
-    mending = [messages for messages in messages_of(judge, "texts") if len(messages) > 2]
-    assert "say what each of Polite, Rude means" in mending[0][-1].text
 
 
 @pytest.mark.nightly

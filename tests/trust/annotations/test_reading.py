@@ -57,14 +57,6 @@ def test_escaped_texts_are_texts(tmp_path):
     assert found.ignored == ("\\ud83d", "score")
 
 
-def test_a_value_off_the_scale_is_never_moved(tmp_path):
-    """6 on a scale to 5, 3.5 on whole numbers, and a word are faults; 4 may be written as text or as 4.0."""
-    values = ["4", "4.0", "6", "3.5", "four"]
-    found = read(tmp_path, "p.csv", HEAD + "".join(f"q{n},depth,ana,{v}\n" for n, v in enumerate(values)), SCALES)
-    assert [one.value for one in found.annotations] == [4, 4]
-    assert [fault.id for fault in found.faults] == ["q2", "q3", "q4"]
-
-
 def test_an_empty_value_is_not_labelled_yet(tmp_path):
     """It is pending and no fault; a row that says that it is submitted needs a value."""
     found = read(tmp_path, "p.csv", "id,label\nq1,4\nq2,\n", SCALES, metric="depth")
@@ -242,29 +234,6 @@ def test_labels_of_chunks_find_their_chunks(tmp_path):
         ("q0", "c1", "Relevant"),
         ("q1", "c0", None),
     ]
-
-
-def test_no_value_is_told_in_one_way(tmp_path):
-    """NaN, null, infinity and an empty cell are no label yet, and a value off the scale is named with its line."""
-    values = ["1.0", "0.0", "", "NaN", "inf", "n/a", "None", " ", "Yes ", "2"]
-    found = read(
-        tmp_path,
-        "p.csv",
-        "id,ana\n" + "".join(f"q{n},{v}\n" for n, v in enumerate(values)),
-        SCALES,
-        metric="right",
-        label_columns=["ana"],
-    )
-    assert [one.value for one in found.annotations] == ["Yes", "No", None, None, None, None, None, None, "Yes"]
-    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["11"]
-    rows = '[{"id": "q0", "label": NaN}, {"id": "q1", "label": null}, {"id": "q2", "label": Infinity}]'
-    assert {one.status for one in read(tmp_path, "p.json", rows, SCALES, metric="right").annotations} == {"pending"}
-
-
-def test_texts_like_formulas_come_back(tmp_path):
-    """An id that a spreadsheet would read as a formula has an apostrophe in a table, which belongs to no id."""
-    found = read(tmp_path, "p.csv", "id,label\n'=q1,Yes\n'-q2,No\n", SCALES, metric="right")
-    assert [one.sample_id for one in found.annotations] == ["=q1", "-q2"]
 
 
 def build_record(sample_id, answers, *, metric="right", text="?", **metadata):

@@ -201,20 +201,6 @@ def test_categories_without_scores_are_shares(tmp_path):
         assert row.judge.value == pytest.approx((verdicts == number).mean())
 
 
-def test_degenerate_labels_are_told(world):
-    """One class of labels, and a judge that is never wrong on them, leave intervals that are not empty."""
-    right = [world.label("walk", n) for n in range(400) if world.truth["walk"][n] and world.judged["walk"][n]][:40]
-    found = estimate(world.run, "right", annotations=right, drawn_by="items").rows[1]
-    assert (
-        found.prediction_powered.reason
-        or found.prediction_powered.interval.low < found.prediction_powered.interval.high
-    )
-    few = [one for one in world.at_random(200) if one.value == 1 and one.method == "walk"][:12]
-    row = estimate(world.run, "right", annotations=few).rows[1]
-    assert row.rogan_gladen.value is None
-    assert "people gave only 1" in row.rogan_gladen.reason or "random sample" in row.rogan_gladen.reason
-
-
 def test_no_number_is_ever_lost(tmp_path):
     """Figures are numbers or None with a reason, never NaN, for every small sample of every kind."""
     rng = np.random.default_rng(1)

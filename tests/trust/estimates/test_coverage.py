@@ -10,7 +10,7 @@ from compared_runs import real
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.prediction_powered import EstimateTerm
 from greval.stats.sampling import build_weighted_sample
-from greval.trust.estimates.figures import EstimateScope, LabelledSample, ValueRange, compute_figures
+from greval.trust.estimates.figures import LabelledSample, ValueRange, compute_figures
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -119,7 +119,7 @@ def test_intervals_for_new_questions_hold_what_is_not_in_the_run(data, enriched)
         error = ClusterSums(verdicts, np.ones(400, dtype=np.int64)).error ** 2
         for new in held:
             side = [EstimateTerm(np.ones(100), float(verdicts.mean()))]
-            found = compute_figures(chosen, side, RATES, judged=400, scope=EstimateScope(0.95, error if new else 0.0))
+            found = compute_figures(chosen, side, RATES, judged=400, level=0.95, judge_error=error if new else 0.0)
             interval = found.prediction_powered.interval
             held[new] += interval.low <= data.people.mean() <= interval.high
     assert held[True] / REPEATS == pytest.approx(0.95, abs=ERROR)

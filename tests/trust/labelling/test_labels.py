@@ -9,7 +9,6 @@ from judged_runs import CHUNK, TONE, judged
 
 from greval.errors import ArgillaError, DataError
 from greval.records.annotation import Annotation
-from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.annotations.rendering import escape_text, unescape_text
 from greval.trust.labelling.api import DISAGREEMENTS, plan_labels
@@ -84,16 +83,6 @@ def test_disagreements_are_what_others_labelled_differently(tmp_path):
     assert all(one.labels == {} for one in found.items)
     shown = plan_labels(run, "tone", annotator="eva", sample=DISAGREEMENTS, suggestions=True)
     assert shown.items[2].labels.keys() == {"ana", "bob"}
-
-
-def test_labels_of_a_queue_are_what_agreement_measures(tmp_path):
-    """Labels that repeat the verdicts of a weighted sample agree completely, with the whole run as population."""
-    run = judged(tmp_path / "run", TONE, 60)
-    queue = plan_labels(run, "tone", annotator="ana", sample="stratified:30", suggestions=True)
-    keep_annotations(run, [label(queue, one, one.judgement.value) for one in queue.items])
-    found = agreement(run, metric="tone")
-    assert found.groups[0].judge.figures["accuracy"].value == 1
-    assert sum(one.weight for one in queue.items) == pytest.approx(60)
 
 
 def test_what_cannot_be_labelled_is_refused(tmp_path):

@@ -10,9 +10,10 @@ from judged_runs import CHUNK, TONE, judged
 from greval import agreement, evaluate, import_verdicts, load_metric
 from greval.errors import DataError
 from greval.metrics.scale_text import build_scale_metric
+from greval.records.scale import MeasureScale, ValueScale
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.reading import read_annotations
-from greval.trust.labelling.sheets import MAX_CELL, write_label_sheet
+from greval.trust.labelling.sheets import MAX_CELL, explain_levels, write_label_sheet
 
 COUNT = 6
 SECRET = "The judge's own reason."
@@ -62,16 +63,14 @@ def test_a_sheet_shows_the_item_and_no_verdict(run, tmp_path, ending):
     assert [*rows[0]][:7] == ["id", "method", "item", "question", "answer", "expected_answer", "label"]
     assert {row["label"] for row in rows} == {""}
     assert {row["question"] for row in rows} == {"Who?"}
-    everything = str(rows)
     if ending == "xlsx":
         assert all(cell.data_type != "f" for row in openpyxl.load_workbook(path)["labels"] for cell in row)
         legend = [cell for (cell,) in openpyxl.load_workbook(path)["scale"].iter_rows(values_only=True)]
         assert legend[1:] == ["yes", "no"]
     else:
         assert {row.pop("scale") for row in rows} == {"yes | no"}
-        everything = str(rows)
-    assert SECRET not in everything
-    assert "yes" not in everything
+    assert SECRET not in str(rows)
+    assert "yes" not in str(rows)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +176,13 @@ def test_any_id_comes_back(tmp_path):
     run = import_verdicts(rows, [build_scale_metric("right", "yes/no")], out=tmp_path / "run")
     write_label_sheet(run, tmp_path / "sheet.csv")
     assert {one.sample_id for one in read_annotations(tmp_path / "sheet.csv").annotations} == {*names}
+
+
+def test_the_scale_says_which_labels_there_are():
+    """Levels are listed if not all are described; a measure has its ends."""
+    levels = ValueScale(range=(1, 3), levels={1: "Poor.", 3: "Good."})
+    assert explain_levels(levels) == ["1: Poor.", "3: Good.", "allowed: 1, 2, 3"]
+    assert explain_levels(MeasureScale(low=0, unit="s")) == ["a number, 0 or more s"]
 
 
 def test_a_long_text_is_cut(tmp_path):

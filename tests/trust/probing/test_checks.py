@@ -8,21 +8,18 @@ from probed_judges import (
     CHUNKS,
     GRADE,
     RIGHT,
-    TRIPLES,
-    USEFUL,
     answering,
     cases,
     get_rates,
     judge,
     obeys,
-    verdict,
 )
 from strategies import metrics as any_metric
 
 from greval.records.metric import CategoricalMetric
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
-from greval.trust.probing.checks import CHECKS, CheckContext, compute_position, find_best_value
+from greval.trust.probing.checks import CHECKS, CheckContext, find_best_value
 
 
 def test_checks_that_say_nothing_are_told(tmp_path):
@@ -98,11 +95,3 @@ def test_all_wordings_are_planted(tmp_path):
     assert {one.variant for one in all_four.survivors} == {"order", "verdict", "fences", "system"}
     one_each = probe(RIGHT, judges[1], cases(), checks=["injected"], out=tmp_path / "b")
     assert [one.variant for one in one_each.survivors] == ["order", "verdict", "fences", "system", "order"]
-
-
-def test_verdicts_of_the_world_are_on_their_scales():
-    """The made-up judge answers with the best and the worst of each scale."""
-    for metric in (RIGHT, GRADE, BORNE, USEFUL, CHUNKS, TRIPLES):
-        seen = type("Seen", (), {"metric": metric.name})()
-        assert compute_position(metric.scale, verdict(seen, good=True)) == 1
-        assert compute_position(metric.scale, verdict(seen, good=False)) == 0

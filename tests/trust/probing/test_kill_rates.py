@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import count
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,18 +15,16 @@ from probed_judges import (
     answering,
     cases,
     get_rates,
-    looks_at_the_place,
     obeys,
     probe_world,
 )
 
-from greval.records.metric import ValueMetric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
-from greval.trust.probing.kill_rates import compute_share, count_failures, measure_noise
+from greval.trust.probing.kill_rates import compute_share, measure_noise
 from greval.trust.probing.mutations import PADDING
 from greval.trust.probing.plan import ReferenceCases
 
@@ -78,37 +73,6 @@ def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     assert get_rates(never) == {"padded": 1.0, "contradicted": None, "empty": None, "injected": 1.0}
     assert never.checks[1].unused == {"not judged good before: no fall can be seen": 10}
     assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
-
-
-def test_repeats_tell_the_noise(tmp_path):
-    """Flip rate, share that moves and standard deviation are those of the verdicts that were given."""
-    turns = count()
-    steady = ValueMetric(
-        name="depth",
-        description="How deep.",
-        needs=("answer",),
-        steps=("Read.",),
-        range=(1, 5),
-        levels={1: "Shallow.", 5: "Deep."},
-    )
-
-    def script(messages):
-        moves = "Aberlo" in messages[-1].text
-        return {"reason": "r", "value": (2, 3, 3, 4)[next(turns)] if moves else 3}
-
-    found = probe(steady, ScriptedJudge(script), cases(2), checks=["repeats"], repeats=4, out=tmp_path / "run").noise
-    assert (found.things, found.repeats, found.flip_rate) == (2, 4, 0.25)
-    assert (found.unsteady.value, found.unsteady.n) == (0.5, 2)
-    assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
-
-
-def test_intervals_are_wilsons(tmp_path):
-    """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
-    found = probe_world(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
-    one = next(one for one in found.checks if one.name == "item_order")
-    assert one.rate.interval == wilson_interval(one.killed / one.mutants, one.mutants)
-    assert one.questions == 3
-    assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
 
 
 def test_nothing_deserves_the_worst(tmp_path):
@@ -172,9 +136,3 @@ def test_noise_is_that_of_numpy(rows):
     flips = [1 - np.bincount(row).max() / len(row) for row in several]
     assert noise.flip_rate == pytest.approx(np.mean(flips))
     assert noise.sd == pytest.approx(np.sqrt(np.mean([np.var(row, ddof=1) for row in several])))
-
-
-def test_failures_are_counted_by_kind():
-    """Each failed verdict counts once, a verdict that was given not at all."""
-    assert count_failures([build_result(1), build_result(None), build_result(None)]) == Counter(malformed=2)
-    assert count_failures([]) == {}

@@ -15,7 +15,6 @@ from probed_judges import (
 
 from greval import evaluate
 from greval.errors import StoreError
-from greval.judging.model.budget import RunSpending
 from greval.runs.store import Store
 from greval.runs.store.plans import count_planned
 from greval.trust.probing.api import probe
@@ -64,14 +63,6 @@ def test_a_run_that_is_no_probe_is_left_alone(tmp_path):
     with pytest.raises(StoreError, match="choose another folder with -o"):
         probe(RIGHT, asked, cases(1), out=tmp_path / "run")
     assert len(asked.calls) == 1
-
-
-def test_an_empty_folder_is_taken(tmp_path):
-    """A folder that does not exist, or without a run, is free, and nothing was spent there."""
-    for folder in (tmp_path, tmp_path / "new"):
-        stages = ProbeStages(folder, judge(), {})
-        stages.check_folder()
-        assert stages.before == RunSpending()
 
 
 @pytest.mark.parametrize(
