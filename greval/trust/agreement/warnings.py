@@ -8,8 +8,7 @@ from greval._util.joins import show_id
 from greval._util.wording import format_count
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
-from greval.trust.annotations.joining import ON_VALUE, find_off_scale_remark
-from greval.trust.annotations.matching import WITHOUT_VALUE, MatchedAnnotations
+from greval.trust.annotations.matching import ON_VALUE, WITHOUT_VALUE, MatchedAnnotations, find_off_scale_remark
 
 MIN_ITEMS = 30
 MAX_LISTED = 3

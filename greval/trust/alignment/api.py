@@ -33,7 +33,6 @@ from greval.trust.alignment.cross_validation import (
     PreparedAlignment,
     cross_validate_changes,
 )
-from greval.trust.alignment.few_shot import MAX_EXAMPLES
 from greval.trust.alignment.labelled_items import (
     draw_folds,
     draw_questions,
@@ -41,7 +40,7 @@ from greval.trust.alignment.labelled_items import (
 )
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter
 from greval.trust.alignment.records import Alignment, AlignmentForecast, AlignStrategy
-from greval.trust.alignment.rewrite import MAX_TRIES, estimate_rewrite_tokens
+from greval.trust.alignment.strategies import MAX_EXAMPLES, MAX_TRIES, estimate_rewrite_tokens
 from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
-from greval.trust.alignment.few_shot import add_examples
 from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
 from greval.trust.alignment.labelled_items import LabelledItem, LabelledItems, draw_questions
 from greval.trust.alignment.model_calls import DefinitionRunner, DefinitionWriter, Verdicts
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, AlignStrategy
-from greval.trust.alignment.rewrite import rewrite_metric
+from greval.trust.alignment.strategies import add_examples, rewrite_metric
 
 STRATEGIES = {"examples": add_examples, "rewrite": rewrite_metric}
 

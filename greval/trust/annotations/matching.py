@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import from_json
 
 from greval._util.arguments import build_unknown_name_error
-from greval._util.joins import IdJoin
+from greval._util.joins import OFF_SCALE, IdJoin, JoinSide, build_join
+from greval._util.wording import format_count
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.scale import OffScaleError, Scale, Value
@@ -18,12 +19,15 @@ from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.stats.summary import METHOD, Grouping
-from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
+from greval.trust.annotations.adjudication import unite_annotators
 from greval.trust.annotations.judged_items import CaseVerdicts, hash_contents, iterate_verdicts
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
 WITHOUT_VALUE = "is submitted without a value"
+NAMES = ("annotated items", "judged items")
+ON_VALUE = ": value: "
+"""What the fault of a row has whose value is not on the scale."""
 
 
 class AnnotatedItem(NamedTuple):
@@ -282,3 +286,34 @@ def _build_item(key: ItemKey, rows: Mapping[str, Annotation], case: CaseVerdicts
         suggested=any(row.suggested for row in rows.values()),
         judgement=judgement,
     )
+
+
+def join_items(unmet: Iterable[ItemKey], met: Collection[ItemKey], judged: Iterable[ItemKey]) -> IdJoin:
+    """Join annotated items with the judged ones."""
+    missing = [format_item_key(key) for key in unmet]
+    unlabelled = dict.fromkeys(format_item_key(key) for key in judged if key not in met)
+    return build_join(
+        JoinSide(NAMES[0], len(met) + len(missing), len(met), tuple(dict.fromkeys(missing))),
+        JoinSide(NAMES[1], len(met) + len(unlabelled), len(met), tuple(unlabelled)),
+    )
+
+
+def format_item_key(key: ItemKey) -> str:
+    """Format the key of an item.
+
+    Example:
+        >>> format_item_key(("q1", "local", "c2"))
+        'q1 (local, c2)'
+    """
+    qualifiers = ", ".join(part for part in key[1:] if part)
+    return f"{key[0]} ({qualifiers})" if qualifiers else key[0]
+
+
+def find_off_scale_remark(off_scale: Sequence[str], labels: int) -> Iterator[str]:
+    """Yield a remark if most labels are not on the scale of the verdicts."""
+    if len(off_scale) * 2 > labels:
+        yield (
+            f"{OFF_SCALE}: {len(off_scale):,} of {format_count(labels, 'label')} {'is' if labels == 1 else 'are'} not "
+            f"on the scale of the verdicts ({off_scale[0]}); the figures are of the others: give labels on the judge's "
+            "scale"
+        )

@@ -17,8 +17,8 @@ from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
+from greval.trust.annotations.adjudication import unite_annotators
 from greval.trust.annotations.files import AnnotationSource, load_annotations
-from greval.trust.annotations.joining import unite_annotators
 from greval.trust.annotations.matching import fill_in_method, get_item_key, hash_judged_contents
 from greval.trust.estimates.figures import (
     REFUSED,
@@ -32,9 +32,8 @@ from greval.trust.estimates.figures import (
     select_items,
     sum_by_question,
 )
-from greval.trust.estimates.labels import ItemLabels, build_labels
+from greval.trust.estimates.labels import ItemLabels, build_labels, infer_design
 from greval.trust.estimates.records import DrawnBy, Estimate, EstimateFigure, EstimateRow
-from greval.trust.estimates.sampling_design import infer_design
 from greval.trust.estimates.warnings import find_failures
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_items
-from greval.trust.annotations.joining import format_item_key
 from greval.trust.annotations.judged_items import iterate_verdicts
-from greval.trust.annotations.matching import AnnotatedItem
+from greval.trust.annotations.matching import AnnotatedItem, format_item_key
 from greval.trust.panels.records import CombineJudges, PanelRun
 
 MIN_RUNS = 2
