@@ -269,7 +269,11 @@ def _find_metrics(metrics: Metrics, run: str | Path | Run | Store | None) -> lis
         with Store.open(resolve_run_folder(run)) as store:
             return _find_metrics(listed, store)
     else:
-        definitions = [_require_judged(load_metric(metric) if isinstance(metric, str) else metric) for metric in listed]
+        loaded = [load_metric(metric) if isinstance(metric, str) else metric for metric in listed]
+        if computed := [metric.name for metric in loaded if not isinstance(metric, JudgedMetric)]:
+            reason = f"{computed[0]}: is computed, so there is nothing for people to judge"
+            raise DataError(f"{reason}; name a judged metric")
+        definitions = [metric for metric in loaded if isinstance(metric, JudgedMetric)]
     if not definitions:
         raise DataError("metrics: expected one or several, got none; name a judged metric")
     return definitions
@@ -279,12 +283,6 @@ def _list_metrics(metrics: Metrics) -> Iterable[str | Metric]:
     listed = [metrics] if isinstance(metrics, str | Metric) else metrics
     require_iterable(listed, "metrics", "a list, such as ['correctness', 'tone']")
     return listed
-
-
-def _require_judged(metric: Metric) -> JudgedMetric:
-    if not isinstance(metric, JudgedMetric):
-        raise DataError(f"{metric.name}: is computed, so there is nothing for people to judge; name a judged metric")
-    return metric
 
 
 def _import_sdk() -> ModuleType:

@@ -5,8 +5,8 @@ A value scale of two levels, such as 1 and 0, is a choice between right and wron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -115,11 +115,23 @@ def convert_items(
     the requested way.
     """
     compared = _convert_scale(metric, scale, treat_as)
-    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
-        # A million values have few different levels, so each level is looked up once.
-        name_level = lru_cache(partial(_name_level, scale=scale))
-        return compared, tuple(converted for item in items for converted in _convert_item(item, name_level))
-    return compared, tuple(items)
+    if not isinstance(scale, ValueScale) or not isinstance(compared, CategoricalScale):
+        return compared, tuple(items)
+
+    # A million values have few different levels, so each level is looked up once.
+    @lru_cache
+    def name_level(value: Value) -> str | None:
+        number = float(value)
+        level = scale.find_nearest(number)
+        return str(level) if level == number else None
+
+    converted = []
+    for item in items:
+        judge = name_level(item.judge)
+        values = {who: name for who, value in item.values.items() if (name := name_level(value)) is not None}
+        if judge is not None:
+            converted.append(item._replace(values=values, judge=judge))
+    return compared, tuple(converted)
 
 
 def _convert_scale(metric: str, scale: Scale, treat_as: TreatAs | None) -> Scale:
@@ -147,23 +159,6 @@ def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
     levels = scale.values
     best_first = levels[::-1] if scale.better == "higher" else levels
     return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
-
-
-def _convert_item(thing: AnnotatedItem, name_level: Callable[[Value], str | None]) -> tuple[AnnotatedItem, ...]:
-    """Return an item with level names as values, or nothing if the judge's value is not a level."""
-    judge = name_level(thing.judge)
-    if judge is None:
-        return ()
-    values: dict[str, Value] = {
-        who: name for who, value in thing.values.items() if (name := name_level(value)) is not None
-    }
-    return (thing._replace(values=values, judge=judge),)
-
-
-def _name_level(value: Value, scale: ValueScale) -> str | None:
-    """Return the name of the level that equals a value, or None."""
-    number = float(value)
-    return str(scale.find_nearest(number)) if scale.find_nearest(number) == number else None
 
 
 class MatchedItems(NamedTuple):

@@ -88,7 +88,8 @@ def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annota
     counts = Counter(row.annotator for row in annotations)
     spellings: dict[str, list[str]] = {}
     for name, _ in counts.most_common():
-        spellings.setdefault(_fold_name(name), []).append(name)
+        folded = unicodedata.normalize("NFKC", remove_invisible(name)).casefold()
+        spellings.setdefault(folded, []).append(name)
     # The most frequent spelling comes first and is kept.
     names = {variant: first for first, *variants in spellings.values() for variant in variants}
     if not names:
@@ -102,7 +103,3 @@ def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annota
         for variant, first in names.items()
     )
     return rows, tuple(remarks)
-
-
-def _fold_name(name: str) -> str:
-    return unicodedata.normalize("NFKC", remove_invisible(name)).casefold()

@@ -256,13 +256,9 @@ def _format_table(annotations: Iterable[Annotation]) -> str:
     writer = csv.DictWriter(file, FIELDS)
     writer.writeheader()
     for annotation in annotations:
-        writer.writerow({name: escape_formula(_format_cell(value)) for name, value in annotation.model_dump().items()})
+        row = {**annotation.model_dump(), "suggested": str(annotation.suggested).lower()}
+        writer.writerow({name: escape_formula(value) for name, value in row.items()})
     return file.getvalue()
-
-
-def _format_cell(value: object) -> object:
-    """Format a value for a cell of a table."""
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Annotation]], str]] = {

@@ -18,6 +18,9 @@ from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.rendering import format_fields
 
+WITHOUT_TEXTS: Mapping[str, Any] = {"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()}
+"""The fields of a judgement that the judge wrote, empty."""
+
 
 class CaseVerdicts(NamedTuple):
     """The verdicts on one case: the judgement of each item as JSON, and the ids of the items that failed.
@@ -115,7 +118,8 @@ def read_judged_items(
     """
     for judged_case in read_judged_cases(store, metric, keys, prints):
         for thing in _build_items(metric, judged_case.seen, judged_case.result):
-            yield thing if written else thing.model_copy(update={"judgement": _drop_texts(thing.judgement)})
+            judgement = thing.judgement if written else thing.judgement.model_copy(update=WITHOUT_TEXTS)
+            yield thing.model_copy(update={"judgement": judgement})
 
 
 def hash_contents(
@@ -149,8 +153,3 @@ def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[J
             fingerprint=result.fingerprint,
             tags=case.tags,
         )
-
-
-def _drop_texts(judgement: Judgement) -> Judgement:
-    """Return a judgement without the texts that the judge wrote."""
-    return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()})

@@ -166,12 +166,13 @@ def compute_figures(
     questions were labelled for an interval, the figure has its value, and the reason for no interval. `judge_error` is
     the variance of the judge's mean over a new sample of questions, 0 if only the questions of the run count.
     """
-    if lacking := _describe_missing_labels(sides):
-        none = EstimateFigure(reason=lacking)
+    counts = [int((side.shares > 0).sum()) for side in sides]
+    if min(counts) <= 1:
+        unlabelled = "no label" if len(counts) == 1 else "one side has no label"
+        none = EstimateFigure(reason="one label only" if min(counts) else unlabelled)
         return CellFigures(none, none, None, none)
     labelled = sample.drawn, sides, sample.labels
-    labels = sum(int((side.shares > 0).sum()) for side in sides)
-    form = _CellSettings(reach, level, len(sides) == 1, labels, judged)
+    form = _CellSettings(reach, level, len(sides) == 1, sum(counts), judged)
     new = _compute_question_variance(sample, sides, judge_error)
     both = estimate_prediction_powered(*labelled, sample.verdicts, width=reach.width)
     corrected: CorrectedRate | Undefined = Undefined(
@@ -283,14 +284,6 @@ def _clip_to_scale(figure: EstimateFigure, ends: tuple[float, float] | None) -> 
     value, low, high = (min(max(end, ends[0]), ends[1]) for end in unclipped)
     interval = figure.interval.model_copy(update={"low": low, "high": high})
     return figure.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != unclipped})
-
-
-def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
-    """Describe why a cell has too few labels for any figure, or return None."""
-    counts = [int((side.shares > 0).sum()) for side in sides]
-    if min(counts) == 0:
-        return "no label" if len(counts) == 1 else "one side has no label"
-    return "one label only" if min(counts) == 1 else None
 
 
 def _build_figure(estimate: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:

@@ -88,24 +88,11 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
     The sample is drawn once and stored in the run's folder, so that all annotators label the same items and an
     interrupted one goes on with the same queue. Items that were judged later are a stratum of their own.
 
-    Args:
-        run: A run folder.
-        metric: The name of a judged metric of the run.
-        annotator: Who labels.
-        sample: `random:N`, `stratified:N` (equally many of each verdict) or `uncertain:N`; `disagreements` for the
-            items that other annotators labelled in another way than the judge or each other, with the weights that
-            these labels have; None for all items.
-        suggestions: Whether the annotator sees the judge's verdicts. They bias labels towards them.
-        seed: The random seed of the sample.
-        limit: The most items in the answer.
-
-    Returns:
-        The next items that the annotator has not labelled yet, and the counts of the queue.
-
-    Raises:
-        ArgillaArgumentError: If the sample has another form.
-        DataError: If nothing in the run was judged by the metric.
-        StoreError: If the run folder cannot be used, or somebody else uses it.
+    `sample` is `random:N`, `stratified:N` (equally many of each verdict) or `uncertain:N`; `disagreements` for the
+    items that other annotators labelled in another way than the judge or each other, with the weights that these labels
+    have; None for all items. `suggestions` is whether the annotator sees the judge's verdicts, which bias labels
+    towards them, and `limit` the most items in the answer. Raise `ArgillaArgumentError` if the sample has another form,
+    and `DataError` if nothing in the run was judged by the metric.
     """
     plan = SamplingPlan.parse(sample) if sample not in {None, DISAGREEMENTS} else None
     folder = Path(run)
@@ -123,7 +110,9 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         )
         mine = {get_item_key(row): row for row in labels if row.annotator == annotator and row.status in DONE}
         queue = [thing for thing in things if thing.id in drawn]
-        unlabelled = sorted((thing for thing in queue if not _is_labelled(thing, mine)), key=_get_position)
+        # By a hash, so that neighbours in the data are not neighbours in the queue.
+        queue.sort(key=lambda thing: thing.place.hash_key())
+        unlabelled = [thing for thing in queue if not _is_labelled(thing, mine)]
         ids = {thing.id for thing in islice(unlabelled, limit)}
         items = _read_items(store, definition, ids, written=suggestions)
     # A blind annotator must not see how others voted.
@@ -196,13 +185,7 @@ def _read_items(store: Store, metric: JudgedMetric, ids: Collection[str], *, wri
     """Return the items of these ids in the order of the queue, with what the judge wrote if `written`."""
     # All items with the texts of the judge take more memory than the queue.
     items = (RecordItem(judged=(item,)) for item in read_judged_items(store, metric, written=written))
-    return sorted((item for item in items if item.id in ids), key=_get_position)
-
-
-def _get_position(thing: RecordItem) -> str:
-    """Return what orders a queue."""
-    # A hash, so that neighbours in the data are not neighbours in the queue.
-    return thing.place.hash_key()
+    return sorted((item for item in items if item.id in ids), key=lambda item: item.place.hash_key())
 
 
 def _build_item(
