@@ -38,7 +38,7 @@ from greval.trust.alignment.labelled_items import (
     draw_questions,
     read_labelled_items,
 )
-from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter, Verdicts
 from greval.trust.alignment.records import Alignment, AlignmentForecast, AlignStrategy
 from greval.trust.alignment.strategies import MAX_EXAMPLES, MAX_TRIES, estimate_rewrite_tokens
 from greval.trust.annotations.files import AnnotationSource
@@ -167,10 +167,10 @@ async def align_async(
     with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
         items = setup.labelled.items
         # The verdicts of the run are those of the unchanged metric if its judge and definition are the same.
-        before = {item.number: item.judgement.value for item in items} if setup.reused else None
-        if before is None:
-            before = await runner.judge_items(setup.metric, items, "the unchanged metric")
-        task = AlignTask(setup, before, runner, writer)
+        verdicts: Verdicts = {item.number: item.judgement.value for item in items}
+        if not setup.reused:
+            verdicts = await runner.judge_items(setup.metric, items, "the unchanged metric")
+        task = AlignTask(setup, verdicts, runner, writer)
         attempts, gain, changed, why = await cross_validate_changes(task)
     alignment = Alignment(
         folder=str(setup.folder),

@@ -44,12 +44,12 @@ def measure(folder, case, metric, judge):
             AnnotatedItem(
                 sample_id=case.id,
                 method=case.method,
-                item=one.item,
+                item=judgement.item,
                 tags={},
-                judge=one.value,
-                values={"ana": one.value},
+                judge=judgement.value,
+                values={"ana": judgement.value},
             )
-            for one in result.judgements
+            for judgement in result.judgements
         ]
         return {item: length for (_, _, item), length in measure_lengths(store, metric, things).items()}
 

@@ -40,9 +40,11 @@ def test_recorded_judges_have_their_reference_figures(recorded):
     assert found.groups[0].things == expected["n"]
     for ours, theirs in (("accuracy", "accuracy"), ("kappa", "kappa"), ("macro f1", "macro_f1")):
         assert judge.figures[ours].value == pytest.approx(expected[theirs], abs=1e-12)
-    for one in judge.classes:
+    for figures_of_class in judge.classes:
         for part in ("precision", "recall", "f1"):
-            assert getattr(one, part).value == pytest.approx(expected[part][one.name], abs=1e-12)
+            assert getattr(figures_of_class, part).value == pytest.approx(
+                expected[part][figures_of_class.name], abs=1e-12
+            )
     assert judge.confusion == tuple(map(tuple, expected["confusion_rows_human_cols_judge_correct_incorrect"]))
 
 
@@ -62,11 +64,11 @@ def test_annotators_have_their_reference_agreement(recorded):
 def test_the_floor_and_the_questions_are_there(data_set, recorded):
     """Length alone is far below each judge, the referee is told, and intervals by question are the wider ones."""
     found, _, _ = recorded
-    whole = found.groups[0]
-    kappa = whole.judge.figures["kappa"]
-    assert whole.questions == len({row["question_id"] for row in rows(data_set(NQ) / "judgments.jsonl")})
+    overall = found.groups[0]
+    kappa = overall.judge.figures["kappa"]
+    assert overall.questions == len({row["question_id"] for row in rows(data_set(NQ) / "judgments.jsonl")})
     assert kappa.clustered.high - kappa.clustered.low > kappa.interval.high - kappa.interval.low
-    constant, length = whole.baselines
+    constant, length = overall.baselines
     assert constant.figures["accuracy"].value < 0.56
     assert length.figures["kappa"].interval.high < kappa.interval.low
     assert any("annotator3 was asked mostly where others disagree" in line for line in found.warnings)
@@ -83,11 +85,11 @@ def test_correlations_of_answer_pairs_are_the_references(data_set, aspect, tmp_p
     annotations = [
         one for n, who in enumerate("ab") for one in said(SHIFT.name, who, [row["human"][aspect][n] for row in data])
     ]
-    found = agreement(run, SHIFT.name, annotations, combine="each").groups[0]
-    assert found.judge.people.n == 2 * len(data)
+    group = agreement(run, SHIFT.name, annotations, combine="each").groups[0]
+    assert group.judge.people.n == 2 * len(data)
     for name in ("pearson", "spearman"):
-        assert found.judge.figures[name].value == pytest.approx(expected[f"judge_delta_vs_human_{name}"], abs=1e-9)
-    assert found.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)
+        assert group.judge.figures[name].value == pytest.approx(expected[f"judge_delta_vs_human_{name}"], abs=1e-9)
+    assert group.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)
 
 
 def test_labels_in_the_cases_need_no_file(data_set, tmp_path):

@@ -11,12 +11,12 @@ def test_an_enriched_sample_is_told_and_weighted(run):
     rows = [
         one.model_copy(update={"weight": 1.0 if n < 10 else 9.0}) for n, one in enumerate(said("right", "a", MOSTLY))
     ]
-    found = agreement(run, "right", rows)
-    whole = found.groups[0]
-    assert whole.enriched
-    assert found.warnings[0].startswith("ENRICHED SAMPLE")
-    assert whole.judge.figures["accuracy"].value == pytest.approx(18 / 20)
-    assert whole.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
+    result = agreement(run, "right", rows)
+    overall = result.groups[0]
+    assert overall.enriched
+    assert result.warnings[0].startswith("ENRICHED SAMPLE")
+    assert overall.judge.figures["accuracy"].value == pytest.approx(18 / 20)
+    assert overall.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
     even = agreement(run, "right", said("right", "ana", MOSTLY, weight=4.0)).groups[0]
     assert not even.enriched
     assert even.weighted == {}

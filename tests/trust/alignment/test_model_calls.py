@@ -19,20 +19,20 @@ def test_what_was_stopped_goes_on_and_asks_nothing_twice(better):
     """With a higher cap each time it comes to the same end as in one go, with no prompt asked a second time."""
     run, said, judge = better
     before = len(judge.calls)
-    found, stops = None, 0
+    result, stops = None, 0
     for cap in range(50, 2000, 50):
         try:
-            found = align(run, TONE, judge, said, max_calls=cap, concurrency=1, **SMALL)
+            result = align(run, TONE, judge, said, max_calls=cap, concurrency=1, **SMALL)
             break
         except StoppedError as error:
             assert f"{cap} calls" in str(error)
             stops += 1
-    assert found
+    assert result
     assert stops > 1
     asked = [tuple(message.text for message in messages) for messages in judge.calls[before:]]
     assert len(asked) == len(set(asked))
     whole = align(run, TONE, judge, said, work=run.folder / "other", **SMALL)
-    assert whole.model_dump(exclude={"usage", "kept", "path"}) == found.model_dump(exclude={"usage", "kept", "path"})
+    assert whole.model_dump(exclude={"usage", "kept", "path"}) == result.model_dump(exclude={"usage", "kept", "path"})
     again = align(run, TONE, judge, said, **SMALL)
     assert again.usage.calls == 0
     assert again.kept > 0

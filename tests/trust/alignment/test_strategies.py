@@ -53,9 +53,9 @@ def test_examples_are_balanced_and_disagreements_come_first():
     judge = ["Rude" if n in {3, 7} else "Polite" for n in range(30)] + [
         "Polite" if n == 5 else "Rude" for n in range(10)
     ]
-    found = [*choose_items(TONE, label_answers(people, judge), dict(enumerate(judge)), seed="s")]
-    assert Counter(point.people for point in found) == {"Polite": 2, "Rude": 2}
-    assert {3, 7, 35} <= {point.number for point in found}
+    chosen = [*choose_items(TONE, label_answers(people, judge), dict(enumerate(judge)), seed="s")]
+    assert Counter(point.people for point in chosen) == {"Polite": 2, "Rude": 2}
+    assert {3, 7, 35} <= {point.number for point in chosen}
     twins = [point._replace(question=0) for point in label_answers(people, judge)]
     assert len([*choose_items(TONE, twins, dict(enumerate(judge)), seed="s")]) == 1
 
@@ -63,16 +63,16 @@ def test_examples_are_balanced_and_disagreements_come_first():
 def test_examples_of_numbers_begin_with_the_ends():
     """On a value scale the lowest and the highest that people gave come first; a mean is taken to the nearest level."""
     people = [1, 2, 3, 4, 5, 2.5, 4.6]
-    found = [*choose_items(DEPTH, label_answers(people, [3] * 7), dict.fromkeys(range(7), 3), seed="s")]
-    assert [round(point.people) for point in found][:2] == [1, 5]
-    assert len({point.number for point in found}) == 5
+    chosen = [*choose_items(DEPTH, label_answers(people, [3] * 7), dict.fromkeys(range(7), 3), seed="s")]
+    assert [round(point.people) for point in chosen][:2] == [1, 5]
+    assert len({point.number for point in chosen}) == 5
 
 
 def test_long_cases_make_no_example():
     """What would make every prompt long is passed over."""
-    found = label_answers(["Polite", "Rude"], ["Rude", "Polite"])
-    long = found[0]._replace(case=found[0].case.model_copy(update={"answer": "x" * 5000}))
-    assert [point.number for point in choose_items(TONE, [long, found[1]], {0: "Rude", 1: "Polite"}, seed="s")] == [1]
+    items = label_answers(["Polite", "Rude"], ["Rude", "Polite"])
+    long = items[0]._replace(case=items[0].case.model_copy(update={"answer": "x" * 5000}))
+    assert [point.number for point in choose_items(TONE, [long, items[1]], {0: "Rude", 1: "Polite"}, seed="s")] == [1]
 
 
 def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
@@ -108,9 +108,9 @@ def test_examples_hold_what_is_asked_for_in_notes_and_shown_of_tags(tmp_path):
     judge = ScriptedJudge(lambda messages: {**base._answers(messages), **notes})
     cases = [{**case(n), "tags": {"place": "here", "other": "x"}, "chunks": ["A fact."]} for n in truth]
     run = evaluate(cases, [metric], judge, out=tmp_path / "run")
-    found = align(run, metric, judge, labels(metric, truth), ways=["examples"], **SMALL)
-    assert found.accepted
-    for example in parse_metric(found.written).examples:
+    result = align(run, metric, judge, labels(metric, truth), ways=["examples"], **SMALL)
+    assert result.accepted
+    for example in parse_metric(result.written).examples:
         assert example.notes == notes
         assert example.case.tags == {"place": "here"}
         assert [chunk.text for chunk in example.case.chunks] == ["A fact."]
@@ -176,10 +176,10 @@ def test_without_a_usable_example_the_reason_is_returned(tmp_path):
 
 def test_where_the_judge_was_right_nothing_is_shown():
     """Without a disagreement among what could be shown or told there is nothing to learn from, and nobody is asked."""
-    found = label_answers(["Polite", "Rude"], ["Polite", "Rude"])
+    items = label_answers(["Polite", "Rude"], ["Polite", "Rude"])
     right = {0: "Polite", 1: "Rude"}
-    assert "agrees with people" in asyncio.run(add_examples(TONE, found, right, None, seed="s"))
-    assert "no disagreement" in asyncio.run(rewrite_metric(TONE, found, right, None, seed="s"))
+    assert "agrees with people" in asyncio.run(add_examples(TONE, items, right, None, seed="s"))
+    assert "no disagreement" in asyncio.run(rewrite_metric(TONE, items, right, None, seed="s"))
 
 
 @pytest.mark.nightly

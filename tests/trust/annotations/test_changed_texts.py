@@ -14,6 +14,7 @@ from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.judged_items import hash_contents, read_judged_items
 from greval.trust.annotations.matching import match_annotations
+from greval.trust.estimates.api import estimate
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}
@@ -73,10 +74,10 @@ def test_exactly_what_changed_is_left_out(tmp_path, changed):
     run = judged(tmp_path / "run", cases(6), TONE)
     rows = labels(run, "tone")
     judged(run, cases(6, changed), TONE)
-    found = matched(run, rows)
-    assert {one.sample_id for one in found.things} == {f"q{n}" for n in range(6) if n not in changed}
-    assert set(found.changed) == {f"q{n}" for n in changed}
-    assert (found.outdated, found.strange, found.unjudged, found.differing) == (len(changed), (), (), ())
+    matches = matched(run, rows)
+    assert {thing.sample_id for thing in matches.things} == {f"q{n}" for n in range(6) if n not in changed}
+    assert set(matches.changed) == {f"q{n}" for n in changed}
+    assert (matches.outdated, matches.strange, matches.unjudged, matches.differing) == (len(changed), (), (), ())
 
 
 def test_a_text_that_came_back_counts_again(tmp_path):
@@ -108,9 +109,9 @@ def test_each_annotation_counts_by_what_its_person_saw(tmp_path):
         *(one.model_copy(update={"annotator": "bob"}) for one in old),
         Annotation(sample_id="q0", metric="tone", annotator="eve", value="Rude"),
     ]
-    found = matched(run, rows)
-    assert [one.values for one in found.things] == [{"ana": "Polite", "eve": "Rude"}]
-    assert (found.changed, found.outdated, found.replaced, found.differing) == (("q0",), 2, 0, ())
+    matches = matched(run, rows)
+    assert [one.values for one in matches.things] == [{"ana": "Polite", "eve": "Rude"}]
+    assert (matches.changed, matches.outdated, matches.replaced, matches.differing) == (("q0",), 2, 0, ())
 
 
 def test_a_chunk_is_a_thing_of_its_own(tmp_path):
@@ -120,9 +121,9 @@ def test_a_chunk_is_a_thing_of_its_own(tmp_path):
     rows = labels(run, "use", value="Yes")
     texts = [{"id": f"c{n}", "text": "other" if n == 1 else f"text {n}"} for n in range(3)]
     judged(run, [Case(id="q", method="m", question="?", chunks=texts)], USE)
-    found = matched(run, rows, "use")
-    assert sorted(one.item for one in found.things) == ["c0", "c2"]
-    assert found.changed == ("q (m, c1)",)
+    matches = matched(run, rows, "use")
+    assert sorted(thing.item for thing in matches.things) == ["c0", "c2"]
+    assert matches.changed == ("q (m, c1)",)
 
 
 def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_path):
@@ -143,7 +144,7 @@ def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_p
 def test_a_label_without_a_method_is_of_the_only_one(tmp_path, methods, found):
     """Where a run has one method it need not be named; of several none is guessed."""
     run = judged(
-        tmp_path / "run", [one.model_copy(update={"method": name}) for name in methods for one in cases(3)], TONE
+        tmp_path / "run", [case.model_copy(update={"method": name}) for name in methods for case in cases(3)], TONE
     )
     rows = [Annotation(sample_id=f"q{n}", metric="tone", annotator="ana", value="Polite") for n in range(3)]
     assert [thing.method for thing in matched(run, rows).things] == ["walk"] * found
@@ -160,16 +161,20 @@ def test_where_nothing_is_known_names_decide(tmp_path):
         assert hash_contents(store, "no such metric", {("q", "")}) == {}
 
 
-def test_an_agreement_tells_what_it_left_out(tmp_path):
+def test_agreement_and_estimate_leave_out_other_texts(tmp_path):
     """The figures are of the texts that both saw; the report names the others with their number."""
     run = judged(tmp_path / "run", cases(8), TONE)
     rows = [*labels(run, "tone"), *labels(run, "tone", "bob", "Rude")]
     judged(run, cases(8, {1, 2, 3, 4}), TONE)
-    found = agreement(run, "tone", rows, combine="each")
-    assert found.changed == ("q1", "q2", "q3", "q4")
-    assert found.groups[0].things == 4
+    result = agreement(run, "tone", rows, combine="each")
+    assert result.changed == ("q1", "q2", "q3", "q4")
+    assert result.groups[0].things == 4
     told = "4 annotated items shown to people with another text than to the judge (8 annotations, left out): "
-    assert f"{told}q1, q2, q3 and 1 more" in found.warnings
+    assert f"{told}q1, q2, q3 and 1 more" in result.warnings
+    estimated = estimate(run, "tone", rows[:8])
+    assert (estimated.labels, estimated.not_used.another_text) == (4, 4)
+    plain = [row.model_copy(update={"content": None}) for row in rows[:8]]
+    assert estimate(run, "tone", plain).labels == 8
 
 
 def test_nothing_left_is_told_with_its_reason(tmp_path):

@@ -37,12 +37,12 @@ def test_things_are_matched_by_name(tmp_path):
         *said("right", "eve", ["No"], status="draft"),
     ]
     with Store.open(run) as store:
-        found = match_annotations(store, "right", rows, SCALES["right"])
-    assert [(one.sample_id, one.values) for one in found.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
-    assert found.unjudged == ("q1",)
-    assert found.strange == ("q3",)
-    assert found.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
-    assert (found.others, found.replaced, found.statuses) == (1, 1, {"submitted": 6, "draft": 1})
+        matches = match_annotations(store, "right", rows, SCALES["right"])
+    assert [(thing.sample_id, thing.values) for thing in matches.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
+    assert matches.unjudged == ("q1",)
+    assert matches.strange == ("q3",)
+    assert matches.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
+    assert (matches.others, matches.replaced, matches.statuses) == (1, 1, {"submitted": 6, "draft": 1})
 
 
 def test_annotators_who_saw_different_things_are_told(tmp_path):
@@ -64,9 +64,9 @@ def test_items_are_matched_by_their_id(tmp_path):
         Annotation(sample_id="q0", metric="graded", item=item, annotator="ana", value="Partly") for item in ("c1", "c7")
     ]
     with Store.open(run) as store:
-        found = match_annotations(store, "graded", rows, GRADED.scale)
-    assert [(one.item, one.judge) for one in found.things] == [("c1", "Partly")]
-    assert found.strange == ("q0 (c7)",)
+        matches = match_annotations(store, "graded", rows, GRADED.scale)
+    assert [(thing.item, thing.judge) for thing in matches.things] == [("c1", "Partly")]
+    assert matches.strange == ("q0 (c7)",)
 
 
 def annotated(sample_id="q1", value="Yes", **fields):
@@ -104,7 +104,7 @@ def test_a_missing_method_is_filled_in_only_if_there_is_one(given_methods, metho
     """Methods that are named stay, whatever the run has."""
     rows = fill_in_method([annotated(method=method) for method in given_methods], methods)
     only = next(iter(methods)) if len(methods) == 1 else ""
-    assert [one.method for one in rows] == [method or only for method in given_methods]
+    assert [row.method for row in rows] == [method or only for method in given_methods]
 
 
 def items(*tags):
@@ -148,9 +148,9 @@ def label(sample_id, value, annotator="Ana"):
 def test_two_spellings_of_a_name_are_one_person(run, spelling):
     """A person whose name differs in case, blanks or invisible characters is one annotator, with a remark."""
     rows = [label(f"q{n}", n, spelling if n == 3 else "Ana") for n in range(6)]
-    found = agreement(run, "latency", rows)
-    assert found.annotators == ("Ana",)
-    assert any("is taken as the annotator 'Ana'" in line for line in found.warnings)
+    result = agreement(run, "latency", rows)
+    assert result.annotators == ("Ana",)
+    assert any("is taken as the annotator 'Ana'" in line for line in result.warnings)
     assert any("is taken as the annotator 'Ana'" in line for line in estimate(run, "latency", rows).warnings)
     (verdict,) = adjudicate([label("q1", 1, "Ana"), label("q1", 2, spelling)])
     assert verdict.value == 2
@@ -192,10 +192,13 @@ def test_labels_on_another_scale_give_no_verdict(tmp_path):
     run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
     path = tmp_path / "labels.csv"
     path.write_text("id,label\nq0,1\nq1,0\nq2,4\nq3,7\nq4,9\nq5,10\n", encoding="utf-8")
-    found = agreement(run, "exact_match", path)
-    assert found.warnings[0].startswith("OFF SCALE: 4 of 6 labels are not on the scale of the verdicts (")
-    assert "labels.csv:4: value: " in found.warnings[0]
-    assert (found.verdict.use, found.verdict.why) == ("nothing yet", "most labels are not on the scale of the verdicts")
+    result = agreement(run, "exact_match", path)
+    assert result.warnings[0].startswith("OFF SCALE: 4 of 6 labels are not on the scale of the verdicts (")
+    assert "labels.csv:4: value: " in result.warnings[0]
+    assert (result.verdict.use, result.verdict.why) == (
+        "nothing yet",
+        "most labels are not on the scale of the verdicts",
+    )
     assert estimate(run, "exact_match", path).warnings[0].startswith("OFF SCALE: 4 of 6 labels")
     path.write_text("id,label\nq0,1\nq1,0\nq2,1\nq3,1\nq4,9\nq5,0\n", encoding="utf-8")
     assert not any(line.startswith("OFF SCALE") for line in agreement(run, "exact_match", path).warnings)

@@ -92,11 +92,11 @@ def test_answers_become_preferences_and_are_compared(pairs, stand_in):
     done = pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY)
     rows = read_run_annotations(pairs).annotations
     assert (done.records, done.unanswered) == (6, 0)
-    assert {(one.sample_id, one.method, one.value) for one in rows} == {
+    assert {(row.sample_id, row.method, row.value) for row in rows} == {
         (f"q{number}", "local vs walk", value) for number, value in enumerate(said)
     }
-    found = agreement(pairs, METRIC.name)
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
+    result = agreement(pairs, METRIC.name)
+    assert result.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
 
 
 def test_pairs_and_answers_are_not_in_one_record():

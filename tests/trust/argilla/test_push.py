@@ -48,10 +48,10 @@ def test_every_judged_item_becomes_a_record(toned, stand_in):
     done = push(toned, stand_in)
     assert (done.judged, done.drawn, done.added, done.known, done.changed) == (4, 4, 4, 0, 0)
     records = stand_in.records["d0"].values()
-    assert {one["metadata"]["sample_id"] for one in records} == {"q0", "q1", "q2", "q3"}
-    assert {one["fields"]["answer"] for one in records} == {f"Answer {n}." for n in range(4)}
-    assert not any(one["suggestions"] or "judge" in one["fields"] for one in records)
-    assert {one["metadata"]["weight"] for one in records} == {1.0}
+    assert {record["metadata"]["sample_id"] for record in records} == {"q0", "q1", "q2", "q3"}
+    assert {record["fields"]["answer"] for record in records} == {f"Answer {n}." for n in range(4)}
+    assert not any(record["suggestions"] or "judge" in record["fields"] for record in records)
+    assert {record["metadata"]["weight"] for record in records} == {1.0}
     assert stand_in.datasets["d0"]["status"] == "ready"
 
 
@@ -67,7 +67,7 @@ def test_a_repeated_push_adds_only_what_is_new(toned, stand_in):
     push(toned, stand_in)
     again = push(toned, stand_in)
     assert (again.added, again.known) == (0, 4)
-    more = [one.model_copy(update={"answer": "Another."}) if one.id == "q0" else one for one in cases(6)]
+    more = [case.model_copy(update={"answer": "Another."}) if case.id == "q0" else case for case in cases(6)]
     evaluate(more, [TONE], ScriptedJudge(by_metric), out=toned)
     third = push(toned, stand_in)
     assert (third.judged, third.added, third.known, third.changed) == (6, 3, 3, 1)

@@ -43,8 +43,8 @@ def test_a_label_of_another_text_is_no_label(tmp_path):
     ]
     assert estimate(run, "tone", rows).labels == 20
     judged(run, {1, 2, 3, 30})
-    found = estimate(run, "tone", rows)
-    assert (found.labels, found.not_used.another_text) == (17, 3)
-    assert any(line.startswith("3 of 20 sampled items have no label") for line in found.warnings)
-    plain = [one.model_copy(update={"content": None}) for one in rows]
+    result = estimate(run, "tone", rows)
+    assert (result.labels, result.not_used.another_text) == (17, 3)
+    assert any(line.startswith("3 of 20 sampled items have no label") for line in result.warnings)
+    plain = [row.model_copy(update={"content": None}) for row in rows]
     assert estimate(run, "tone", plain).labels == 20

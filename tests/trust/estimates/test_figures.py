@@ -23,13 +23,13 @@ rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 1
 
 def build_columns(entries):
     """Build columns of two methods from questions, methods and values."""
-    found = JudgedColumns(SCALE, methods={"walk": 0, "local": 1}, groups={"a": 0, "b": 1})
+    columns = JudgedColumns(SCALE, methods={"walk": 0, "local": 1}, groups={"a": 0, "b": 1})
     for question, method, value in entries:
-        found.question.append(question)
-        found.method.append(method)
-        found.group.append(question % 2)
-        found.values.append(value)
-    return found
+        columns.question.append(question)
+        columns.method.append(method)
+        columns.group.append(question % 2)
+        columns.values.append(value)
+    return columns
 
 
 def test_differences_follow_the_means_of_their_group():

@@ -23,18 +23,18 @@ def test_what_is_no_label_is_counted(tmp_path):
         said("q7", 3, metric="depth", annotator="bob"),
         said("q0", 1, metric="another"),
     ]
-    found = estimate(run, "depth", annotations=labels)
-    assert found.not_used.model_dump() == {
+    result = estimate(run, "depth", annotations=labels)
+    assert result.not_used.model_dump() == {
         "unfinished": 1,
         "another_text": 0,
         "off_scale": 1,
         "not_judged": 2,
         "tied": 0,
     }
-    assert found.labels == 5
-    assert any("2 of 7 sampled items have no label" in line for line in found.warnings)
-    assert any("1 of 10 cases failed" in line for line in found.warnings)
-    assert any("only 5 sampled items" in line for line in found.warnings)
+    assert result.labels == 5
+    assert any("2 of 7 sampled items have no label" in line for line in result.warnings)
+    assert any("1 of 10 cases failed" in line for line in result.warnings)
+    assert any("only 5 sampled items" in line for line in result.warnings)
 
 
 def test_ties_of_categories_are_left_open(tmp_path):
@@ -42,8 +42,8 @@ def test_ties_of_categories_are_left_open(tmp_path):
     run = shares(tmp_path, ["Fact", "Joke", "Fact", "Fact"])
     labels = [said(f"q{n}", "Fact", metric="kind") for n in range(4)]
     labels.append(said("q1", "Joke", metric="kind", annotator="bob"))
-    found = estimate(run, "kind", annotations=labels)
-    assert (found.not_used.tied, found.labels) == (1, 3)
+    result = estimate(run, "kind", annotations=labels)
+    assert (result.not_used.tied, result.labels) == (1, 3)
 
 
 def test_drawn_and_unlabelled_things_are_made_up_for(world):
@@ -55,12 +55,12 @@ def test_drawn_and_unlabelled_things_are_made_up_for(world):
         one.model_copy(update={"status": "pending", "value": None}) if n in silent else one
         for n, one in enumerate(labels)
     ]
-    found = estimate(world.run, "right", annotations=pending)
+    result = estimate(world.run, "right", annotations=pending)
     whole = estimate(world.run, "right", annotations=labels)
-    assert found.rows[1].labels == whole.rows[1].labels - 20
-    assert found.rows[1].labels_only.value == pytest.approx(whole.rows[1].labels_only.value, abs=0.1)
-    assert holds(found.rows[1].prediction_powered, world.truth["walk"].mean())
-    assert any("20 of 120 sampled items have no label" in line for line in found.warnings)
+    assert result.rows[1].labels == whole.rows[1].labels - 20
+    assert result.rows[1].labels_only.value == pytest.approx(whole.rows[1].labels_only.value, abs=0.1)
+    assert holds(result.rows[1].prediction_powered, world.truth["walk"].mean())
+    assert any("20 of 120 sampled items have no label" in line for line in result.warnings)
 
 
 def test_enriched_sample_without_weights_is_seen(world):
@@ -68,20 +68,21 @@ def test_enriched_sample_without_weights_is_seen(world):
     bare = [
         one.model_copy(update={"weight": 1.0, "stratum": None}) for one in world.enriched(60) if one.method == "walk"
     ]
-    found = estimate(world.run, "right", annotations=bare)
-    walk = found.rows[0]
+    result = estimate(world.run, "right", annotations=bare)
+    walk = result.rows[0]
     assert walk.judge.value is not None
     for figure in (walk.labels_only, walk.prediction_powered, walk.rogan_gladen):
         assert figure.value is None
-        assert "they are no random sample; give each annotation its sampling weight" in figure.reason == found.refused
+        assert "they are no random sample; give each annotation its sampling weight" in figure.reason == result.refused
 
 
 def test_weights_that_do_not_fit_are_told(world):
     """Weights with which the labelled things are still not like all the others get a warning; single labels too."""
     labels = [
-        one.model_copy(update={"weight": 1.0 + n % 2 / 10, "stratum": None}) for n, one in enumerate(world.enriched(60))
+        label.model_copy(update={"weight": 1.0 + n % 2 / 10, "stratum": None})
+        for n, label in enumerate(world.enriched(60))
     ]
-    chosen = [one for one in labels if one.method == "walk"]
+    chosen = [label for label in labels if label.method == "walk"]
     assert any("the weights may be wrong" in line for line in estimate(world.run, "right", chosen).warnings)
     alone = [*world.enriched(), world.label("walk", 3, weight=5.0, stratum="alone")]
     assert any("strata with a single label: 1;" in line for line in estimate(world.run, "right", alone).warnings)
@@ -89,11 +90,11 @@ def test_weights_that_do_not_fit_are_told(world):
 
 def test_strata_without_weights_are_refused(world):
     """Labels from several strata that all have the weight 1 cannot be weighed: no estimate, but what to mend."""
-    labels = [one.model_copy(update={"stratum": "ab"[n % 2]}) for n, one in enumerate(world.at_random())]
+    labels = [label.model_copy(update={"stratum": "ab"[n % 2]}) for n, label in enumerate(world.at_random())]
     row = estimate(world.run, "right", annotations=labels).rows[0]
     assert row.prediction_powered.value is None
     assert "several strata, and all have the weight 1" in row.prediction_powered.reason
-    weighted = [one.model_copy(update={"weight": 800 / 120}) for one in labels]
+    weighted = [label.model_copy(update={"weight": 800 / 120}) for label in labels]
     assert estimate(world.run, "right", annotations=weighted).rows[0].prediction_powered.value is not None
 
 

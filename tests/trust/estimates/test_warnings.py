@@ -20,8 +20,8 @@ KEYS = [(f"q{n}", "", None) for n in range(4)]
 
 def test_strata_without_labels_are_named_with_their_size():
     """The count of all sampled items without a label comes first."""
-    found = [*find_unlabelled_items(dict(zip(KEYS, "aabb", strict=True)), KEYS[:1])]
-    assert [line.partition(";")[0] for line in found] == [
+    warnings = [*find_unlabelled_items(dict(zip(KEYS, "aabb", strict=True)), KEYS[:1])]
+    assert [line.partition(";")[0] for line in warnings] == [
         "3 of 4 sampled items have no label",
         "stratum b: none of its 2 sampled items has a label",
     ]

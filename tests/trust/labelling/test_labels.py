@@ -36,8 +36,8 @@ def test_what_is_labelled_is_not_asked_again(tmp_path):
     run = judged(tmp_path / "run", TONE, 30)
     first = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
     assert (first.judged, first.drawn, first.labelled, first.discarded, len(first.items)) == (30, 12, 0, 0, 5)
-    assert sum(one.weight for one in plan_labels(run, "tone", annotator="ana", sample="random:12").items) == 30
-    keep_annotations(run, [label(first, one, "Polite") for one in first.items[:3]])
+    assert sum(item.weight for item in plan_labels(run, "tone", annotator="ana", sample="random:12").items) == 30
+    keep_annotations(run, [label(first, item, "Polite") for item in first.items[:3]])
     keep_annotations(run, [label(first, first.items[3], None, status="discarded")])
     then = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
     assert (then.drawn, then.labelled, then.discarded) == (12, 4, 1)
@@ -73,14 +73,14 @@ def test_disagreements_are_what_others_labelled_differently(tmp_path):
     run = judged(tmp_path / "run", TONE, 20)
     queue = plan_labels(run, "tone", annotator="ana", sample="random:10", suggestions=True)
     wrong = {"Polite": "Rude", "Plain": "Rude", "Rude": "Polite"}
-    said = [label(queue, one, one.judgement.value) for one in queue.items]
-    said[2:4] = [label(queue, one, wrong[one.judgement.value]) for one in queue.items[2:4]]
+    said = [label(queue, item, item.judgement.value) for item in queue.items]
+    said[2:4] = [label(queue, item, wrong[item.judgement.value]) for item in queue.items[2:4]]
     said.append(label(queue, queue.items[5], wrong[queue.items[5].judgement.value], "bob"))
     keep_annotations(run, said)
     found = plan_labels(run, "tone", annotator="eva", sample=DISAGREEMENTS)
-    assert [one.content for one in found.items] == [queue.items[n].content for n in (2, 3, 5)]
-    assert {one.weight for one in found.items} == {2.0}
-    assert all(one.labels == {} for one in found.items)
+    assert [item.content for item in found.items] == [queue.items[n].content for n in (2, 3, 5)]
+    assert {item.weight for item in found.items} == {2.0}
+    assert all(item.labels == {} for item in found.items)
     shown = plan_labels(run, "tone", annotator="eva", sample=DISAGREEMENTS, suggestions=True)
     assert shown.items[2].labels.keys() == {"ana", "bob"}
 

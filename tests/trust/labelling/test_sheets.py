@@ -92,12 +92,12 @@ def test_a_sheet_comes_back_from_other_programs(run, tmp_path, ending, options):
     for row in rows:
         row["label"] = labels.get(row["id"], "")
     filled = save_table(tmp_path / f"ana.{ending}", rows, **options)
-    found = agreement(run, "right", filled)
-    assert found.label_columns == (f"label of ana.{ending}",)
-    assert found.annotators == ("ana",)
-    assert found.statuses == {"submitted": 2, "pending": 1}
-    assert found.groups[0].judge.figures["accuracy"].value == 0
-    assert found.unread == ()
+    result = agreement(run, "right", filled)
+    assert result.label_columns == (f"label of ana.{ending}",)
+    assert result.annotators == ("ana",)
+    assert result.statuses == {"submitted": 2, "pending": 1}
+    assert result.groups[0].judge.figures["accuracy"].value == 0
+    assert result.unread == ()
 
 
 def test_an_empty_sheet_has_no_labels(run, tmp_path):
@@ -121,9 +121,9 @@ def test_the_texts_that_the_judge_saw_are_shown(tmp_path, ending):
     for row in rows:
         row["label"] = "Helps"
     rows[0]["content"] = "#0000000000000000"
-    found = agreement(run, "chunk_use", save_table(tmp_path / f"ana.{ending}", rows))
-    assert found.groups[0].things == count - 1
-    assert len(found.changed) == 1
+    result = agreement(run, "chunk_use", save_table(tmp_path / f"ana.{ending}", rows))
+    assert result.groups[0].things == count - 1
+    assert len(result.changed) == 1
 
 
 def test_both_answers_of_a_pair_have_a_column(tmp_path):
@@ -159,7 +159,7 @@ def test_any_id_comes_back(tmp_path):
     rows = [{"id": name, "question": "Who?", "value": "yes"} for name in names]
     run = import_verdicts(rows, [build_scale_metric("right", "yes/no")], out=tmp_path / "run")
     write_label_sheet(run, tmp_path / "sheet.csv")
-    assert {one.sample_id for one in read_annotations(tmp_path / "sheet.csv").annotations} == {*names}
+    assert {annotation.sample_id for annotation in read_annotations(tmp_path / "sheet.csv").annotations} == {*names}
 
 
 def test_the_scale_says_which_labels_there_are():

@@ -32,14 +32,14 @@ def build_runs(tmp_path, *judges, metric="graded"):
 def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
     """An item that one run failed on is not common, and is counted as missing there."""
     folders = build_runs(tmp_path, ["Relevant", "Partly", FAILED], ["Relevant", "Irrelevant", "Partly"])
-    found = read_panel_items(folders, "graded")
-    assert [*found.runs] == ["j0", "j1"]
-    assert {item.sample_id: item.values for item in found.things} == {
+    items = read_panel_items(folders, "graded")
+    assert [*items.runs] == ["j0", "j1"]
+    assert {item.sample_id: item.values for item in items.things} == {
         "q0": {"j0": "Relevant", "j1": "Relevant"},
         "q1": {"j0": "Partly", "j1": "Irrelevant"},
     }
-    assert found.differing == ()
-    counts = {one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(found)}
+    assert items.differing == ()
+    counts = {one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(items)}
     assert counts == {"j0": (2, 1, 1), "j1": (3, 0, 0)}
 
 
@@ -101,8 +101,8 @@ def test_verdicts_are_combined_as_their_scale_allows(tmp_path, metric, combine, 
 def test_verdicts_between_two_levels_are_left_out_as_categories(tmp_path):
     """They are kept as numbers."""
     folders = build_runs(tmp_path, [1, 0.5], [1, 1], metric="passed")
-    found = read_panel_items(folders, "passed")
-    assert (len(found.things), found.between) == (1, 1)
+    items = read_panel_items(folders, "passed")
+    assert (len(items.things), items.between) == (1, 1)
     numbers = read_panel_items(folders, "passed", treat_as="numbers")
     assert (len(numbers.things), numbers.between) == (2, 0)
 

@@ -31,8 +31,8 @@ from greval.trust.probing.plan import ReferenceCases
 
 def test_survivors_tell_what_got_through(tmp_path):
     """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
-    found = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
-    first = found.survivors[0]
+    result = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
+    first = result.survivors[0]
     assert (first.check, first.variant, first.sample_id, first.item) == ("injected", "order", "q0", "c1")
     assert (first.before, first.after, first.reason) == ("Irrelevant", "Relevant", "r")
 
@@ -44,12 +44,12 @@ def test_failures_are_no_kills(failing, tmp_path):
     def script(messages):
         return failing if any(PADDING in one.text for one in messages) else answering()(messages)
 
-    found = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
-    padded = next(one for one in found.checks if one.name == "padded")
+    result = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
+    padded = next(one for one in result.checks if one.name == "padded")
     assert (padded.killed, padded.mutants, padded.failed) == (0, 0, 10)
     assert isinstance(padded.rate, Undefined)
-    assert sum(found.failures.values()) == 10
-    assert all(one.rate.value == 1 for one in found.checks if one.name != "padded")
+    assert sum(result.failures.values()) == 10
+    assert all(one.rate.value == 1 for one in result.checks if one.name != "padded")
 
 
 def test_cases_without_a_verdict_are_not_used(tmp_path):
@@ -60,9 +60,9 @@ def test_cases_without_a_verdict_are_not_used(tmp_path):
         fails = "Aberlo is amber." in seen.answer and "false" not in seen.answer and PADDING not in seen.answer
         return "no json" if fails else answering()(messages)
 
-    found = probe(RIGHT, ScriptedJudge(script), cases(), checks=["contradicted", "empty"], out=tmp_path / "run")
-    assert [one.mutants for one in found.checks] == [8, 4]
-    assert [sum(one.unused.values()) for one in found.checks] == [2, 1]
+    result = probe(RIGHT, ScriptedJudge(script), cases(), checks=["contradicted", "empty"], out=tmp_path / "run")
+    assert [check.mutants for check in result.checks] == [8, 4]
+    assert [sum(check.unused.values()) for check in result.checks] == [2, 1]
 
 
 def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
@@ -82,9 +82,9 @@ def test_nothing_deserves_the_worst(tmp_path):
         bare = "predicate: \n" in text
         return 4 if bare or (value == 5 and "rain" not in text) else value
 
-    found = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
-    assert {one.variant for one in found.survivors} == {"nothing"}
-    assert 0 < found.checks[0].killed < found.checks[0].mutants
+    result = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
+    assert {survivor.variant for survivor in result.survivors} == {"nothing"}
+    assert 0 < result.checks[0].killed < result.checks[0].mutants
 
 
 def build_result(value):

@@ -37,15 +37,15 @@ def test_odd_cases_do_no_harm(tmp_path):
         Case(id="e", question="?", error="down"),
         Case(id="n", question="?"),
     ]
-    found = probe(RIGHT, judge(), rows, out=tmp_path / "run", repeats=1)
-    assert found.cases == 1
-    assert len(found.unread) == 2
-    assert "q0 is at cases, row 2 already" in found.unread[1]
-    assert found.left_out == {
+    result = probe(RIGHT, judge(), rows, out=tmp_path / "run", repeats=1)
+    assert result.cases == 1
+    assert len(result.unread) == 2
+    assert "q0 is at cases, row 2 already" in result.unread[1]
+    assert result.left_out == {
         "its method gave no response": 1,
         "expected_answer is not recorded; answer is not recorded": 1,
     }
-    by_name = {one.name: one for one in found.checks}
+    by_name = {check.name: check for check in result.checks}
     assert by_name["contradicted"].unused == {"there is no other question to take content from": 1}
     assert by_name["empty"].killed == 1
 

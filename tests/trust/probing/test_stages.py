@@ -29,13 +29,14 @@ def test_nothing_is_asked_twice(cap, tmp_path):
     stopped = probe(RIGHT, parts, cases(3), out=tmp_path / "parts", max_calls=cap)
     assert stopped.why
     assert cap == 20 or any(  # after so many calls only repeats are left
-        one.missing or "not judged yet: run the same command again to go on" in one.unused for one in stopped.checks
+        check.missing or "not judged yet: run the same command again to go on" in check.unused
+        for check in stopped.checks
     )
     assert len(parts.calls) == cap == stopped.usage.calls
-    found = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
+    result = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
     assert len(parts.calls) == len(whole.calls) == unbroken.usage.calls
     for name in ("checks", "noise", "survivors"):
-        assert getattr(found, name) == getattr(unbroken, name)
+        assert getattr(result, name) == getattr(unbroken, name)
     again = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
     assert len(parts.calls) == len(whole.calls)
     assert again.usage.calls == 0

@@ -7,10 +7,9 @@ import re
 
 import pytest
 from judged_runs import TONE, judged, rows
-from killing import BEFORE, killed_at_call
 from proxy import DROP, DROP_AFTER, PASS
 
-from greval.errors import ArgillaError, DataError, StoreError
+from greval.errors import ArgillaError, StoreError
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
 
@@ -35,7 +34,7 @@ def whole(owner, run):
     """Check that all is there once: the dataset with its parts and each record."""
     records = owner.records("d")
     assert len(records) == 12
-    assert len({one["external_id"] for one in records}) == 12
+    assert len({record["external_id"] for record in records}) == 12
     assert owner.dataset("d")["status"] == "ready"
     assert push_to_argilla(run, "tone", **options(owner)).added == 0
     assert owner.records("d") == records
@@ -60,33 +59,6 @@ def test_a_push_that_is_cut_off_anywhere_goes_on(owner, proxy, run, cut):
 
 
 @pytest.mark.nightly
-def test_a_pull_killed_or_cut_off_goes_on(owner, proxy, run):
-    """However a pull ends, the file is the old one or the new one, and the next pull brings all."""
-    push_to_argilla(run, "tone", **options(owner))
-    person = owner.person()
-    for record in owner.records("d"):
-        owner.answer(person, record, "submitted", "Plain")
-    path = run / "annotations.jsonl"
-    for at in (1, 2, 3, 4):
-        for cut in (DROP, DROP_AFTER):
-            proxy.reset(lambda n, *_, at=at, cut=cut: cut if n == at else PASS)
-            with pytest.raises(ArgillaError, match="no answer"):
-                pull_from_argilla(run, **options(owner, url=proxy.url))
-            assert not path.exists()
-    assert killed_at_call(proxy, lambda n, *_: n == 4, BEFORE, pull_from_argilla, run, **with_key(owner))
-    path.mkdir()  # the file cannot be written, after the notes were
-    with pytest.raises(DataError, match="cannot be written"):
-        pull_from_argilla(run, **options(owner))
-    path.rmdir()
-    for _ in range(2):
-        pull_from_argilla(run, **options(owner))
-        assert len(rows(path)) == 12
-    owner.ask("DELETE", f"/users/{person['id']}")
-    pull_from_argilla(run, **options(owner))
-    assert rows(path) == []
-
-
-@pytest.mark.nightly
 def test_a_sample_stands_before_it_is_sent(owner, proxy, run):
     """A push that was cut off before any record was sent goes on with its sample, though the run has grown since."""
     proxy.reset(lambda _, __, path: DROP if path.endswith("bulk") else PASS)
@@ -95,7 +67,9 @@ def test_a_sample_stands_before_it_is_sent(owner, proxy, run):
     judged(run, TONE, 20)
     done = push_to_argilla(run, "tone", **options(owner, sample="random:4"))
     assert (done.drawn, done.added, done.known) == (8, 8, 0)
-    weights = sorted((one["metadata"].get("stratum", ""), one["metadata"]["weight"]) for one in owner.records("d"))
+    weights = sorted(
+        (record["metadata"].get("stratum", ""), record["metadata"]["weight"]) for record in owner.records("d")
+    )
     assert weights == [("", 3.0)] * 4 + [("draw 2", 2.0)] * 4
 
 
@@ -138,6 +112,6 @@ def test_an_annotator_may_not_push_or_pull(owner, run):
     owner.answer(person, owner.records("d")[0], "submitted", "Plain")
     with pytest.raises(ArgillaError, match="may not"):
         pull_from_argilla(run, **options(owner, key=person["api_key"]))
-    assert [one.annotator for one in pull_from_argilla(run, dataset="d", key=admin["api_key"]).annotators] == [
-        person["username"]
-    ]
+    assert [
+        annotator.annotator for annotator in pull_from_argilla(run, dataset="d", key=admin["api_key"]).annotators
+    ] == [person["username"]]

@@ -27,13 +27,13 @@ def test_a_person_sees_both_answers_side_by_side(owner, browse, tmp_path):
     run = tmp_path / "run"
     evaluate([pair], [load_metric("comprehensiveness")], ScriptedJudge([{"reason": "r", "value": "A"}]), out=run)
     pushed = push_to_argilla(run, "comprehensiveness", dataset="d", workspace=owner.workspace, min_submitted=1)
-    found = browse(pushed.page, owner.person(), "Who owns the boat", [["Submit", "Tie"]])
-    left, right = found["done"][0]["cells"]
+    page = browse(pushed.page, owner.person(), "Who owns the boat", [["Submit", "Tie"]])
+    left, right = page["done"][0]["cells"]
     assert left["text"].splitlines()[0] == first.splitlines()[0]
     assert left["text"].split() == first.split()
     assert right["text"] == second
     assert left["top"] == right["top"]
     assert left["right"] <= right["left"]
-    assert found["title"] != "hit"
+    assert page["title"] != "hit"
     assert pull_from_argilla(run, dataset="d", workspace=owner.workspace).unanswered == 0
     assert agreement(run, "comprehensiveness").groups[0].judge.figures["accuracy"].value == 1.0

@@ -138,17 +138,20 @@ def test_exports_of_the_sdk_are_annotations(client, owner, run, tmp_path, form):
         response.status = "draft"
     dataset.records.log([drafted])
     names = {str(person["id"]): person["username"] for person in people}
-    found = read_annotations(export_records(dataset, form, tmp_path))
-    given = {(one.metric, one.sample_id, names[one.annotator]): one for one in found.annotations}
-    assert {key: one.value for key, one in given.items()} == told
-    assert found.faults == ()
+    file = read_annotations(export_records(dataset, form, tmp_path))
+    given = {
+        (annotation.metric, annotation.sample_id, names[annotation.annotator]): annotation
+        for annotation in file.annotations
+    }
+    assert {key: annotation.value for key, annotation in given.items()} == told
+    assert file.faults == ()
     is_nested = form in {"to_json", "to_list"}
-    drafts = {key for key, one in given.items() if one.status == "draft"}
+    drafts = {key for key, annotation in given.items() if annotation.status == "draft"}
     assert len(drafts) == (0 if is_nested else 4)
     assert {sample for _, sample, _ in drafts} <= {drafted.metadata["sample_id"]}
-    assert any(note.startswith(STATUS_UNKNOWN) for note in found.notes) == is_nested
-    whole = measure_agreement(run, "tone", found.annotations, combine="each").groups[0]
-    assert whole.things == (COUNT if is_nested else COUNT - 1)
+    assert any(note.startswith(STATUS_UNKNOWN) for note in file.notes) == is_nested
+    overall = measure_agreement(run, "tone", file.annotations, combine="each").groups[0]
+    assert overall.things == (COUNT if is_nested else COUNT - 1)
 
 
 def export_records(dataset, form, folder):
@@ -184,8 +187,8 @@ def test_a_preference_is_one_field(client, owner, tmp_path):
     dataset.records.log([record])
     (row,) = door.pull(dataset, "directness", run=run)
     assert (row.method, row.value) == ("a vs b", "Tie")
-    found = door.agreement(dataset, run, "directness")
-    assert found.groups[0].judge.figures["accuracy"].value == 1.0
+    result = door.agreement(dataset, run, "directness")
+    assert result.groups[0].judge.figures["accuracy"].value == 1.0
 
 
 def test_figures_are_those_of_scikit_learn(client, owner, run):
@@ -257,7 +260,7 @@ def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     assert len(owner.records("d")) == MAX_BATCH
     done = push_to_argilla(run, "tone", **options)
     assert (done.added, done.known) == (MANY - MAX_BATCH, MAX_BATCH)
-    assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == MANY
+    assert len({record["external_id"] for record in owner.records("d")}) == len(owner.records("d")) == MANY
 
 
 def test_headers_pass_a_gate(owner, proxy, run, monkeypatch):
