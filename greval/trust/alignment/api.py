@@ -39,7 +39,7 @@ from greval.trust.alignment.labelled_items import (
     read_labelled_items,
 )
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter, Verdicts
-from greval.trust.alignment.records import Alignment, AlignmentForecast, AlignStrategy
+from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast, AlignStrategy
 from greval.trust.alignment.strategies import MAX_EXAMPLES, MAX_TRIES, estimate_rewrite_tokens
 from greval.trust.annotations.files import AnnotationSource
 
@@ -172,28 +172,7 @@ async def align_async(
             verdicts = await runner.judge_items(setup.metric, items, "the unchanged metric")
         task = AlignTask(setup, verdicts, runner, writer)
         attempts, gain, changed, why = await cross_validate_changes(task)
-    alignment = Alignment(
-        folder=str(setup.folder),
-        metric=setup.metric.name,
-        judge=runner.client.label,
-        writer=writer.client.label,
-        annotators=setup.labelled.annotators,
-        labels=len(items),
-        questions=len(setup.fold_of),
-        folds=len({*setup.fold_of.values()}),
-        level=setup.level,
-        seed=setup.seed,
-        ways=setup.ways,
-        attempts=tuple(attempts),
-        gain=gain,
-        failed=len(items) - gain.things,
-        accepted=changed is not None,
-        why=why,
-        usage=budget.usage,
-        cost=budget.cost,
-        kept=budget.kept,
-        warnings=setup.labelled.warnings,
-    )
+    alignment = _build_alignment(task, attempts, gain, why, accepted=changed is not None)
     path = Path(options.get("out") or setup.work / f"{setup.metric.name}.yaml")
     return alignment if changed is None else _write_definition(alignment, setup.metric, changed, path)
 
@@ -296,6 +275,35 @@ def _prepare_alignment(
         choosing=options.get("choosing", DEFAULT_CHOOSING),
         seed=seed,
         level=level,
+    )
+
+
+def _build_alignment(
+    task: AlignTask, attempts: Sequence[AlignAttempt], gain: AgreementGain, why: str, *, accepted: bool
+) -> Alignment:
+    """Build the result of an alignment, without the text of the accepted definition."""
+    setup, budget = task.setup, task.runner.budget
+    return Alignment(
+        folder=str(setup.folder),
+        metric=setup.metric.name,
+        judge=task.runner.client.label,
+        writer=task.writer.client.label,
+        annotators=setup.labelled.annotators,
+        labels=len(setup.labelled.items),
+        questions=len(setup.fold_of),
+        folds=len({*setup.fold_of.values()}),
+        level=setup.level,
+        seed=setup.seed,
+        ways=setup.ways,
+        attempts=tuple(attempts),
+        gain=gain,
+        failed=len(setup.labelled.items) - gain.things,
+        accepted=accepted,
+        why=why,
+        usage=budget.usage,
+        cost=budget.cost,
+        kept=budget.kept,
+        warnings=setup.labelled.warnings,
     )
 
 
