@@ -12,7 +12,7 @@ from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
 
 
-def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
+def test_files_rows_and_stored_annotations_give_the_same_agreement(run, tmp_path):
     """Annotations come as rows, as files, as several of either, or from the run's folder."""
     ana, bob = said("right", "ana", MOSTLY), said("right", "bob", YES)
     write_annotations(ana, tmp_path / "ana.csv")
@@ -101,7 +101,7 @@ def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):
         agreement(run, "right", said("right", "ana", MOSTLY))
 
 
-def test_a_single_thing_is_no_error(tmp_path):
+def test_a_single_item_is_no_error(tmp_path):
     """One annotated thing: what can be said is said, the rest is undefined with its reason."""
     run = write(tmp_path / "run", "right", ["Yes"])
     result = agreement(run, "right", said("right", "ana", ["Yes"]))

@@ -6,7 +6,7 @@ from agreed_runs import FAILED, MOSTLY, said, write
 from greval.trust.agreement.api import agreement
 
 
-def test_an_enriched_sample_is_told_and_weighted(run):
+def test_an_enriched_sample_is_reported_and_weighted(run):
     """Where weights differ the raw figures are called those of the sample, and weighted ones stand beside them."""
     rows = [
         one.model_copy(update={"weight": 1.0 if n < 10 else 9.0}) for n, one in enumerate(said("right", "a", MOSTLY))
@@ -22,7 +22,7 @@ def test_an_enriched_sample_is_told_and_weighted(run):
     assert even.weighted == {}
 
 
-def test_what_does_not_count_is_told(tmp_path):
+def test_ignored_annotations_are_reported(tmp_path):
     """Verdicts seen while annotating, mixed judges, unjudged and strange things and bad rows are warned of."""
     run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
     rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)

@@ -31,7 +31,7 @@ from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignmen
 
 
 @pytest.mark.parametrize("way", ["examples", "rewrite"])
-def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
+def test_a_gain_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
     """A real gain is accepted; the new file loads, tells where it comes from, and the diff tells what changed."""
     run, said, judge = better
     result = align(run, TONE, judge, said, ways=[way], out=tmp_path / "new" / "tone.yaml", **SMALL)
@@ -65,7 +65,7 @@ def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_path):
+def test_a_file_that_cannot_be_written_loses_no_judgement(better, tmp_path):
     """After all was asked a wrong name costs nothing: the next call asks nothing again."""
     run, said, judge = better
     (tmp_path / "taken").write_text("")
@@ -166,7 +166,7 @@ def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_is_foreseen_is_never_passed(better):
+def test_a_forecast_is_an_upper_limit(better):
     """The calls counted beforehand are as many as are made, or more."""
     run, said, judge = better
     told = forecast_align(run, TONE, judge, said, **SMALL)
@@ -189,7 +189,7 @@ def test_what_is_foreseen_is_never_passed(better):
         ({"folds": 40}, "are too few to align tone in 40 folds"),
     ],
 )
-def test_wishes_that_make_no_sense_are_told(better, wishes, told):
+def test_invalid_options_are_refused(better, wishes, told):
     """What cannot be done is said with what to do instead, before anything is asked."""
     run, said, judge = better
     before = len(judge.calls)
@@ -198,7 +198,7 @@ def test_wishes_that_make_no_sense_are_told(better, wishes, told):
     assert len(judge.calls) == before
 
 
-def test_computed_metrics_and_runs_without_labels_are_told(better):
+def test_computed_metrics_and_runs_without_labels_are_refused(better):
     """Only what a model judges can be aligned, and only with labels that match verdicts."""
     run, said, judge = better
     with pytest.raises(DefinitionError, match="latency: is computed"):

@@ -115,7 +115,7 @@ def test_judgements_that_fail_are_left_out_and_counted(tmp_path):
     assert any(attempt.failed for attempt in result.attempts)
 
 
-def test_nothing_to_improve_asks_nothing(tmp_path):
+def test_without_a_disagreement_no_call_is_made(tmp_path):
     """A judge that agrees with people on everything is left alone, for no call."""
     truth = tones(COUNT)
     judge = follower(TONE, truth, lambda _messages, _number, right: right)

@@ -60,7 +60,7 @@ def test_a_gain_that_is_known_to_be_none_is_doubted():
     assert "undefined" in explain_rejection(compute_gain([], YES_NO, level=0.95), level=0.95)
 
 
-def test_a_loss_is_told_as_one():
+def test_a_loss_is_reported_as_a_loss():
     """Where what was chosen is worse beyond noise, that is said, and not that the interval holds 0."""
     wrong = {"Yes": "No", "No": "Yes"}
     truth = ["Yes" if n % 2 else "No" for n in range(60)]

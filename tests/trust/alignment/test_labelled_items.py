@@ -13,7 +13,7 @@ from greval.trust.alignment.labelled_items import draw_folds, draw_questions, nu
 
 
 @given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=3), min_size=1, max_size=30))
-def test_what_shares_a_mark_is_one_cluster(marks):
+def test_items_that_share_a_mark_are_one_cluster(marks):
     """Things with a mark in common have one number, and no two clusters share a mark."""
     numbers = number_clusters(marks)
     holders = {}
@@ -42,7 +42,7 @@ def test_folds_hold_whole_clusters_and_about_as_many_things(numbers, count, seed
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 40))
-def test_what_is_drawn_is_whole_and_not_too_much(numbers, most):
+def test_draws_hold_whole_questions_within_the_limit(numbers, most):
     """Whole clusters are drawn, at most as many things as wanted, all where they fit, and the same for a seed."""
     drawn = draw_questions(numbers, most, seed="a")
     held = [number for number in numbers if number in drawn]
@@ -64,7 +64,7 @@ def test_a_case_in_the_metrics_own_examples_is_left_out(better):
 
 
 @pytest.mark.nightly
-def test_ties_and_seen_verdicts_are_told(better):
+def test_ties_and_suggested_verdicts_are_reported(better):
     """Things on which people are tied are left out and counted; who saw the judge's verdict is told."""
     run, said, judge = better
     other = {"Polite": "Rude", "Rude": "Polite"}

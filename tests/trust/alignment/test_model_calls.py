@@ -15,7 +15,7 @@ from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
 
 
 @pytest.mark.nightly
-def test_what_was_stopped_goes_on_and_asks_nothing_twice(better):
+def test_a_stopped_alignment_goes_on_without_repeating_a_call(better):
     """With a higher cap each time it comes to the same end as in one go, with no prompt asked a second time."""
     run, said, judge = better
     before = len(judge.calls)

@@ -174,7 +174,7 @@ def test_without_a_usable_example_the_reason_is_returned(tmp_path):
     assert reason.startswith("the model did not write: ")
 
 
-def test_where_the_judge_was_right_nothing_is_shown():
+def test_without_a_disagreement_the_writer_is_not_asked():
     """Without a disagreement among what could be shown or told there is nothing to learn from, and nobody is asked."""
     items = label_answers(["Polite", "Rude"], ["Polite", "Rude"])
     right = {0: "Polite", 1: "Rude"}

@@ -69,7 +69,7 @@ def matched(run, rows, metric="tone"):
 
 
 @pytest.mark.parametrize("changed", [set(), {2}, {0, 3, 5}, {*range(6)}], ids=len)
-def test_exactly_what_changed_is_left_out(tmp_path, changed):
+def test_only_changed_items_are_left_out(tmp_path, changed):
     """Where a run is judged again with other texts, labels of the changed things are left out, all others count."""
     run = judged(tmp_path / "run", cases(6), TONE)
     rows = labels(run, "tone")
@@ -90,7 +90,7 @@ def test_a_text_that_came_back_counts_again(tmp_path):
     assert len(matched(run, rows).things) == 2
 
 
-def test_what_the_judge_does_not_see_may_change(tmp_path):
+def test_fields_that_the_judge_does_not_see_may_change(tmp_path):
     """A text that the metric does not need is none of what was judged."""
     run = judged(tmp_path / "run", cases(1), TONE)
     rows = labels(run, "tone")
@@ -114,7 +114,7 @@ def test_each_annotation_counts_by_what_its_person_saw(tmp_path):
     assert (matches.changed, matches.outdated, matches.replaced, matches.differing) == (("q0",), 2, 0, ())
 
 
-def test_a_chunk_is_a_thing_of_its_own(tmp_path):
+def test_each_chunk_is_an_item(tmp_path):
     """Where one chunk's text changed, the labels of the others stay."""
     first = Case(id="q", method="m", question="?", chunks=[{"id": f"c{n}", "text": f"text {n}"} for n in range(3)])
     run = judged(tmp_path / "run", [first], USE)
@@ -126,7 +126,7 @@ def test_a_chunk_is_a_thing_of_its_own(tmp_path):
     assert matches.changed == ("q (m, c1)",)
 
 
-def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_path):
+def test_a_dependent_metric_is_compared_with_the_input_of_its_judge(tmp_path):
     """Where a judge saw the useful chunks alone, a change of another chunk is no change of the thing."""
     chunks = [{"id": "c0", "text": "chunk of no use"}, {"id": "c1", "text": "chunk of use"}]
     run = judged(tmp_path / "run", [Case(id="q", question="?", chunks=chunks)], USE, WHOLE)
@@ -150,7 +150,7 @@ def test_a_label_without_a_method_is_of_the_only_one(tmp_path, methods, found):
     assert [thing.method for thing in matched(run, rows).things] == ["walk"] * found
 
 
-def test_where_nothing_is_known_names_decide(tmp_path):
+def test_without_a_content_hash_ids_decide(tmp_path):
     """Computed metrics show nothing to a judge; a run without its cases tells nothing of texts."""
     run = tmp_path / "run"
     evaluate([Case(id="q", question="?", usage={"latency": 1.0})], [COMPUTED_METRICS["latency"]], out=run)
@@ -177,7 +177,7 @@ def test_agreement_and_estimate_leave_out_other_texts(tmp_path):
     assert estimate(run, "tone", plain).labels == 8
 
 
-def test_nothing_left_is_told_with_its_reason(tmp_path):
+def test_without_a_matching_text_the_error_has_the_reason(tmp_path):
     """Where every label is of another text, the message says so."""
     run = judged(tmp_path / "run", cases(3), TONE)
     rows = labels(run, "tone")
@@ -188,7 +188,7 @@ def test_nothing_left_is_told_with_its_reason(tmp_path):
         agreement(run, "tone", rows)
 
 
-def test_what_is_shown_stays_the_same_from_version_to_version(tmp_path):
+def test_the_hash_of_shown_texts_is_stable(tmp_path):
     """The hash of a given text is pinned: were texts shown in another way, no label of before would count any more."""
     case = Case(id="q", question="Is a < b?", answer="Yes.\n  & so on", chunks=[{"id": "c", "text": "chunk"}])
     run = judged(tmp_path / "run", [case], TONE, USE)

@@ -32,7 +32,7 @@ rows = st.lists(
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_what_is_written_is_read(ending, tmp_path):
+def test_written_annotations_are_read_back(ending, tmp_path):
     """Any annotations come back from a file as they were, whatever signs and line breaks are in them."""
     path = tmp_path / f"people.{ending}"
 

@@ -26,7 +26,7 @@ from greval.trust.estimates.api import estimate
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 
 
-def test_things_are_matched_by_name(tmp_path):
+def test_items_are_matched_by_their_ids_and_metric(tmp_path):
     """Sample, method, metric and item name a thing; what is not in the run or has no verdict is told."""
     run = write(tmp_path / "run", "right", ["Yes", FAILED, "No"])
     rows = [
@@ -45,7 +45,7 @@ def test_things_are_matched_by_name(tmp_path):
     assert (matches.others, matches.replaced, matches.statuses) == (1, 1, {"submitted": 6, "draft": 1})
 
 
-def test_annotators_who_saw_different_things_are_told(tmp_path):
+def test_items_shown_differently_to_annotators_are_reported(tmp_path):
     """Where two annotators were shown other contents the thing is named; unknown content is no difference."""
     run = write(tmp_path / "run", "right", ["Yes", "No"])
     rows = [

@@ -29,7 +29,7 @@ def read(tmp_path, name, text, scales=None, **options):
     return read_annotations(path, scales, **options)
 
 
-def test_every_bad_row_is_told_with_its_line(tmp_path):
+def test_every_invalid_row_is_reported_with_its_line(tmp_path):
     """Bad rows of a table are told with file and line, all that is wrong with each, and stop no other."""
     rows = 'q1,right,ana,Yes\nq2,right\nq3,,,Yes\nq4,right,ana,"two\nlines"\nq5,right,ana,maybe\nq6,right,ana,No\n'
     file = read(tmp_path, "p.csv", HEAD + rows, SCALES)

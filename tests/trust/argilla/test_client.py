@@ -89,7 +89,7 @@ def test_a_refusal_says_what_the_server_said(stand_in, answer, message):
     assert raised.value.status == answer[0]
 
 
-def test_an_unknown_key_and_a_foreign_server_are_told_apart(stand_in):
+def test_an_unknown_key_and_a_foreign_server_have_messages_of_their_own(stand_in):
     """Each has its own remedy."""
     with (
         ArgillaClient(stand_in.url, "wrong") as client,

@@ -95,7 +95,7 @@ def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
     assert record["metadata"]["suggested"] == "yes"
 
 
-def test_what_the_judge_wrote_is_escaped(tmp_path, stand_in):
+def test_texts_of_the_judge_are_escaped(tmp_path, stand_in):
     """The field has reason, findings and notes, a line each, and is no part of the content that is judged."""
     fields = {"reason_depth": "steps", "notes": {"advice": "what to change"}, "steps": ["Read.", "Weigh."]}
     metric = build_metric({**TONE.model_dump(mode="json"), **fields})
@@ -150,7 +150,7 @@ def test_records_are_sent_in_batches(tmp_path, stand_in):
     assert stand_in.requests.count(("PUT", "/datasets/d0/records/bulk")) == 2
 
 
-def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
+def test_an_impossible_push_is_refused(toned, tmp_path, stand_in):
     """The error says what is missing, and nothing is created on the server."""
     with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: passages, tone"):
         push(toned, stand_in, metrics="depth")

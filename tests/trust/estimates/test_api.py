@@ -57,7 +57,7 @@ def test_too_few_whole_questions_have_no_interval_but_the_reason(world, count):
     assert not any("approximate" in line for line in result.warnings)
 
 
-def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_path):
+def test_single_items_and_a_labelled_run_need_no_number_of_questions(world, tmp_path):
     """Things drawn one by one have their intervals, and a warning; where all is labelled nothing is in doubt."""
     things = [world.label("walk", n) for n in world.rng.choice(400, 12, replace=False)]
     result = estimate(world.run, "right", annotations=things, drawn_by="items")
@@ -226,7 +226,7 @@ def test_no_number_is_ever_lost(tmp_path):
                     assert number is None or ends[0] <= number <= ends[1]
 
 
-def test_errors_say_what_to_do(world, tmp_path):
+def test_invalid_arguments_are_refused(world, tmp_path):
     """No labels, an unknown metric, method or tag, and no run: each is said in a line."""
     labels = world.at_random(10)
     with pytest.raises(DataError, match="right: an estimate needs labels of at least two judged items, got 0"):

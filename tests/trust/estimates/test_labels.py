@@ -10,7 +10,7 @@ from greval.errors import DataError
 from greval.trust.estimates.api import estimate
 
 
-def test_what_is_no_label_is_counted(tmp_path):
+def test_ignored_annotations_are_counted(tmp_path):
     """Drafts, values off the scale, things without a judgement and ties are told, and others estimated without."""
     run = write(tmp_path, {("walk", "depth"): [3, 4, 5, 2, 3, FAILED, 4, 4, 1, 2]})
     labels = [said(f"q{n}", value, metric="depth", method="") for n, value in enumerate((3, 4, 4, 2))]
@@ -46,7 +46,7 @@ def test_ties_of_categories_are_left_open(tmp_path):
     assert (result.not_used.tied, result.labels) == (1, 3)
 
 
-def test_drawn_and_unlabelled_things_are_made_up_for(world):
+def test_sampled_items_without_a_label_are_represented_by_their_stratum(world):
     """Things that were drawn and not answered count through the labelled ones of their stratum."""
     labels = world.enriched()
     silent = {n for n, one in enumerate(labels) if one.stratum == "walk 0"}
@@ -76,7 +76,7 @@ def test_enriched_sample_without_weights_is_seen(world):
         assert "they are no random sample; give each annotation its sampling weight" in figure.reason == result.refused
 
 
-def test_weights_that_do_not_fit_are_told(world):
+def test_inconsistent_weights_are_reported(world):
     """Weights with which the labelled things are still not like all the others get a warning; single labels too."""
     labels = [
         label.model_copy(update={"weight": 1.0 + n % 2 / 10, "stratum": None})

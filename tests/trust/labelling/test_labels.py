@@ -31,7 +31,7 @@ def label(queue, item, value, annotator="ana", **fields):
     )
 
 
-def test_what_is_labelled_is_not_asked_again(tmp_path):
+def test_labelled_items_leave_the_queue(tmp_path):
     """A queue goes on where the annotator stopped, with the same items in the same order; others begin at its start."""
     run = judged(tmp_path / "run", TONE, 30)
     first = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
@@ -54,7 +54,7 @@ def test_a_label_that_is_taken_back_is_asked_again(tmp_path):
     assert plan_labels(run, "tone", annotator="ana", sample=None).items == queue.items
 
 
-def test_a_blind_queue_tells_no_verdict(tmp_path):
+def test_a_blind_queue_has_no_verdicts(tmp_path):
     """The judge's verdict and reason are in the queue only if they are asked for; texts are as the judge saw them."""
     run = judged(tmp_path / "run", CHUNK, 3)
     blind = plan_labels(run, "chunk_use", annotator="ana", sample=None)
@@ -85,7 +85,7 @@ def test_disagreements_are_what_others_labelled_differently(tmp_path):
     assert shown.items[2].labels.keys() == {"ana", "bob"}
 
 
-def test_what_cannot_be_labelled_is_refused(tmp_path):
+def test_an_impossible_queue_is_refused(tmp_path):
     """An unknown sample, an unknown metric, and uncertainty that nobody recorded are named."""
     run = judged(tmp_path / "run", TONE, 2)
     with pytest.raises(ArgillaError, match=r"sample: write random:200"):

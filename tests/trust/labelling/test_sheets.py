@@ -139,7 +139,7 @@ def test_both_answers_of_a_pair_have_a_column(tmp_path):
     assert "answer" not in row
 
 
-def test_what_cannot_be_a_sheet_is_told(run, tmp_path):
+def test_an_impossible_sheet_is_refused(run, tmp_path):
     """A file that is there may hold labels, so it is never replaced; another ending and an empty choice are told."""
     (tmp_path / "sheet.csv").write_text("id,label\nq1,yes\n")
     with pytest.raises(DataError, match="is there already, and may hold labels"):

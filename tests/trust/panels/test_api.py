@@ -58,7 +58,7 @@ def test_other_texts_are_other_things(tmp_path):
 
 
 @pytest.mark.parametrize("judges", [2, 3])
-def test_one_case_and_equal_verdicts_are_defined_or_told(tmp_path, judges):
+def test_one_case_and_equal_verdicts_have_figures_or_reasons(tmp_path, judges):
     """A panel on one case, or one that always says the same, gives figures or reasons, never NaN."""
     result = panel(runs(tmp_path / "one", "graded", *[["Partly"]] * judges), "graded")
     assert result.groups[0].unanimous.value == 1
@@ -138,7 +138,7 @@ def test_people_stand_beside_the_judges(tmp_path):
     assert panel(folders, "graded", annotations=said("graded", "eve", truth[:5])).groups[0].people.n <= 5
 
 
-def test_labels_that_do_not_count_or_lean_are_told(tmp_path):
+def test_ignored_and_biased_labels_are_reported(tmp_path):
     """Labels off the scale or of no verdict, seen verdicts and uneven samples are named beside the figures."""
     truth = np.random.default_rng(5).choice(RELEVANT, 12).tolist()
     folders = runs(tmp_path, "graded", *(noisy(truth, 0.4, seed) for seed in range(3)))
@@ -156,7 +156,7 @@ def test_labels_that_do_not_count_or_lean_are_told(tmp_path):
     assert "Marvellous" in text
 
 
-def test_a_mixed_run_is_told_first(tmp_path):
+def test_a_mixed_run_is_the_first_warning(tmp_path):
     """A run with verdicts of two judges is no single judge, and the page begins with that."""
     one = write(tmp_path / "one", "graded", ["Partly"] * 2, judges=["a", "b"])
     two = write(tmp_path / "two", "graded", ["Partly"] * 2, judges=["c", "c"])

@@ -194,7 +194,7 @@ def test_claims_that_a_run_listed_are_compared(tmp_path):
 
 
 @pytest.mark.parametrize("with_cases", [True, False])
-def test_what_a_run_does_not_store_is_not_compared(tmp_path, with_cases):
+def test_cases_that_a_run_does_not_store_are_not_compared(tmp_path, with_cases):
     """Imported verdicts may come without cases; then it is not known what was shown."""
     rows = [{"id": f"q{n}", "value": n % 2} for n in range(4)]
     cases = build_cases("a") if with_cases else None

@@ -106,7 +106,7 @@ def test_a_metric_that_builds_on_others_is_probed_alone(tmp_path):
     assert sum(one.calls for one in expected.expected) == 8
 
 
-def test_what_cannot_be_probed_is_refused(tmp_path):
+def test_an_impossible_probe_is_refused(tmp_path):
     """Computed metrics, unknown checks and cases that do not fit are told in a line."""
     with pytest.raises(DataError, match="latency: is computed"):
         probe(COMPUTED_METRICS["latency"], judge(), out=tmp_path)

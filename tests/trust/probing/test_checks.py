@@ -22,7 +22,7 @@ from greval.trust.probing.api import probe
 from greval.trust.probing.checks import CHECKS, CheckContext, find_best_value
 
 
-def test_checks_that_say_nothing_are_told(tmp_path):
+def test_skipped_checks_have_a_reason(tmp_path):
     """What a metric needs decides which checks are made; the others come with their reason."""
     tone = CategoricalMetric(
         name="tone",

@@ -29,7 +29,7 @@ from greval.trust.probing.mutations import PADDING
 from greval.trust.probing.plan import ReferenceCases
 
 
-def test_survivors_tell_what_got_through(tmp_path):
+def test_survivors_have_their_case_and_verdicts(tmp_path):
     """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
     result = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
     first = result.survivors[0]

@@ -22,7 +22,7 @@ from greval.trust.probing.stages import ProbeStages
 
 
 @pytest.mark.parametrize("cap", [3, 8, 20])
-def test_nothing_is_asked_twice(cap, tmp_path):
+def test_no_call_is_made_twice(cap, tmp_path):
     """The same command asks nothing again; one that was stopped goes on and ends as an unbroken one."""
     whole, parts = judge(obeys), judge(obeys)
     unbroken = probe(RIGHT, whole, cases(3), out=tmp_path / "whole")

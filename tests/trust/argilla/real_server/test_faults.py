@@ -94,7 +94,7 @@ def test_the_file_changes_only_once_its_rows_are_noted(owner, run):
     assert rows(run / "annotations.jsonl") == []
 
 
-def test_a_wrong_key_is_told_and_not_shown(owner, run):
+def test_a_wrong_key_is_refused_and_not_shown(owner, run):
     """A key that the server does not know is told without showing it."""
     with pytest.raises(ArgillaError, match="key of ARGILLA_API_KEY is not known there") as caught:
         push_to_argilla(run, "tone", **options(owner, key="secret-of-mine"))
