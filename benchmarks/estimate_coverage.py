@@ -34,7 +34,6 @@ from greval.stats.sampling import build_weighted_sample
 from greval.trust.estimates.figures import (
     MIN_QUESTIONS,
     CellFigures,
-    EstimateScope,
     LabelledSample,
     ValueRange,
     compute_figures,
@@ -52,7 +51,6 @@ PAIRED = 60
 """How many questions are labelled with the answers of two systems."""
 HALVES = (LABELS // 2, LABELS // 2)
 LEVEL = 0.95
-SCOPE = EstimateScope(LEVEL)
 RATES = ValueRange((0.0, 1.0), 1.0, binary=True)
 JUDGES = ("judge_gpt4", "judge_davinci003", "judge_bem")
 PAIRS = (
@@ -170,7 +168,7 @@ def _figures(
             else build_weighted_sample(drawing.weights, drawing.strata, population=len(people))
         )
         found = compute_figures(
-            LabelledSample(how, people[places], verdicts[places]), side, reach, judged=len(people), scope=SCOPE
+            LabelledSample(how, people[places], verdicts[places]), side, reach, judged=len(people), level=LEVEL
         )
         yield "plain labels" if plain else "labels", found.labels_only
         yield "plain PPI++" if plain else "PPI++", found.prediction_powered
@@ -222,7 +220,7 @@ def differences(data: Pair, how: str, repeats: int) -> dict[str, Held]:
         sample = build_weighted_sample(drawing.weights, drawing.strata, drawing.units, population=2 * count)
         sides = [EstimateTerm((places // count == n).astype(float), float(judged[n]), 1.0 - 2 * n) for n in (0, 1)]
         one = compute_figures(
-            LabelledSample(sample, people[places], verdicts[places]), sides, RATES, judged=2 * count, scope=SCOPE
+            LabelledSample(sample, people[places], verdicts[places]), sides, RATES, judged=2 * count, level=LEVEL
         )
         for name, figure in (
             ("labels", one.labels_only),
@@ -293,8 +291,7 @@ class Made(NamedTuple):
     @property
     def each_judge_at(self) -> int:
         """How many questions are labelled where each judge is looked at by itself: the fewest that tell of judges."""
-        fewest = MIN_QUESTIONS["prediction_powered"]
-        return fewest.difference if self.paired else fewest.mean
+        return MIN_QUESTIONS["prediction_powered"][1 if self.paired else 0]
 
 
 MADE = (
@@ -368,7 +365,7 @@ def label_questions(rng: np.random.Generator, run: Run, count: int, reach: Value
     ]
     truth = sum(side.sign * float(run.people[of].mean()) for side, of in zip(sides, methods, strict=True))
     labelled = LabelledSample(sample, run.people[places], run.verdicts[places])
-    return compute_figures(labelled, sides, reach, judged=len(run.people), scope=SCOPE), truth
+    return compute_figures(labelled, sides, reach, judged=len(run.people), level=LEVEL), truth
 
 
 class Tally:
@@ -443,8 +440,8 @@ def recorded_pair(judge: str, method: str, baseline: str) -> Run:
 def print_questions(repeats: int) -> None:
     """Print how often intervals hold the truth where whole questions are labelled."""
     print(f"\nwhole questions labelled: share of {repeats} intervals of 95 % that hold the truth (mean length)")
-    for kind, fewest in zip(KINDS, MIN_QUESTIONS.values(), strict=True):
-        print(f"{kind}: given from {fewest.mean} questions on, a difference from {fewest.difference}")
+    for kind, (mean, difference) in zip(KINDS, MIN_QUESTIONS.values(), strict=True):
+        print(f"{kind}: given from {mean} questions on, a difference from {difference}")
     print("where no judge is named the judges take turns")
     outside = [line for made in MADE for line in _print_made(made, repeats)]
     if (DATA / "judgments.jsonl").is_file():

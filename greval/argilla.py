@@ -1,18 +1,19 @@
 """Argilla's own objects for judged runs: build datasets and records with its SDK, push into them, and pull from them.
 
-The functions take and return objects of the package `argilla`, which `pip install 'greval[argilla]'` installs. It is
-imported when a function needs it. Datasets are those of `push_to_argilla` and `pull_from_argilla`: what one began, the
-other continues.
+The functions take and return objects of the package `argilla`, which `pip install 'greval[argilla]'` installs. No other
+module imports it, and this one when a function needs it. Datasets are those of `push_to_argilla` and
+`pull_from_argilla`: what one began, the other continues.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from greval._util.arguments import require_iterable, resolve_run_folder
-from greval.errors import DataError, MissingExtraError
+from greval.errors import ArgillaArgumentError, DataError, MissingExtraError
 from greval.metrics.library import load_metric
 from greval.records.annotation import Annotation
 from greval.records.metric import JudgedMetric, Metric
@@ -21,15 +22,15 @@ from greval.runs.store import Store
 from greval.trust.agreement.api import AgreementOptions, pair_categories
 from greval.trust.agreement.api import agreement as measure_agreement
 from greval.trust.agreement.records import Agreement
-from greval.trust.argilla.dataset import DatasetTarget, find_dataset
-from greval.trust.argilla.form import name_questions
+from greval.trust.argilla.client import ArgillaClient
+from greval.trust.argilla.dataset import PUBLISH_HINT, DatasetTarget, find_dataset
+from greval.trust.argilla.form import Json, build_parts, format_guidelines, name_questions
 from greval.trust.argilla.ledger import Ledger, read_ledger
 from greval.trust.argilla.pull import ResponseReader
 from greval.trust.argilla.push import PushOptions, PushResult, RecordWriter, parse_sample, push_items
 from greval.trust.argilla.questions import MetricQuestion
 from greval.trust.argilla.record_items import read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, plan_records
-from greval.trust.argilla.sdk import build_sdk_records, build_settings, connect_dataset
 
 if TYPE_CHECKING:
     import argilla as rg
@@ -40,6 +41,9 @@ __all__ = ["agreement", "classification_report", "pull", "push", "records", "set
 
 Metrics = str | Metric | Iterable[str | Metric]
 """One or several metrics: definitions, or names of the run's metrics or of predefined ones."""
+QUESTION_CLASSES = {"rating": "RatingQuestion", "label_selection": "LabelQuestion", "text": "TextQuestion"}
+METADATA_CLASSES = {"terms": "TermsMetadataProperty", "float": "FloatMetadataProperty"}
+"""The names of the SDK's classes for the types of questions and metadata in a form."""
 
 
 def settings(
@@ -66,7 +70,25 @@ def settings(
         DefinitionError: If there is no such metric.
         MissingExtraError: If the package argilla is not installed.
     """
-    return build_settings(_find_metrics(metrics, run), suggested=suggestions, min_submitted=min_submitted)
+    definitions = _find_metrics(metrics, run)
+    sdk = _import_sdk()
+    parts = build_parts(definitions, suggested=suggestions)
+    metadata = []
+    for term in parts["metadata-properties"]:
+        build = getattr(sdk, METADATA_CLASSES[term["settings"]["type"]])
+        is_visible = term["visible_for_annotators"]
+        metadata.append(build(name=term["name"], title=term["title"], visible_for_annotators=is_visible))
+    return sdk.Settings(
+        fields=[sdk.TextField.from_dict(field) for field in parts["fields"]],
+        questions=[
+            getattr(sdk, QUESTION_CLASSES[question["settings"]["type"]]).from_dict(question)
+            for question in parts["questions"]
+        ],
+        metadata=metadata,
+        guidelines=format_guidelines(definitions),
+        allow_extra_metadata=True,
+        distribution=sdk.TaskDistribution(min_submitted=min_submitted),
+    )
 
 
 def records(
@@ -106,7 +128,7 @@ def records(
     }
     plan, drawn = plan_records(Ledger(), items, parse_sample(sample), seed=seed)
     writer = RecordWriter(folder.resolve().name, questions, suggestions)
-    return build_sdk_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)
+    return _build_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)
 
 
 def push(run: str | Path | Run, metrics: Metrics, *, dataset: rg.Dataset, **options: Unpack[PushOptions]) -> PushResult:
@@ -130,7 +152,7 @@ def push(run: str | Path | Run, metrics: Metrics, *, dataset: rg.Dataset, **opti
         StoreError: If the run folder cannot be used.
     """
     names = [metric if isinstance(metric, str) else metric.name for metric in _list_metrics(metrics)]
-    with connect_dataset(dataset) as server:
+    with _connect_dataset(dataset) as server:
         return push_items(server, run, names, DatasetTarget(dataset.name, dataset.workspace.name), options)
 
 
@@ -166,7 +188,7 @@ def pull(
         DefinitionError: If there is no such metric.
     """
     definitions = _find_metrics(metrics, run)
-    with connect_dataset(dataset) as server:
+    with _connect_dataset(dataset) as server:
         source = find_dataset(server, dataset.name, dataset.workspace.name)
         ledger = Ledger() if run is None else read_ledger(resolve_run_folder(run), source.id)
         # As a list, because the connection is closed with this block.
@@ -247,7 +269,11 @@ def _find_metrics(metrics: Metrics, run: str | Path | Run | Store | None) -> lis
         with Store.open(resolve_run_folder(run)) as store:
             return _find_metrics(listed, store)
     else:
-        definitions = [_require_judged(load_metric(metric) if isinstance(metric, str) else metric) for metric in listed]
+        loaded = [load_metric(metric) if isinstance(metric, str) else metric for metric in listed]
+        if computed := [metric.name for metric in loaded if not isinstance(metric, JudgedMetric)]:
+            reason = f"{computed[0]}: is computed, so there is nothing for people to judge"
+            raise DataError(f"{reason}; name a judged metric")
+        definitions = [metric for metric in loaded if isinstance(metric, JudgedMetric)]
     if not definitions:
         raise DataError("metrics: expected one or several, got none; name a judged metric")
     return definitions
@@ -259,7 +285,39 @@ def _list_metrics(metrics: Metrics) -> Iterable[str | Metric]:
     return listed
 
 
-def _require_judged(metric: Metric) -> JudgedMetric:
-    if not isinstance(metric, JudgedMetric):
-        raise DataError(f"{metric.name}: is computed, so there is nothing for people to judge; name a judged metric")
-    return metric
+def _import_sdk() -> ModuleType:
+    """Import the package `argilla`, or raise `MissingExtraError` if it or what it needs is not installed."""
+    try:
+        import argilla
+    except ImportError as error:
+        raise MissingExtraError("argilla", error.name or "argilla") from error
+    module: ModuleType = argilla
+    return module
+
+
+def _connect_dataset(dataset: rg.Dataset) -> ArgillaClient:
+    """Return a REST client that sends requests through the client of a dataset."""
+    client: rg.Argilla = dataset._client  # noqa: SLF001 - the SDK has no other way to the client of a dataset
+    if dataset.id is None:
+        raise ArgillaArgumentError("dataset", f"{dataset.name!r} is not on the server; {PUBLISH_HINT}", "missing")
+    return ArgillaClient(client=client.http_client)
+
+
+def _build_records(records: Iterable[Json]) -> list[rg.Record]:
+    """Build records of the SDK from those that are sent over REST; they name questions instead of giving their ids."""
+    sdk = _import_sdk()
+    return [
+        sdk.Record(
+            id=record["external_id"],
+            fields=record["fields"],
+            metadata=record["metadata"],
+            suggestions=[
+                # A record of the SDK has no dataset before it is logged, so its suggestions name their questions.
+                sdk.Suggestion(
+                    verdict["question_id"], verdict["value"], score=verdict.get("score"), agent=verdict.get("agent")
+                )
+                for verdict in record["suggestions"]
+            ],
+        )
+        for record in records
+    ]

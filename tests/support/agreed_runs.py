@@ -21,6 +21,9 @@ PASSED = defined("passed", ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}
 HALF = defined("half", ValueScale(range=(0, 1), step=0.5, levels={0: "No.", 1: "Yes."}))
 SHIFT = defined("shift", MeasureScale(low=-2.0, high=2.0, unit=""))
 METRICS = {metric.name: metric for metric in (YES_NO, GRADED, DEPTH, PASSED, HALF, SHIFT)}
+YES = ["Yes"] * 12 + ["No"] * 8
+MOSTLY = ["Yes"] * 10 + ["No"] * 10
+TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 FAILED = None
 """Stands for a verdict that the judge did not give."""
 

@@ -35,6 +35,9 @@ USEFUL = ManyCategoricalMetric(
     steps=["Read the chunk."],
     categories={"Useful": "It helps.", "Useless": "It does not."},
 )
+SMALL = {"folds": 2, "choosing": 12}
+"""Options of an alignment that takes few calls."""
+COUNT = 48
 MAGIC = "Weigh it by the known rule."
 """What the writer finds: a judge that reads it, or is shown examples, judges well."""
 TEXTS = {

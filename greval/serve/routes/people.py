@@ -28,8 +28,7 @@ from greval.serve.workers.pool import blame_file_for_limits
 from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_run_annotations
 from greval.trust.annotations.reading import read_annotations
 from greval.trust.argilla.ledger import get_ledger_folder
-from greval.trust.labelling.api import DEFAULT_SAMPLE, DISAGREEMENTS, plan_labels
-from greval.trust.labelling.records import LabelQueue
+from greval.trust.labelling.api import DEFAULT_SAMPLE, DISAGREEMENTS, LabelQueue, plan_labels
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 

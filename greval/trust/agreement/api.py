@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections
@@ -16,10 +16,14 @@ from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
-from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
-from greval.trust.agreement.matched_items import MatchedItems, build_no_match_error, match_items
+from greval.trust.agreement.figures import (
+    collect_ratings,
+    compute_judge_figures,
+    compute_rater_agreement,
+    compute_weighted_figures,
+)
 from greval.trust.agreement.records import Agreement, AgreementGroup, AgreementVerdict, CombineAnnotators, TreatAs
-from greval.trust.agreement.value_pairs import ValuePair, pair_values
+from greval.trust.agreement.value_pairs import MatchedItems, ValuePair, build_no_match_error, match_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
@@ -88,7 +92,8 @@ def _compute_agreement(
     annotations: str | Path | Iterable[str | Path | Annotation] | None,
     options: AgreementOptions,
 ) -> Agreement:
-    tags = _list_tags(options)
+    by = options.get("by", ())
+    tags = (by,) if isinstance(by, str) else tuple(by)
     with Store.open(folder) as store, store.snapshot():
         items = _match_annotated_items(store, metric, annotations, options)
         matched, scale, things = items.matched, items.scale, items.matched.things
@@ -98,7 +103,7 @@ def _compute_agreement(
     groups = [
         group
         for name, members in group_items(things, tags)
-        if (group := _build_group(name, members, _GroupSettings(scale, combine, level, lengths)))
+        if (group := _build_group(name, members, scale, combine, lengths, level=level))
     ]
     # The group of all items comes first and has no name. It is missing if people are tied on all of them.
     if not groups or groups[0].name:
@@ -136,14 +141,7 @@ def pair_categories(
     annotations: str | Path | Iterable[str | Path | Annotation] | None = None,
     **options: Unpack[AgreementOptions],
 ) -> tuple[CategoricalScale, tuple[ValuePair, ...]]:
-    """Return the categories that `agreement` compares, for each item the one of people and the one of the judge.
-
-    The arguments are those of `agreement`; levels of a value scale are compared as categories.
-
-    Raises:
-        DataError: As `agreement`, or if the values of the metric are measured.
-        StoreError: If the folder is not a run.
-    """
+    """Return the categories that `agreement` compares, for each item the one of people and the one of the judge."""
     check_options(options, AgreementOptions, "agreement")
     with Store.open(resolve_run_folder(run)) as store, store.snapshot():
         items = _match_annotated_items(store, metric, annotations, {"treat_as": "categories", **options})
@@ -172,26 +170,19 @@ def _match_annotated_items(
     return items
 
 
-def _list_tags(options: AgreementOptions) -> tuple[str, ...]:
-    by = options.get("by", ())
-    return (by,) if isinstance(by, str) else tuple(by)
-
-
-class _GroupSettings(NamedTuple):
-    """The settings for the figures of each group."""
-
-    scale: Scale
-    combine: CombineAnnotators
-    level: float
-    lengths: dict[ItemKey, int]
-
-
-def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSettings) -> AgreementGroup | None:
+def _build_group(
+    name: str,
+    things: Sequence[AnnotatedItem],
+    scale: Scale,
+    combine: CombineAnnotators,
+    lengths: dict[ItemKey, int],
+    *,
+    level: float,
+) -> AgreementGroup | None:
     """Compute the figures of a group, or return None if people are tied on all of its items."""
-    pairs = pair_values(things, settings.combine)
+    pairs = pair_values(things, combine)
     if not pairs:
         return None
-    scale, level = settings.scale, settings.level
     # With "each" an item has a pair for each annotator, but it is one item.
     used = [things[number] for number in dict.fromkeys(pair.number for pair in pairs)]
     enriched = len({thing.weight for thing in used}) > 1
@@ -202,6 +193,6 @@ def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSet
         enriched=enriched,
         judge=compute_judge_figures(pairs, things, scale, level=level),
         weighted=compute_weighted_figures(pairs, scale, level=level) if enriched else {},
-        people=compute_people_agreement(things, scale, level=level),
-        baselines=compute_baselines(pairs, scale, settings.lengths, level=level),
+        people=compute_rater_agreement(collect_ratings(things, scale), scale, level=level),
+        baselines=compute_baselines(pairs, scale, lengths, level=level),
     )

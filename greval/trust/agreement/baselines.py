@@ -21,8 +21,7 @@ from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_n
 from greval.trust.annotations.matching import AnnotatedItem
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from greval.stats.bootstrap import Floats, Integers
 
 MAJORITY, MEDIAN, LENGTH = "most frequent label", "median of the labels", "length of the text"
 CATEGORICAL_FIGURES = ("accuracy", "kappa", "macro f1")
@@ -56,18 +55,27 @@ def measure_lengths(store: Store, metric: str, things: Sequence[AnnotatedItem]) 
 def compute_baselines(
     pairs: Sequence[ValuePair], scale: Scale, lengths: Mapping[ItemKey, int], *, level: float
 ) -> tuple[Baseline, ...]:
-    """Compute the figures of two baselines: a constant value, and the length of the text.
+    """Compute the figures of two baselines: a constant value, and the length of the text."""
+    import numpy as np
 
-    The length baseline is cross-validated: it is fitted on some questions and tested on the others.
-    """
     short = [pair for pair in pairs if pair.thing.key in lengths]
-    sizes = [float(lengths[pair.thing.key]) for pair in short]
+    sizes = np.array([float(lengths[pair.thing.key]) for pair in short])
+    length = UNKNOWN_LENGTH
     if isinstance(scale, CategoricalScale):
-        constant = _build_majority_baseline(build_choices(pairs, scale), level=level)
-        length = _build_threshold_baseline(build_choices(short, scale), sizes, level=level) if short else UNKNOWN_LENGTH
+        choices = build_choices(pairs, scale)
+        commonest = np.bincount(choices.truth, minlength=choices.size).argmax()
+        predictions = np.full_like(choices.truth, commonest)
+        constant = _build_categorical_baseline(MAJORITY, choices, predictions, level=level)
+        if short:
+            length = _build_threshold_baseline(build_choices(short, scale), sizes, level=level)
     else:
-        constant = _build_median_baseline(build_numbers(pairs), level=level)
-        length = _build_correlation_baseline(build_numbers(short), sizes, level=level) if short else UNKNOWN_LENGTH
+        numbers = build_numbers(pairs)
+        # The median minimises the mean absolute error.
+        medians = np.full_like(numbers.people, np.median(numbers.people))
+        figures = compare_numbers(numbers._replace(judge=medians), level=level, ranks=False)
+        constant = Baseline(name=MEDIAN, figures={"mae": figures["mae"]})
+        if short:
+            length = _build_correlation_baseline(build_numbers(short), sizes, level=level)
     return constant, length
 
 
@@ -88,56 +96,35 @@ def _measure_difference(case: Case, item: str | None) -> int | None:
     return None if length is None or other_answer is None else length - len(other_answer)
 
 
-def _build_majority_baseline(columns: Choices, *, level: float) -> Baseline:
-    """Compute the figures of the baseline that always predicts the category people chose most often."""
-    import numpy as np
-
-    commonest = np.bincount(columns.truth, minlength=columns.size).argmax()
-    return _build_categorical_baseline(MAJORITY, columns, np.full_like(columns.truth, commonest), level=level)
-
-
-def _build_threshold_baseline(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
+def _build_threshold_baseline(columns: Choices, sizes: Floats, *, level: float) -> Baseline:
     """Compute the figures of a length threshold that is fitted on the other folds of questions."""
     import numpy as np
 
-    long = np.array(sizes)
     predictions = np.zeros_like(columns.truth)
     folds = split_folds(columns.questions)
     for held_out in folds:
-        best = find_best_threshold(long[~held_out], columns.truth[~held_out], columns.size)
-        predictions[held_out] = np.where(long[held_out] <= best.at, best.below, best.above)
+        best = find_best_threshold(sizes[~held_out], columns.truth[~held_out], columns.size)
+        predictions[held_out] = np.where(sizes[held_out] <= best.at, best.below, best.above)
     if not folds:
         return ONE_QUESTION
     return _build_categorical_baseline(LENGTH, columns, predictions, level=level)
 
 
-def _build_categorical_baseline(
-    name: str, columns: Choices, predictions: NDArray[np.int64], *, level: float
-) -> Baseline:
+def _build_categorical_baseline(name: str, columns: Choices, predictions: Integers, *, level: float) -> Baseline:
     """Compute the categorical figures of a baseline from its predictions."""
     figures = compare_choices(columns._replace(given=predictions), level=level)
     return Baseline(name=name, figures={name: figures[name] for name in CATEGORICAL_FIGURES})
 
 
-def _build_median_baseline(columns: NumberPairs, *, level: float) -> Baseline:
-    """Compute the figures of the baseline that always predicts the median, which minimises the mean absolute error."""
-    import numpy as np
-
-    predictions = np.full_like(columns.people, np.median(columns.people))
-    figures = compare_numbers(columns._replace(judge=predictions), level=level, ranks=False)
-    return Baseline(name=MEDIAN, figures={"mae": figures["mae"]})
-
-
-def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *, level: float) -> Baseline:
+def _build_correlation_baseline(columns: NumberPairs, sizes: Floats, *, level: float) -> Baseline:
     """Correlate people's numbers with the length; the sign of the correlation is fitted on the other folds."""
     import numpy as np
 
-    long = np.array(sizes)
     predictions = np.zeros_like(columns.people)
     folds = split_folds(columns.questions)
     for held_out in folds:
-        x, y = long[~held_out], columns.people[~held_out]
-        predictions[held_out] = long[held_out] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
+        x, y = sizes[~held_out], columns.people[~held_out]
+        predictions[held_out] = sizes[held_out] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
     if not folds:
         return ONE_QUESTION
     figures = compare_numbers(columns._replace(judge=predictions), level=level)

@@ -38,10 +38,7 @@ REFEREE_SHARE = 0.8
 def compute_judge_figures(
     value_pairs: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
 ) -> CategoricalAgreement | NumericAgreement:
-    """Compute the unweighted figures of judge and people, and alpha from the values of all annotators in `things`.
-
-    Raise `MissingExtraError` if scikit-learn is not installed.
-    """
+    """Compute the unweighted figures of judge and people, and alpha from the values of all annotators in `things`."""
     alpha = build_ratings(_add_judge(collect_ratings(things, scale), things, scale), scale)
     if isinstance(scale, CategoricalScale):
         columns = build_choices(value_pairs, scale)
@@ -123,16 +120,8 @@ def collect_ratings(things: Sequence[AnnotatedItem], scale: Scale) -> RatingColu
     return RatingColumns(raters, items, who[order], numbers[order], encode_names([thing.sample_id for thing in things]))
 
 
-def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, level: float) -> PeopleAgreement:
-    """Compute the agreement among annotators.
-
-    If there is one annotator, or no item that two of them annotated, the result has the reason instead of figures.
-    """
-    return compute_rater_agreement(collect_ratings(things, scale), scale, level=level)
-
-
 def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: float) -> PeopleAgreement:
-    """Compute the agreement among raters, see `compute_people_agreement`."""
+    """Compute the agreement among raters, or the reason why there is none: no two of them rated the same item."""
     common = _count_common_items(ratings)
     rated = build_ratings(ratings, scale)
     if not common:

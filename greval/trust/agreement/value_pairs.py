@@ -1,29 +1,31 @@
-"""Pairs of a value from people and a value from the judge, on the scale on which they are compared.
+"""Annotations of a metric, read from any source and joined with the verdicts of a run, as pairs of values.
 
 A value scale of two levels, such as 1 and 0, is a choice between right and wrong and is compared as categories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval._util.joins import show_id
 from greval.errors import DataError
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
+from greval.runs.run_reader import read_metric
+from greval.runs.store import Store
 from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import Choices
 from greval.stats.correlation import NumberPairs
 from greval.trust.agreement.records import CombineAnnotators, TreatAs
 from greval.trust.annotations.adjudication import find_majority
-from greval.trust.annotations.matching import AnnotatedItem
+from greval.trust.annotations.files import MAX_LISTED, AnnotationSource, LoadedAnnotations, load_annotations
+from greval.trust.annotations.matching import AnnotatedItem, MatchedAnnotations, match_annotations
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from greval.stats.bootstrap import Floats, Integers
 
 BINARY_SIZE = 2
 """The number of levels at which a value scale is compared as categories by default."""
@@ -94,9 +96,7 @@ def index_categories(scale: Scale) -> Mapping[Value, int]:
     return {name: index for index, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
 
 
-def _build_columns(
-    pairs: Sequence[ValuePair], *, weighted: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def _build_columns(pairs: Sequence[ValuePair], *, weighted: bool) -> tuple[Integers, Integers, Floats]:
     """Build the columns of item numbers, question numbers and weights."""
     import numpy as np
 
@@ -115,11 +115,23 @@ def convert_items(
     the requested way.
     """
     compared = _convert_scale(metric, scale, treat_as)
-    if isinstance(scale, ValueScale) and isinstance(compared, CategoricalScale):
-        # A million values have few different levels, so each level is looked up once.
-        name_level = lru_cache(partial(_name_level, scale=scale))
-        return compared, tuple(converted for item in items for converted in _convert_item(item, name_level))
-    return compared, tuple(items)
+    if not isinstance(scale, ValueScale) or not isinstance(compared, CategoricalScale):
+        return compared, tuple(items)
+
+    # A million values have few different levels, so each level is looked up once.
+    @lru_cache
+    def name_level(value: Value) -> str | None:
+        number = float(value)
+        level = scale.find_nearest(number)
+        return str(level) if level == number else None
+
+    converted = []
+    for item in items:
+        judge = name_level(item.judge)
+        values = {who: name for who, value in item.values.items() if (name := name_level(value)) is not None}
+        if judge is not None:
+            converted.append(item._replace(values=values, judge=judge))
+    return compared, tuple(converted)
 
 
 def _convert_scale(metric: str, scale: Scale, treat_as: TreatAs | None) -> Scale:
@@ -149,18 +161,65 @@ def _convert_levels(metric: str, scale: ValueScale) -> CategoricalScale:
     return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
 
 
-def _convert_item(thing: AnnotatedItem, name_level: Callable[[Value], str | None]) -> tuple[AnnotatedItem, ...]:
-    """Return an item with level names as values, or nothing if the judge's value is not a level."""
-    judge = name_level(thing.judge)
-    if judge is None:
-        return ()
-    values: dict[str, Value] = {
-        who: name for who, value in thing.values.items() if (name := name_level(value)) is not None
-    }
-    return (thing._replace(values=values, judge=judge),)
+class MatchedItems(NamedTuple):
+    """The annotated items of a metric in the form in which they are compared.
+
+    `between` counts the items that are left out because the judge's value is between two levels. `loaded` says how the
+    annotations were read, and `unread` has the rows that could not be read with the values that are not on the scale.
+    """
+
+    matched: MatchedAnnotations
+    scale: Scale
+    combine: CombineAnnotators
+    between: int
+    unread: tuple[str, ...]
+    loaded: LoadedAnnotations
 
 
-def _name_level(value: Value, scale: ValueScale) -> str | None:
-    """Return the name of the level that equals a value, or None."""
-    number = float(value)
-    return str(scale.find_nearest(number)) if scale.find_nearest(number) == number else None
+def match_items(  # noqa: PLR0913 - the options of an agreement
+    store: Store,
+    metric: str,
+    annotations: AnnotationSource,
+    *,
+    scale: Scale | None = None,
+    treat_as: TreatAs | None = None,
+    combine: CombineAnnotators | None = None,
+    label_columns: str | Sequence[str] = (),
+) -> MatchedItems:
+    """Match annotations with the verdicts of a metric; there may be none that match."""
+    stored_scale = scale or read_metric(store, metric).scale
+    scales = {metric: stored_scale}
+    loaded = load_annotations(store.folder, annotations, scales, metric=metric, label_columns=label_columns)
+    matched = match_annotations(store, metric, loaded.annotations, stored_scale)
+    # Many annotations take more memory than all that follows.
+    loaded = loaded._replace(annotations=())
+    scale, things = convert_items(metric, stored_scale, matched.things, treat_as)
+    between = len(matched.things) - len(things)
+    is_categorical = isinstance(scale, CategoricalScale)
+    combine = combine or ("majority" if is_categorical else "mean")
+    if combine == "mean" and is_categorical:
+        raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
+    unread = (*loaded.unread, *matched.faults)
+    return MatchedItems(matched._replace(things=things), scale, combine, between, unread, loaded)
+
+
+def build_no_match_error(items: MatchedItems, folder: Path, metric: str) -> DataError:
+    """Build the error for annotations of which none can be compared, with a count of what they are."""
+    matched = items.matched
+    counts = [f"{count} {status}" for status, count in matched.statuses.items()]
+    for count, what, examples in (
+        (matched.others, "of other metrics", ()),
+        (len(matched.strange), "items that are not in the run", matched.strange),
+        (len(matched.unjudged), "items without a verdict", ()),
+        (matched.outdated, "of another text", matched.changed),
+    ):
+        if count:
+            counts.append(f"{count} {what}" + (f", such as {show_id(examples[0])}" if examples else ""))
+    counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
+    counts += [str(matched.join.near)] if matched.join and matched.join.near else []
+    reason = (
+        f"{folder}: no submitted annotation of {metric} matches a verdict; "
+        f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
+        "and by the content that people were shown if it is known)"
+    )
+    return DataError("\n".join([reason, *items.loaded.unread[:MAX_LISTED]]))

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 from statistics import fmean
-from typing import NamedTuple
 
 from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, Value, find_number_range
 from greval.stats.bootstrap import encode_names
@@ -46,42 +45,23 @@ SHARE = NumberRange(0.0, 1.0)
 DIFFERENCE = NumberRange(-1.0, 1.0)
 
 
-class _ItemErrors(NamedTuple):
-    """Of each pair of values: whether the judge gives people's value, the squared error, and the signed error.
-
-    Errors are shares of the scale's width. The signed ones are missing if the categories have no order of numbers.
-    """
-
-    questions: list[str]
-    same: list[float]
-    squared: list[float]
-    signed: list[float] | None
-
-
 def decide_verdict(
     group: AgreementGroup, pairs: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
 ) -> AgreementVerdict:
-    """Decide what an agreement allows the judge to be used for.
-
-    Args:
-        group: The figures of all items.
-        pairs: The value of people and of the judge for each item.
-        things: The items with the values of all annotators.
-        scale: The scale on which they are compared.
-        level: The confidence level of the intervals.
-    """
+    """Decide what an agreement allows the judge to be used for."""
     width = _find_width(scale, things)
     if group.enriched:
         return AgreementVerdict(use="nothing yet", why="items were sampled with different probabilities")
     difference = _measure_difference(things, scale, width, level=level)
-    errors = _list_errors(pairs, scale, width)
-    figures = _complete_figures(group, errors, width, level=level)
+    questions = [pair.thing.sample_id for pair in pairs]
+    hits, squares, errors = _list_errors(pairs, scale, width)
+    figures = _complete_figures(group, errors, questions, width, level=level)
     baselines = {
         baseline.name: _compare_with_baseline(figures, baseline, group.judge.kind) for baseline in group.baselines
     }
-    same = _measure_mean(errors.same, errors.questions, SHARE, level=level)
-    squared = _measure_mean(errors.squared, errors.questions, SHARE, level=level)
-    bias = None if errors.signed is None else _measure_mean(errors.signed, errors.questions, DIFFERENCE, level=level)
+    same = _measure_mean(hits, questions, SHARE, level=level)
+    squared = _measure_mean(squares, questions, SHARE, level=level)
+    bias = None if errors is None else _measure_mean(errors, questions, DIFFERENCE, level=level)
     use = _decide_use([*baselines.values()], same)
     return AgreementVerdict(
         use=use,
@@ -95,13 +75,13 @@ def decide_verdict(
 
 
 def _complete_figures(
-    group: AgreementGroup, errors: _ItemErrors, width: float, *, level: float
+    group: AgreementGroup, errors: Sequence[float] | None, questions: list[str], width: float, *, level: float
 ) -> Mapping[str, Measured]:
     """Return the judge's figures, with an interval of the absolute error even if all errors are equal."""
     figures = group.judge.figures
-    if group.judge.kind == "categorical" or _get_interval(figures["mae"]) or errors.signed is None:
+    if group.judge.kind == "categorical" or _get_interval(figures["mae"]) or errors is None:
         return figures
-    mean_error = _measure_mean([abs(error) for error in errors.signed], errors.questions, SHARE, level=level)
+    mean_error = _measure_mean([abs(error) for error in errors], questions, SHARE, level=level)
     ends = mean_error.interval
     if ends is None:
         return figures
@@ -206,9 +186,13 @@ def _compare_values(first: Value, second: Value, scale: Scale, width: float) -> 
     return 1 - abs(names.index(str(first)) - names.index(str(second))) / (len(names) - 1)
 
 
-def _list_errors(pairs: Sequence[ValuePair], scale: Scale, width: float) -> _ItemErrors:
-    """List the errors of the judge, with people's value as the truth."""
-    questions = [pair.thing.sample_id for pair in pairs]
+def _list_errors(
+    pairs: Sequence[ValuePair], scale: Scale, width: float
+) -> tuple[list[float], list[float], list[float] | None]:
+    """List for each pair whether the judge gives people's value, the squared error, and the signed error.
+
+    Errors are shares of the scale's width. The signed ones are missing if the categories have no order of numbers.
+    """
     numbers = _read_numbers(pairs, scale)
     if isinstance(scale, CategoricalScale):
         same = [float(pair.people == pair.judge) for pair in pairs]
@@ -216,9 +200,9 @@ def _list_errors(pairs: Sequence[ValuePair], scale: Scale, width: float) -> _Ite
         # The small term keeps differences of exactly a tenth inside, which rounding may move out.
         same = [float(abs(judge - people) <= NEAR * width + 1e-12) for people, judge in numbers or ()]
     if numbers is None:
-        return _ItemErrors(questions, same, [1 - hit for hit in same], None)
+        return same, [1 - hit for hit in same], None
     signed = [max(-1.0, min(1.0, (judge - people) / width)) for people, judge in numbers]
-    return _ItemErrors(questions, same, [error * error for error in signed], signed)
+    return same, [error * error for error in signed], signed
 
 
 def _read_numbers(pairs: Sequence[ValuePair], scale: Scale) -> list[tuple[float, float]] | None:

@@ -8,8 +8,7 @@ from greval._util.joins import show_id
 from greval._util.wording import format_count
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
-from greval.trust.annotations.joining import ON_VALUE, find_off_scale_remark
-from greval.trust.annotations.matching import WITHOUT_VALUE, MatchedAnnotations
+from greval.trust.annotations.matching import ON_VALUE, WITHOUT_VALUE, MatchedAnnotations, find_off_scale_remark
 
 MIN_ITEMS = 30
 MAX_LISTED = 3
@@ -72,10 +71,7 @@ def find_suggestion_warnings(matched: MatchedAnnotations) -> Iterator[str]:
 
 
 def find_join_warnings(matched: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
-    """Yield the warnings that stand before all figures: most labels are off the scale, or of no item of the run.
-
-    `unread` are unreadable rows and the faults of matched annotations.
-    """
+    """Yield the warnings that stand before all figures: most labels are off the scale, or of no item of the run."""
     off_scale = [row for row in unread if ON_VALUE in row or (row in matched.faults and WITHOUT_VALUE not in row)]
     labels = matched.statuses.get("submitted", 0) + len(unread) - len(matched.faults)
     yield from find_off_scale_remark(off_scale, labels)

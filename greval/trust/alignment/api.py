@@ -30,21 +30,17 @@ from greval.runs.runnable import compile_metric
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.alignment.cross_validation import (
     AlignTask,
-    CrossValidation,
     PreparedAlignment,
     cross_validate_changes,
 )
-from greval.trust.alignment.few_shot import MAX_EXAMPLES
 from greval.trust.alignment.labelled_items import (
-    LabelledItem,
-    LabelledItems,
     draw_folds,
     draw_questions,
     read_labelled_items,
 )
 from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter, Verdicts
-from greval.trust.alignment.records import Alignment, AlignmentForecast, AlignStrategy
-from greval.trust.alignment.rewrite import MAX_TRIES, estimate_rewrite_tokens
+from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast, AlignStrategy
+from greval.trust.alignment.strategies import MAX_EXAMPLES, MAX_TRIES, estimate_rewrite_tokens
 from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:
@@ -169,9 +165,16 @@ async def align_async(
     model = options.get("writer") or judge
     gate = calls["gate"] or asyncio.Semaphore(runner.width)
     with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
-        task = AlignTask(setup, await _judge_baseline(setup, runner), runner, writer)
-        result = await cross_validate_changes(task)
-    return _write_alignment(result, task, options.get("out"))
+        items = setup.labelled.items
+        # The verdicts of the run are those of the unchanged metric if its judge and definition are the same.
+        verdicts: Verdicts = {item.number: item.judgement.value for item in items}
+        if not setup.reused:
+            verdicts = await runner.judge_items(setup.metric, items, "the unchanged metric")
+        task = AlignTask(setup, verdicts, runner, writer)
+        attempts, gain, changed, why = await cross_validate_changes(task)
+    alignment = _build_alignment(task, attempts, gain, why, accepted=changed is not None)
+    path = Path(options.get("out") or setup.work / f"{setup.metric.name}.yaml")
+    return alignment if changed is None else _write_definition(alignment, setup.metric, changed, path)
 
 
 def forecast_align(
@@ -187,19 +190,6 @@ def forecast_align(
     held-out items are judged. Retries after malformed answers are not included. The cost assumes that a call of the
     judge, or of the writer for a reason, is as long as one of the unchanged metric, and that each rewrite is shown the
     longest cases.
-
-    Args:
-        run: As in `align`.
-        metric: The metric, by name or file.
-        judge: The model that judges.
-        annotations: As in `align`.
-        **options: As in `align`.
-
-    Raises:
-        DataError: If there are too few labels.
-        DefinitionError: If the metric does not exist or is computed.
-        JudgeError: If the judge cannot be used at all.
-        StoreError: If the folder is not a run.
 
     Example:
         >>> import tempfile
@@ -262,8 +252,11 @@ def _prepare_alignment(
     defined = metric if isinstance(metric, Metric) else load_metric(metric)
     if not isinstance(defined, JudgedMetric):
         raise DefinitionError(f"{defined.name}: is computed; only what a model judges can be aligned")
-    items = read_labelled_items(folder, defined, annotations, options.get("label_columns", ()))
-    labelled = _limit_items(items, options.get("limit"), seed)
+    labelled = read_labelled_items(folder, defined, annotations, options.get("label_columns", ()))
+    limit = options.get("limit")
+    if limit is not None and len(labelled.items) > limit:
+        drawn = draw_questions([item.question for item in labelled.items], limit, seed=f"limit {seed}")
+        labelled = labelled._replace(items=tuple(item for item in labelled.items if item.question in drawn))
     questions = [item.question for item in labelled.items]
     if len(questions) < MIN_LABELS or len(set(questions)) < 2 * count:
         raise DataError(
@@ -285,26 +278,12 @@ def _prepare_alignment(
     )
 
 
-def _limit_items(labelled: LabelledItems, limit: int | None, seed: int) -> LabelledItems:
-    """Return at most `limit` labelled items, drawn at random by whole questions."""
-    if limit is None or len(labelled.items) <= limit:
-        return labelled
-    drawn = draw_questions([item.question for item in labelled.items], limit, seed=f"limit {seed}")
-    return labelled._replace(items=tuple(item for item in labelled.items if item.question in drawn))
-
-
-async def _judge_baseline(setup: PreparedAlignment, runner: DefinitionRunner) -> Verdicts:
-    """Return the verdicts of the unchanged metric, from the run if its judge and definition are the same."""
-    items = setup.labelled.items
-    if setup.reused:
-        return {item.number: item.judgement.value for item in items}
-    return await runner.judge_items(setup.metric, items, "the unchanged metric")
-
-
-def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path | None) -> Alignment:
-    """Build the result, and write the definition if one was accepted."""
+def _build_alignment(
+    task: AlignTask, attempts: Sequence[AlignAttempt], gain: AgreementGain, why: str, *, accepted: bool
+) -> Alignment:
+    """Build the result of an alignment, without the text of the accepted definition."""
     setup, budget = task.setup, task.runner.budget
-    alignment = Alignment(
+    return Alignment(
         folder=str(setup.folder),
         metric=setup.metric.name,
         judge=task.runner.client.label,
@@ -316,27 +295,28 @@ def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path |
         level=setup.level,
         seed=setup.seed,
         ways=setup.ways,
-        attempts=result.attempts,
-        gain=result.gain,
-        failed=result.failed,
-        accepted=result.metric is not None,
-        why=result.why,
+        attempts=tuple(attempts),
+        gain=gain,
+        failed=len(setup.labelled.items) - gain.things,
+        accepted=accepted,
+        why=why,
         usage=budget.usage,
         cost=budget.cost,
         kept=budget.kept,
         warnings=setup.labelled.warnings,
     )
-    if result.metric is None:
-        return alignment
-    path = Path(out) if out else setup.work / f"{setup.metric.name}.yaml"
-    text = add_provenance(write_metric(result.metric), alignment)
+
+
+def _write_definition(alignment: Alignment, metric: JudgedMetric, changed: JudgedMetric, path: Path) -> Alignment:
+    """Write the accepted definition, and add its text and its difference from the original to the result."""
+    text = add_provenance(write_metric(changed), alignment)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     except OSError as error:
         reason = f"{path}: the new definition cannot be written: {error.strerror}"
         raise StoreError(f"{reason}; name another file with --out; no call is repeated") from error
-    old, new = (write_metric(metric).splitlines(keepends=True) for metric in (setup.metric, result.metric))
+    old, new = (write_metric(definition).splitlines(keepends=True) for definition in (metric, changed))
     diff = "".join(unified_diff(old, new, f"before/{path.name}", f"after/{path.name}"))
     return alignment.model_copy(update={"path": str(path), "written": text, "diff": diff})
 
@@ -380,12 +360,9 @@ def _list_round(setup: PreparedAlignment, calls: Mapping[CaseKey, int], fold: in
     learning = [item for item in setup.labelled.items if setup.fold_of[item.question] != fold]
     held_out = [item for item in setup.labelled.items if setup.fold_of[item.question] == fold]
     # Which items decide is drawn later; the count is a maximum, so those with the most calls are assumed.
-    deciding = sorted(_list_calls(learning, calls), reverse=True)[: min(setup.choosing, len(learning) // 2)]
-    return deciding * len(setup.ways) + _list_calls(held_out, calls)
-
-
-def _list_calls(items: Sequence[LabelledItem], calls: Mapping[CaseKey, int]) -> list[int]:
-    return [calls[key] for key in {item.case_key for item in items}]
+    learned, measured = ([calls[key] for key in {item.case_key for item in part}] for part in (learning, held_out))
+    deciding = sorted(learned, reverse=True)[: min(setup.choosing, len(learning) // 2)]
+    return deciding * len(setup.ways) + measured
 
 
 def _count_calls(metric_judge: MetricJudge, case: Case) -> int:

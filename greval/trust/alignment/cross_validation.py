@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
-from greval.trust.alignment.few_shot import add_examples
 from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
 from greval.trust.alignment.labelled_items import LabelledItem, LabelledItems, draw_questions
 from greval.trust.alignment.model_calls import DefinitionRunner, DefinitionWriter, Verdicts
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, AlignStrategy
-from greval.trust.alignment.rewrite import rewrite_metric
+from greval.trust.alignment.strategies import add_examples, rewrite_metric
 
 STRATEGIES = {"examples": add_examples, "rewrite": rewrite_metric}
 
@@ -48,22 +46,17 @@ class AlignTask:
     writer: DefinitionWriter
 
 
-class CrossValidation(NamedTuple):
-    """The cross-validated gain, and the definition learned from all labels if the gain was accepted."""
+async def cross_validate_changes(
+    task: AlignTask,
+) -> tuple[Sequence[AlignAttempt], AgreementGain, JudgedMetric | None, str]:
+    """Cross-validate the changes of the definition, and learn from all labels if its gain is beyond noise.
 
-    attempts: tuple[AlignAttempt, ...]
-    gain: AgreementGain
-    failed: int
-    metric: JudgedMetric | None
-    why: str
-
-
-async def cross_validate_changes(task: AlignTask) -> CrossValidation:
-    """Cross-validate the changes of the definition, and learn from all labels if its gain is beyond noise."""
+    Returns what was tried, the cross-validated gain, the accepted definition if there is one, and the outcome.
+    """
     setup, items, scale = task.setup, task.setup.labelled.items, task.setup.labelled.scale
     if all(task.before.get(item.number) == item.people for item in items):
         gain = compute_gain(_pair_verdicts(items, task.before, task.before), scale, level=setup.level)
-        return CrossValidation((), gain, 0, None, "the judge agrees with people on everything that is labelled")
+        return (), gain, None, "the judge agrees with people on everything that is labelled"
     attempts: list[AlignAttempt] = []
     pairs: list[VerdictPair] = []
     for fold in sorted({*setup.fold_of.values()}):
@@ -75,17 +68,16 @@ async def cross_validate_changes(task: AlignTask) -> CrossValidation:
         after = await task.runner.judge_items(metric, held_out, f"fold {fold}, held back") if metric else task.before
         pairs += _pair_verdicts(held_out, task.before, after)
     gain = compute_gain(pairs, scale, level=setup.level)
-    failed = len(items) - len(pairs)
     why = explain_rejection(gain, level=setup.level)
     if not any(attempt.chosen for attempt in attempts):
         why = "no changed definition was better than the original metric in any fold"
     if why:
-        return CrossValidation(tuple(attempts), gain, failed, None, why)
+        return attempts, gain, None, why
     metric, tried = await _learn_definition(task, items, 0)
     why = "the gain is beyond noise"
     if metric is None:
         why = "there is a gain in the folds, but no definition learned from all labels is better"
-    return CrossValidation((*attempts, *tried), gain, failed, metric, why)
+    return [*attempts, *tried], gain, metric, why
 
 
 async def _learn_definition(

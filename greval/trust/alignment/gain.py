@@ -27,27 +27,12 @@ class VerdictPair(NamedTuple):
     after: Value
 
 
-class _GainColumns(NamedTuple):
-    """The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came.
-
-    `rows` has shape (n_items, n_sums), and `closer` has shape (n_items,).
-    """
-
-    rows: Any
-    statistic: Statistic
-    closer: Floats
+_GainColumns = tuple[Any, Statistic, "Floats"]
+"""The contribution of each item to the sums, the statistic of the sums, and how much closer to people each came."""
 
 
 def choose_figure(scale: Scale) -> FigureName:
-    """Return the name of the agreement figure by which definitions on a scale are compared.
-
-    It is linearly weighted kappa for ordered scales of more than two categories, so that near misses count
-    less. It is Cohen's kappa for other categories and the mean absolute error for numbers.
-
-    Example:
-        >>> choose_figure(CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
-        'kappa'
-    """
+    """Return the name of the agreement figure by which definitions on a scale are compared."""
     if not isinstance(scale, CategoricalScale):
         return "mae"
     return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - the order of two has no effect
@@ -56,20 +41,9 @@ def choose_figure(scale: Scale) -> FigureName:
 def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | None = None) -> AgreementGain:
     """Compute the figure before and after, their difference, and its uncertainty.
 
-    Intervals come from a cluster bootstrap over questions (expanded percentile). Each resample computes both
-    figures, so the interval of the difference accounts for their correlation. `p` is the p-value of a
-    sign-flip test on the difference in disagreement, which also holds if few items changed. If there are no
-    pairs, `why_undefined` has the reason.
-
-    Args:
-        pairs: The items that have a verdict from both definitions.
-        scale: The scale on which they are compared.
-        level: The confidence level of the intervals. None computes the figures alone.
-
-    Example:
-        >>> yes_no = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
-        >>> compute_gain([VerdictPair(0, "Yes", "No", "Yes"), VerdictPair(1, "No", "No", "No")], yes_no).gain
-        1.0
+    Intervals come from a cluster bootstrap over questions (expanded percentile), of which each resample computes both
+    figures, so that the interval of the difference accounts for their correlation. `p` is the p-value of a sign-flip
+    test on the difference in disagreement, which also holds if few items changed. Without a `level` there are neither.
     """
     gain = AgreementGain(
         figure=choose_figure(scale),
@@ -81,7 +55,8 @@ def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | N
         return gain
     categories = scale if isinstance(scale, CategoricalScale) else None
     columns = _build_category_columns(pairs, categories) if categories else _build_number_columns(pairs)
-    figures = columns.statistic(columns.rows.sum(axis=0).reshape(1, -1))
+    rows, statistic, _ = columns
+    figures = statistic(rows.sum(axis=0).reshape(1, -1))
     gain = gain.model_copy(update={name: _replace_nan(float(value[0])) for name, value in figures.items()})
     if level is None:
         return gain
@@ -127,7 +102,7 @@ def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScal
         return {"before": first, "after": second, "gain": second - first}
 
     original, changed = (np.abs(people - side).clip(max=1 if name == "kappa" else None) for side in sides)
-    return _GainColumns(rows, statistic, (original - changed).astype(float))
+    return rows, statistic, (original - changed).astype(float)
 
 
 def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
@@ -144,7 +119,7 @@ def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
         errors = sums[:, 1:] / sums[:, :1]
         return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
 
-    return _GainColumns(rows, statistic, original - changed)
+    return rows, statistic, original - changed
 
 
 def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], level: float) -> dict[str, Any]:
@@ -152,13 +127,14 @@ def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], leve
     import numpy as np
 
     questions = np.array([pair.question for pair in pairs], dtype=np.int64)
-    ends = compute_intervals(columns.rows, columns.statistic, questions, level=level)
+    rows, statistic, closer = columns
+    ends = compute_intervals(rows, statistic, questions, level=level)
     _, clusters = np.unique(questions, return_inverse=True)
     return {
         "before_interval": ends.get("before"),
         "after_interval": ends.get("after"),
         "interval": ends.get("gain"),
-        "p": sign_flip_test(np.bincount(clusters, weights=columns.closer).astype(np.float64)),
+        "p": sign_flip_test(np.bincount(clusters, weights=closer).astype(np.float64)),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,9 @@ from greval.records.result import Judgement
 from greval.records.scale import Scale, Value
 from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
+from greval.stats.bootstrap import build_sparse
 from greval.stats.cross_validation import assign_folds
-from greval.trust.agreement.matched_items import match_items
-from greval.trust.agreement.value_pairs import ValuePair, pair_values
+from greval.trust.agreement.value_pairs import ValuePair, match_items, pair_values
 from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.files import AnnotationSource
 from greval.trust.annotations.matching import MatchedAnnotations
@@ -59,11 +60,7 @@ class LabelledItems(NamedTuple):
 def read_labelled_items(
     folder: Path, metric: JudgedMetric, annotations: AnnotationSource, label_columns: str | Sequence[str] = ()
 ) -> LabelledItems:
-    """Read the labelled items of a run.
-
-    Raise `DataError` if nothing is labelled, or a file or the metric does not exist, and `StoreError` if the folder is
-    not a run.
-    """
+    """Read the labelled items of a run."""
     with Store.open(folder) as store, store.snapshot():
         judged_by = read_judged_metric(store, metric.name)
         labels = match_items(store, metric.name, annotations, scale=metric.scale, label_columns=label_columns)
@@ -100,6 +97,11 @@ def format_item(metric: JudgedMetric, item: LabelledItem) -> str:
     return _format_case(metric, item.case, item.item_id)
 
 
+def _format_case(metric: JudgedMetric, case: Case, item_id: str | None) -> str:
+    alone = keep_item(metric, case, item_id)
+    return format_case_text(metric, alone, list_items(metric.over, alone))
+
+
 def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
     """Number items so that those that share a mark, directly or through other items, have the same number.
 
@@ -107,42 +109,29 @@ def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
         >>> number_clusters([("q1", "Who?"), ("q2", "Where?"), ("q3", "Who?"), ("q3", "When?")])
         [0, 1, 0, 0]
     """
-    parent = [*range(len(marks))]
-    first: dict[Hashable, int] = {}
+    import numpy as np
+    from scipy.sparse.csgraph import connected_components
 
-    def find_root(number: int) -> int:
-        while parent[number] != number:
-            # Halving the path keeps later look-ups short.
-            parent[number] = parent[parent[number]]
-            number = parent[number]
-        return number
-
-    for number, each in enumerate(marks):
-        for mark in each:
-            left_root, right_root = find_root(number), find_root(first.setdefault(mark, number))
-            # The smaller number becomes the root, so numbers do not depend on the order of the marks.
-            parent[max(left_root, right_root)] = min(left_root, right_root)
-    return [find_root(number) for number in range(len(marks))]
+    if not marks:
+        return []
+    nodes: dict[Hashable, int] = {}
+    for mark in chain.from_iterable(marks):
+        nodes.setdefault(mark, len(marks) + len(nodes))
+    edges = np.array([(number, nodes[mark]) for number, each in enumerate(marks) for mark in each]).T
+    size = len(marks) + len(nodes)
+    graph = build_sparse((edges[0], edges[1]), np.ones(edges.shape[1]), (size, size))
+    _, clusters = connected_components(graph, directed=False)
+    return [int(cluster) for cluster in clusters[: len(marks)]]
 
 
 def draw_folds(questions: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
-    """Draw the fold of each question of the items, numbered from 1; folds have similar numbers of items.
-
-    Example:
-        >>> sorted(draw_folds([7, 7, 8, 9], 2, seed=0).values())
-        [1, 2, 2]
-    """
+    """Draw the fold of each question of the items, numbered from 1; folds have similar numbers of items."""
     fold_of = assign_folds(_shuffle_questions(questions, seed), count)
     return {question: fold + 1 for question, fold in fold_of.items()}
 
 
 def draw_questions(questions: Sequence[int], max_items: int, *, seed: str) -> set[int]:
-    """Draw questions at random that have at most `max_items` items in total.
-
-    Example:
-        >>> draw_questions([7, 7, 8], 3, seed="s"), draw_questions([7, 7], 1, seed="s")
-        ({8, 7}, set())
-    """
+    """Draw questions at random that have at most `max_items` items in total."""
     drawn: set[int] = set()
     total = 0
     for question, size in _shuffle_questions(questions, seed).items():
@@ -167,8 +156,10 @@ def _build_items(
     """Build the items whose case is known, without those that occur in the metric's own examples."""
     pairs_with_case = [(pair, case) for pair in pairs if (case := cases.get((pair.thing.sample_id, pair.thing.method)))]
     marks = [_list_marks(metric, case, pair.thing.item) for pair, case in pairs_with_case]
+    # An example of a metric over items has one item.
     examples = [
-        _list_marks(metric, example.case, _find_first_item(metric, example.case))[1:] for example in metric.examples
+        _list_marks(metric, example.case, next((item.id for item in list_items(metric.over, example.case)), None))[1:]
+        for example in metric.examples
     ]
     questions = number_clusters([*marks, *examples])
     # A label whose question is already an example would be learned from and measured on.
@@ -192,15 +183,6 @@ def _list_marks(metric: JudgedMetric, case: Case, item_id: str | None) -> tuple[
     question = " ".join(case.question.casefold().split())
     content = _format_case(metric, case, item_id).casefold()
     return ("sample", case.id), *([("question", question)] if question else []), ("content", content)
-
-
-def _find_first_item(metric: JudgedMetric, case: Case) -> str | None:
-    return next((item.id for item in getattr(case, metric.over) or ()), None) if metric.over else None
-
-
-def _format_case(metric: JudgedMetric, case: Case, item_id: str | None) -> str:
-    alone = keep_item(metric, case, item_id)
-    return format_case_text(metric, alone, list_items(metric.over, alone))
 
 
 def _list_warnings(

@@ -6,9 +6,10 @@ No call is repeated: each definition judges in its own run folder, and the write
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,14 +21,13 @@ from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
-from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, CallMeter, RunSpending, format_cap_reason
+from greval.judging.model.budget import CallMeter, RunGuard, RunSpending, format_cap_reason
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import ReplyCache
-from greval.judging.model.tokens import estimate_tokens
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_reply_object
 from greval.records.metric import JudgedMetric
@@ -35,6 +35,7 @@ from greval.records.metric_input import hash_json
 from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.judges import JudgeGroup, build_own_guard
 from greval.runs.manifest import sum_spending
 from greval.runs.options import CallOptions, EvaluateOptions, get_concurrency
 from greval.trust.alignment.labelled_items import LabelledItem
@@ -61,84 +62,60 @@ class AlignBudget:
         self.cost: float | None = 0.0
         self.kept = 0
         self.usage = Usage()
+        self.guard = RunGuard(max_calls=max_calls, max_cost=max_cost)
         self._prices = prices
         self._file = work / SPENT_FILE
         self._written = read_writer_spending(work)
-        self._before = self._written + sum_spending((work / JUDGED_FOLDER).glob("*"), prices)
-        self._max_calls, self._max_cost = max_calls, max_cost
-        self._reserved: list[float] = []
+        self.guard.before = self._written + sum_spending((work / JUDGED_FOLDER).glob("*"), prices)
 
-    @property
-    def _spent(self) -> RunSpending:
-        return self._before + RunSpending(calls=self.usage.calls, cost=self.cost)
-
-    def check_price(self, label: str) -> None:
-        """Raise `JudgeError` if there is a cap on the cost but no price of a model, so that it could not be kept."""
-        if self._max_cost is not None and self._prices.of(label) is None:
+    def build_writer_guard(self, model: Judge | BaseChatModel) -> RunGuard:
+        """Return the guard of the calls that write, or raise `JudgeError` if their cost is capped and has no price."""
+        group = JudgeGroup(model)
+        if self.guard.max_cost is not None and self._prices.of(group.label) is None:
             raise JudgeError(
-                f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
+                f"{group.label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
             )
+        return build_own_guard(self.guard, group, partial(self._prices.cost, group.label))
 
-    def add(self, usage: Usage, label: str) -> None:
-        """Add the usage and cost of calls to a model."""
-        self.usage += usage
-        cost = self._prices.cost(label, usage) if usage.calls else 0.0
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
+    def add_run(self, usage: Usage, label: str) -> None:
+        """Add the usage of a run, whose calls had a guard of their own."""
+        spent = self._add(usage, label)
+        self.guard.calls += spent.calls
+        self.guard.spent = (self.guard.spent or 0.0) + (spent.cost or 0.0)
 
     def add_writer_usage(self, usage: Usage, label: str) -> None:
-        """Add the usage of calls outside a run folder, and store the total for later commands."""
-        self.add(usage, label)
+        """Add the usage of a call outside a run folder, and store the total for later commands."""
+        self._written += self._add(usage, label)
         if usage.calls:
-            self._written += RunSpending(calls=usage.calls, cost=self._prices.cost(label, usage))
             write_atomically(self._file, self._written.model_dump_json())
 
-    @contextmanager
-    def reserve_call(self, label: str, messages: Sequence[BaseMessage]) -> Iterator[None]:
-        """Reserve one call and its estimated cost while it is in flight, so that concurrent calls keep to the caps.
-
-        `StoppedError` is raised if a cap is reached.
-        """
-        tokens = sum(estimate_tokens(message.text) for message in messages)
-        usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
-        cost = self._prices.cost(label, usage) or 0.0
-        self._check_caps(calls=len(self._reserved) + 1, cost=sum(self._reserved) + cost)
-        self._reserved.append(cost)
-        try:
-            yield
-        finally:
-            self._reserved.remove(cost)
+    def _add(self, usage: Usage, label: str) -> RunSpending:
+        """Add the usage and the cost of calls to those of this command, and return them."""
+        cost = self._prices.cost(label, usage) if usage.calls else 0.0
+        self.usage += usage
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+        return RunSpending(calls=usage.calls, cost=cost)
 
     def compute_remaining_caps(self, folder: Path) -> EvaluateOptions:
-        """Return the remaining caps as options of the next run, or raise `StoppedError` if one is reached.
+        """Return the remaining caps as options of the next run.
 
         The cap of a run counts what its folder has spent before, so that amount is added back.
         """
-        self._check_caps(calls=1)
-        spent, folder_spent = self._spent, sum_spending([folder], self._prices)
-        # The cap of a run counts what its folder has spent before.
-        calls, cost = folder_spent.calls - spent.calls, (folder_spent.cost or 0.0) - (spent.cost or 0.0)
+        spent, folder_spent = self.guard.total_spending, sum_spending([folder], self._prices)
+        calls, cost = spent.calls - folder_spent.calls, (spent.cost or 0.0) - (folder_spent.cost or 0.0)
+        max_calls, max_cost = self.guard.max_calls, self.guard.max_cost
         return {
-            "max_calls": None if self._max_calls is None else self._max_calls + calls,
-            "max_cost": None if self._max_cost is None else self._max_cost + cost,
+            "max_calls": None if max_calls is None else max(max_calls - calls, 0),
+            "max_cost": None if max_cost is None else max(max_cost - cost, 0.0),
             "prices": self._prices,
         }
 
-    def _check_caps(self, *, calls: int, cost: float = 0.0) -> None:
-        """Raise `StoppedError` if this number of further calls, or their cost, exceed a cap."""
-        spent = self._spent.cost or 0.0
-        if self._max_calls is not None and self._spent.calls + calls > self._max_calls:
-            raise StoppedError(self.describe_stop("--max-calls"))
-        if self._max_cost is not None and (spent + cost > self._max_cost or spent >= self._max_cost):
-            raise StoppedError(
-                self.describe_stop("--max-cost", f"; ${spent:.4f} spent, {format_count(calls - 1, 'call')} out")
-            )
-
-    def describe_stop(self, why: str, in_flight: str = "") -> str:
-        """Return why the work stopped, with the cap of a single run replaced by the overall cap."""
-        if self._max_calls is not None and "--max-calls" in why:
-            return format_cap_reason(self._before, max_calls=self._max_calls)
-        if self._max_cost is not None and "--max-cost" in why:
-            return format_cap_reason(self._before, max_cost=self._max_cost, in_flight=in_flight)
+    def describe_stop(self, why: str) -> str:
+        """Return why a run stopped, with its cap replaced by the overall cap."""
+        if self.guard.max_calls is not None and "--max-calls" in why:
+            return format_cap_reason(self.guard.before, max_calls=self.guard.max_calls)
+        if self.guard.max_cost is not None and "--max-cost" in why:
+            return format_cap_reason(self.guard.before, max_cost=self.guard.max_cost)
         return why
 
 
@@ -170,11 +147,7 @@ class DefinitionRunner:
         self.width = get_concurrency(self.judge, self.calls)
 
     async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
-        """Judge items by a definition. `step` describes it for progress and errors.
-
-        Raise `JudgeError` if the judge cannot be used at all, and `StoppedError` if judging was stopped early, in which
-        case finished judgements are kept.
-        """
+        """Judge items by a definition. `step` describes it for progress and errors."""
         keys = {item.number: (*item.case_key, item.item_id) for item in items}
         cases = {item.case_key: item.case for item in items}
         alone = metric.model_copy(update={"uses": {}})
@@ -188,7 +161,7 @@ class DefinitionRunner:
             "judges": {alone.name: self.judge},
         }
         run = await evaluate_async(cases.values(), [alone], self.judge, out=folder, stop=self.stop, **options)
-        self.budget.add(run.progress.usage, self.client.label)
+        self.budget.add_run(run.progress.usage, self.client.label)
         self.budget.kept += run.progress.kept
         if run.why:
             raise StoppedError(self.budget.describe_stop(run.why))
@@ -234,23 +207,15 @@ class DefinitionWriter(CloseOnExit):
         gate: AbstractAsyncContextManager[object] | None = None,
         meter: CallMeter | None = None,
     ) -> None:
-        """Open the reply cache. `gate` is that of `JudgeClient`, and `meter` that of `CallContext`.
-
-        Raises:
-            JudgeError: If there is a cap on the cost but no price of the model.
-        """
-        budget.check_price(JudgeClient(model).label)
+        """Open the reply cache. `gate` is that of `JudgeClient`, and `meter` that of `CallContext`."""
+        self._context = CallContext(budget.build_writer_guard(model), meter)
         self._replies = ReplyCache(work / REPLIES_FILE)
         self.client = JudgeClient(model, gate=gate, cache=self._replies)
-        self._context = CallContext(meter=meter)
         self._budget = budget
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether texts need a length limit.
-
-        A small local model may write without end under an unbounded grammar.
-        """
+        """Return whether texts need a length limit."""
         return self.client.judge.local
 
     async def write(
@@ -265,13 +230,12 @@ class DefinitionWriter(CloseOnExit):
         """Ask the model, and return its answer as parsed by `read`, or a message if it cannot be used.
 
         `read` raises `MalformedVerdictError` or `ValidationError` if an answer is not usable. Each retry includes
-        the error of the previous answer. `StoppedError` is raised if a cap or a quota is reached.
+        the error of the previous answer. `StoppedError` is raised at a cap or a quota, or if the model is unusable.
         """
         form = AnswerFormat(name, schema, self.client.tier)
         prompt, fault = [*messages], "it was not asked"
         for number in range(tries):
-            with self._budget.reserve_call(self.client.label, prompt):
-                reply = await self.client.ask(form, prompt, self._context._replace(repeat=number))
+            reply = await self.client.ask(form, prompt, self._context._replace(repeat=number))
             self._budget.add_writer_usage(reply.usage, self.client.label)
             if reply.failure and reply.failure.kind == "quota":
                 raise StoppedError(reply.failure.message)

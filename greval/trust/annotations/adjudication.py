@@ -1,14 +1,15 @@
-"""Adjudication: one value for each item from several annotators, by majority; ties stay undecided."""
+"""Adjudication: one value for each item from several annotators, by majority, and one name for each annotator."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from greval._util.joins import format_id, remove_invisible
 from greval.records.annotation import Annotation
 from greval.records.record import Record
 from greval.records.scale import Value
-from greval.trust.annotations.joining import unite_annotators
 
 
 class Adjudication(Record):
@@ -33,12 +34,7 @@ class Adjudication(Record):
 
 
 def find_majority(values: Iterable[Value]) -> Value | None:
-    """Return the most frequent value, or None if several values are most frequent or there is no value.
-
-    Example:
-        >>> find_majority(["Yes", "No", "Yes"]), find_majority(["Yes", "No"])
-        ('Yes', None)
-    """
+    """Return the most frequent value, or None if several values are most frequent or there is no value."""
     votes = [*values]
     if len(votes) == 1:
         return votes[0]
@@ -85,3 +81,25 @@ def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:
         annotators=tuple(rows),
         weight=first.weight,
     )
+
+
+def unite_annotators(annotations: Sequence[Annotation]) -> tuple[Sequence[Annotation], tuple[str, ...]]:
+    """Return annotations in which a person has one name, and remarks about the names that were united."""
+    counts = Counter(row.annotator for row in annotations)
+    spellings: dict[str, list[str]] = {}
+    for name, _ in counts.most_common():
+        folded = unicodedata.normalize("NFKC", remove_invisible(name)).casefold()
+        spellings.setdefault(folded, []).append(name)
+    # The most frequent spelling comes first and is kept.
+    names = {variant: first for first, *variants in spellings.values() for variant in variants}
+    if not names:
+        return annotations, ()
+    rows = [
+        row.model_copy(update={"annotator": names[row.annotator]}) if row.annotator in names else row
+        for row in annotations
+    ]
+    remarks = (
+        f"{format_id(variant)} is taken as the annotator {format_id(first)}; rename one of them if they are two people"
+        for variant, first in names.items()
+    )
+    return rows, tuple(remarks)

@@ -116,18 +116,7 @@ def load_annotations(
     metric: str | None = None,
     label_columns: str | Sequence[str] = (),
 ) -> LoadedAnnotations:
-    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value.
-
-    Args:
-        folder: The run folder.
-        source: Files, annotations, or None for those in the run folder, or in the label columns of its cases.
-        scales: The scale of each metric, if values are to be parsed.
-        metric: The metric of rows that do not name one.
-        label_columns: The columns with labels: of the files, or without files of the cases.
-
-    Raises:
-        DataError: If a file cannot be read, the run has no annotations or no such column, or every row is invalid.
-    """
+    """Load annotations of any metric, with the values in files parsed by `scales`; None accepts any value."""
     columns = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
     if source is None and columns and metric is not None:
         files = [("the cases", read_label_tags(folder, metric, columns, scales))]
@@ -223,11 +212,7 @@ def _has_verdict(store: Store, annotation: Annotation) -> bool:
 def read_label_tags(
     folder: Path, metric: str, columns: Sequence[str], scales: Mapping[str, Scale] | None = None
 ) -> AnnotationFile:
-    """Read labels from columns of the cases of a run, which are tags; each column is an annotator.
-
-    Raises:
-        DataError: If the metric judges items, or no case has such a tag.
-    """
+    """Read labels from columns of the cases of a run, which are tags; each column is an annotator."""
     annotations: list[Annotation] = []
     faults: list[RowFault] = []
     tag_names: dict[str, None] = {}
@@ -271,13 +256,9 @@ def _format_table(annotations: Iterable[Annotation]) -> str:
     writer = csv.DictWriter(file, FIELDS)
     writer.writeheader()
     for annotation in annotations:
-        writer.writerow({name: escape_formula(_format_cell(value)) for name, value in annotation.model_dump().items()})
+        row = {**annotation.model_dump(), "suggested": str(annotation.suggested).lower()}
+        writer.writerow({name: escape_formula(value) for name, value in row.items()})
     return file.getvalue()
-
-
-def _format_cell(value: object) -> object:
-    """Format a value for a cell of a table."""
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Annotation]], str]] = {

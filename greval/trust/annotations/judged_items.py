@@ -1,18 +1,65 @@
-"""Judged items of a run (answers, chunks, triples and claims), each with the input that its judge saw."""
+"""The verdicts of a run: by case as values, and by item (answer, chunk, triple or claim) with what its judge saw."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
 
 from greval.records.case import Case, Tags
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json, list_judged_items
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
-from greval.runs.run_reader import CaseKey, ItemKey, read_judged_cases, read_metrics
+from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey, read_judged_cases, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.rendering import format_fields
+
+WITHOUT_TEXTS: Mapping[str, Any] = {"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()}
+"""The fields of a judgement that the judge wrote, empty."""
+
+
+class CaseVerdicts(NamedTuple):
+    """The verdicts on one case: the judgement of each item as JSON, and the ids of the items that failed.
+
+    The item of a case that was judged as a whole is None. `failures` counts the failures of the case and of its items.
+    """
+
+    sample_id: str
+    method: str
+    judgements: Mapping[str | None, Mapping[str, Any]]
+    failed: Collection[str | None]
+    failures: int
+    is_skipped: bool
+    tags: Tags
+    judge: str
+    fingerprint: str
+
+
+def iterate_verdicts(store: Store, metric: str, cases: Collection[CaseKey] | None = None) -> Iterator[CaseVerdicts]:
+    """Yield the verdicts of a metric on each case, in the order in which they were stored; `cases` limits them."""
+    for sample_id, method, line in store.select(LINE_COLUMNS, ResultFilter(metrics=(metric,))):
+        # Most rows have no annotation and need no parsing.
+        if cases is not None and (sample_id, method) not in cases:
+            continue
+        # Parsed without validation, which it passed when it was written.
+        row = from_json(line)
+        outcome = row["outcome"]
+        failures = outcome.get("failures", ())
+        yield CaseVerdicts(
+            sample_id=sample_id,
+            method=method,
+            judgements={judgement["item"]: judgement for judgement in outcome.get("judgements", ())},
+            failed={failure["item"] for failure in failures},
+            failures=len(failures) or int(outcome["status"] == "failed"),
+            is_skipped=outcome["status"] == "skipped",
+            tags=row["tags"],
+            judge=row["judge"],
+            fingerprint=row["fingerprint"],
+        )
 
 
 class ItemRef(Record):
@@ -71,7 +118,8 @@ def read_judged_items(
     """
     for judged_case in read_judged_cases(store, metric, keys, prints):
         for thing in _build_items(metric, judged_case.seen, judged_case.result):
-            yield thing if written else thing.model_copy(update={"judgement": _drop_texts(thing.judgement)})
+            judgement = thing.judgement if written else thing.judgement.model_copy(update=WITHOUT_TEXTS)
+            yield thing.model_copy(update={"judgement": judgement})
 
 
 def hash_contents(
@@ -105,8 +153,3 @@ def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[J
             fingerprint=result.fingerprint,
             tags=case.tags,
         )
-
-
-def _drop_texts(judgement: Judgement) -> Judgement:
-    """Return a judgement without the texts that the judge wrote."""
-    return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()})

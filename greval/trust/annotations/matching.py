@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import from_json
 
 from greval._util.arguments import build_unknown_name_error
-from greval._util.joins import IdJoin
+from greval._util.joins import OFF_SCALE, IdJoin, JoinSide, build_join
+from greval._util.wording import format_count
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.scale import OffScaleError, Scale, Value
@@ -18,13 +19,15 @@ from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.stats.summary import METHOD, Grouping
-from greval.trust.annotations.joining import format_item_key, join_items, unite_annotators
-from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.verdicts import iterate_verdicts
+from greval.trust.annotations.adjudication import unite_annotators
+from greval.trust.annotations.judged_items import CaseVerdicts, hash_contents, iterate_verdicts
 
 LeftOut = Literal["not_judged", "unfinished", "another_text", "off_scale"]
 """The reasons why an annotation does not count."""
 WITHOUT_VALUE = "is submitted without a value"
+NAMES = ("annotated items", "judged items")
+ON_VALUE = ": value: "
+"""What the fault of a row has whose value is not on the scale."""
 
 
 class AnnotatedItem(NamedTuple):
@@ -84,23 +87,9 @@ def match_annotations(
 ) -> MatchedAnnotations:
     """Join annotations with the judgements of a run by sample, method, metric and item.
 
-    Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
-    from the content that the judge was shown. If either is unknown, the join by ids decides. Annotations of other
-    metrics are ignored. A value that is not on the scale is reported and left out, never changed. Annotators whose
-    names differ only in case and blanks are one person.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from greval.records.result import Judgement, Result, Scored
-        >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
-        ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
-        >>> label = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
-        >>> from greval.runs.store.writer import StoreWriter
-        >>> with StoreWriter.create(Path(tempfile.mkdtemp()) / "run") as writer:
-        ...     writer.append("k", row)
-        ...     match_annotations(writer.reader, "tone", [label]).things[0].values
-        {'ana': 'Rude'}
+    An annotation is left out if it was made for another version of the text: if its `content` differs from the content
+    that the judge was shown. If either is unknown, the join by ids decides. A value that is not on the scale is
+    reported and left out, never changed.
     """
     of_metric = [row for row in annotations if row.metric == metric]
     if not all(row.method for row in of_metric):
@@ -219,13 +208,7 @@ def place_annotations(
 
 
 def fill_in_method(annotations: Iterable[Annotation], methods: Collection[str]) -> list[Annotation]:
-    """Return annotations, with the only method of the run filled in if they have none.
-
-    Example:
-        >>> rows = [Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")]
-        >>> fill_in_method(rows, ["walk"])[0].method, fill_in_method(rows, ["local", "walk"])[0].method
-        ('walk', '')
-    """
+    """Return annotations, with the only method of the run filled in if they have none."""
     if len(methods) != 1:
         return [*annotations]
     (only,) = methods
@@ -265,55 +248,72 @@ def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], folder: str) 
 
 
 def is_of_other_text(shown_hash: str | None, current_hash: str | None) -> bool:
-    """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown.
-
-    Example:
-        >>> is_of_other_text("ab", "cd"), is_of_other_text("ab", "ab"), is_of_other_text(None, "cd")
-        (True, False, False)
-    """
+    """Return whether a person was shown another text than the judge, by their hashes; False if either is unknown."""
     return shown_hash is not None and current_hash is not None and shown_hash != current_hash
-
-
-class _ItemVerdict(NamedTuple):
-    """The judgement of an item as JSON, with the tags of its case, the judge and the fingerprint."""
-
-    judgement: Mapping[str, Any]
-    tags: Tags
-    judge: str
-    fingerprint: str
 
 
 def _read_verdicts(
     store: Store, metric: str, keys: Collection[ItemKey]
-) -> tuple[dict[ItemKey, _ItemVerdict], set[ItemKey]]:
+) -> tuple[dict[ItemKey, CaseVerdicts], set[ItemKey]]:
     """Read the verdicts of the given items one row at a time, and find those that were tried without a verdict."""
-    verdicts: dict[ItemKey, _ItemVerdict] = {}
+    verdicts: dict[ItemKey, CaseVerdicts] = {}
     tried: set[ItemKey] = set()
     items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in keys:
         items.setdefault(key[:2], []).append(key)
     for case in iterate_verdicts(store, metric, items.keys()):
         for key in items[case.sample_id, case.method]:
-            if judgement := case.judgements.get(key[2]):
-                verdicts[key] = _ItemVerdict(judgement, case.tags, case.judge, case.fingerprint)
+            if key[2] in case.judgements:
+                verdicts[key] = case
             # A case without any judgement was skipped or failed as a whole.
             elif not case.judgements or key[2] in case.failed:
                 tried.add(key)
     return verdicts, tried
 
 
-def _build_item(key: ItemKey, rows: Mapping[str, Annotation], verdict: _ItemVerdict) -> AnnotatedItem:
-    """Build the item from its verdict and the annotation of each annotator."""
-    first = next(iter(rows.values()))
+def _build_item(key: ItemKey, rows: Mapping[str, Annotation], case: CaseVerdicts) -> AnnotatedItem:
+    """Build the item from the verdicts on its case and the annotation of each annotator."""
+    first, judgement = next(iter(rows.values())), case.judgements[key[2]]
     return AnnotatedItem(
         sample_id=key[0],
         method=key[1],
         item=key[2],
-        tags=verdict.tags,
-        judge=verdict.judgement["value"],
+        tags=case.tags,
+        judge=judgement["value"],
         values={annotator: row.value for annotator, row in rows.items() if row.value is not None},
         weight=first.weight,
         stratum=first.stratum,
         suggested=any(row.suggested for row in rows.values()),
-        judgement=verdict.judgement,
+        judgement=judgement,
     )
+
+
+def join_items(unmet: Iterable[ItemKey], met: Collection[ItemKey], judged: Iterable[ItemKey]) -> IdJoin:
+    """Join annotated items with the judged ones."""
+    missing = [format_item_key(key) for key in unmet]
+    unlabelled = dict.fromkeys(format_item_key(key) for key in judged if key not in met)
+    return build_join(
+        JoinSide(NAMES[0], len(met) + len(missing), len(met), tuple(dict.fromkeys(missing))),
+        JoinSide(NAMES[1], len(met) + len(unlabelled), len(met), tuple(unlabelled)),
+    )
+
+
+def format_item_key(key: ItemKey) -> str:
+    """Format the key of an item.
+
+    Example:
+        >>> format_item_key(("q1", "local", "c2"))
+        'q1 (local, c2)'
+    """
+    qualifiers = ", ".join(part for part in key[1:] if part)
+    return f"{key[0]} ({qualifiers})" if qualifiers else key[0]
+
+
+def find_off_scale_remark(off_scale: Sequence[str], labels: int) -> Iterator[str]:
+    """Yield a remark if most labels are not on the scale of the verdicts."""
+    if len(off_scale) * 2 > labels:
+        yield (
+            f"{OFF_SCALE}: {len(off_scale):,} of {format_count(labels, 'label')} {'is' if labels == 1 else 'are'} not "
+            f"on the scale of the verdicts ({off_scale[0]}); the figures are of the others: give labels on the judge's "
+            "scale"
+        )

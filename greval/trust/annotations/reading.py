@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -153,7 +154,8 @@ class _AnnotationReader:
                 f"name a column that people added (added are: {_join_names(added) or 'none'})"
             )
         fields: dict[str, tuple[str, ...]] = {name: (name,) for name in _ITEM_FIELDS}
-        fields |= {name: _exclude(_COLUMN_NAMES[name], exported) for name in ("annotator", "comment")}
+        for name in ("annotator", "comment"):
+            fields[name] = tuple(alias for alias in _COLUMN_NAMES[name] if alias not in exported)
         rows = self._read_rows(fields, label_columns)
         columns = self._list_named(rows, label_columns) or [self._choose_added(rows, added)]
         # People who write into a table with the judge's verdicts see them.
@@ -289,10 +291,7 @@ class _AnnotationReader:
 def parse_annotation(
     fields: Mapping[str, object], scales: Mapping[str, Scale], *, is_pending: bool = False
 ) -> Annotation | str:
-    """Parse the fields of an annotation, or return a description of all errors in them.
-
-    A value that stands for none, such as an empty cell or NaN, is None; the status is then pending if `is_pending`.
-    """
+    """Parse the fields of an annotation, or return a description of all errors in them."""
     values = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
     scale = scales.get(str(values.get("metric")))
     # A bool of JSON or Parquet is read like the word that a CSV file has in its place.
@@ -336,20 +335,14 @@ def _find_row_faults(row: RawRow) -> str:
     """Return the faults of a row as read from the file; those in values of other columns do not matter."""
     if "" in row.faults:
         return row.faults[""]
-    faults = {name: why for name, why in row.faults.items() if _concerns_field(name) or name not in row.values}
+    faults = {
+        name: why
+        for name, why in row.faults.items()
+        # The name of a fault is the path to it, which may be in a field of an annotation.
+        if re.split(r"[.[]", name)[0] in FIELDS or name.startswith(f"{LABEL} ") or name not in row.values
+    }
     # A file may have names with half a surrogate pair, which no terminal can encode.
     return "; ".join(f"{name}: {why}" for name, why in faults.items()).encode(errors="backslashreplace").decode()
-
-
-def _concerns_field(name: str) -> bool:
-    """Return whether the path of a fault is in a field of an annotation."""
-    return name.partition(".")[0].partition("[")[0] in FIELDS or name.startswith(f"{LABEL} ")
-
-
-def _exclude(names: Iterable[str], excluded: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are not among others."""
-    excluded_names = {*excluded}
-    return tuple(name for name in names if name not in excluded_names)
 
 
 def _join_names(names: Iterable[str]) -> str:
@@ -357,10 +350,7 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
-    """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
-
-    Raise `OffScaleError` if it is submitted without a value, or the value is not on the scale.
-    """
+    """Return an annotation with its value parsed on the scale of its metric, if that scale is known."""
     if annotation.status != "submitted":
         return annotation
     scale = scales.get(annotation.metric)

@@ -14,6 +14,7 @@ from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import Item, format_item, list_items
 
 NOTHING = "(none)"
+CUT = " ... (cut)"
 TITLES = {
     "question": "Question",
     "expected_answer": "Expected answer",
@@ -27,8 +28,6 @@ TITLES = {
     "claim": "Claim of the answer to judge",
     "expected_claim": "Claim of the expected answer to judge",
 }
-
-
 SIDES = ("a", "b")
 """The letters of both responses of a pair, at the end of the names of their fields."""
 
@@ -87,6 +86,11 @@ def unescape_text(escaped: str) -> str:
         'if a < b:\n\tgo & <i>stop</i>'
     """
     return html.unescape(escaped.replace("<br>", "\n").replace("&emsp;", "\t").replace("&nbsp;", " "))
+
+
+def cut_text(text: str, max_length: int) -> str:
+    """Return a text that is not longer than a program takes, with a mark at its end if it was cut."""
+    return text if len(text) <= max_length else text[: max_length - len(CUT)] + CUT
 
 
 def _keep_indent(line: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 URL_VARIABLE, KEY_VARIABLE = "ARGILLA_API_URL", "ARGILLA_API_KEY"
 RESUME_HINT = "what was done before stays, and the same command goes on there"
+TIMEOUT = 60.0
 PAGE_SIZE = 1000
 """The maximum number of records per page."""
 MAX_PASSES = 4
@@ -29,17 +30,8 @@ API = "/api/v1"
 class ArgillaClient(CloseOnExit):
     """A client of an Argilla server, usable as a context manager.
 
-    Args:
-        url: The URL of the server. Defaults to the environment variable ARGILLA_API_URL.
-        key: The API key of an owner or admin. Defaults to the environment variable ARGILLA_API_KEY.
-        timeout: The timeout of a request in seconds.
-        headers: Further headers of each request, such as those that a proxy before Argilla asks for.
-        client: An HTTP client that sends every request in its own way, with its own URL, key and headers. The other
-            arguments are not used then, and it stays open.
-
-    Raises:
-        ArgillaError: If the URL or the key is missing or invalid.
-        MissingExtraError: If httpx is not installed.
+    URL and key are those of the environment by default. A `client` that is given sends every request in its own way,
+    with its own URL, key and headers, and stays open. Raise `ArgillaError` if URL or key are missing or invalid.
     """
 
     def __init__(
@@ -47,7 +39,6 @@ class ArgillaClient(CloseOnExit):
         url: str | None = None,
         key: str | None = None,
         *,
-        timeout: float = 60.0,
         headers: Mapping[str, str] | None = None,
         client: httpx.Client | None = None,
     ) -> None:
@@ -64,7 +55,7 @@ class ArgillaClient(CloseOnExit):
         self.url, user = split_credentials(_read_setting("url", url, URL_VARIABLE))
         all_headers = {**(headers or {}), "X-Argilla-Api-Key": _read_setting("key", key, KEY_VARIABLE)}
         try:
-            self._client = httpx.Client(base_url=self.url, auth=user, headers=all_headers, timeout=timeout)
+            self._client = httpx.Client(base_url=self.url, auth=user, headers=all_headers, timeout=TIMEOUT)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
             # The error may quote a key, so its type alone is passed on.
             message = (
@@ -73,10 +64,7 @@ class ArgillaClient(CloseOnExit):
             raise ArgillaError(message) from None
 
     def call(self, method: str, path: str, content: object = None, **query: str | int | Sequence[str]) -> Json:
-        """Send a request and return the parsed response.
-
-        Raise `ArgillaError` if the server is not available, refuses, or is not an Argilla server.
-        """
+        """Send a request and return the parsed response."""
         import httpx
 
         body = None if content is None else json.dumps(content, allow_nan=False)

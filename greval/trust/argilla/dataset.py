@@ -92,10 +92,7 @@ class ArgillaDataset(NamedTuple):
 
 
 def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
-    """Find a workspace and return its id and name. None selects the only one that the user of the key can see.
-
-    Raise `ArgillaArgumentError` if no workspace has this name, or there is not exactly one and no name is given.
-    """
+    """Find a workspace and return its id and name. None selects the only one that the user of the key can see."""
     ids = _list_workspaces(server)
     if name is None and len(ids) == 1:
         (name,) = ids
@@ -141,14 +138,7 @@ def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> Arg
 def ensure_dataset(
     server: ArgillaClient, target: DatasetTarget, metrics: Sequence[JudgedMetric], *, suggested: bool
 ) -> ArgillaDataset:
-    """Find a dataset by name, or create it with the form of the metrics.
-
-    A published dataset is left as it is. A creation that was interrupted is completed.
-
-    Raises:
-        ArgillaArgumentError: If the name is taken by a dataset that was pushed with other settings, has another number
-            of annotators than requested, or is not published.
-    """
+    """Find a dataset by name, or create it with the form of the metrics."""
     name, min_submitted = target.name, target.min_submitted
     workspace_id, workspace = find_workspace(server, target.workspace)
     settings = DatasetSettings(metrics={metric.name: hash_form(metric) for metric in metrics}, suggested=suggested)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions
-from greval.trust.argilla.sides import split_texts
+from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions, split_texts
 
 NESTED = frozenset({"fields", "metadata", "responses"})
 """The parts of a record in `to_json` and `to_list`."""
@@ -17,12 +16,8 @@ ANSWERS = ".responses"
 """The end of the name under which `to_list(flatten=True)` and `to_datasets` have the answers to a question."""
 
 
-class ExportedAnswer(NamedTuple):
-    """A person's answer to a question of a record; the status is None if the export does not have it."""
-
-    user: str
-    value: object
-    status: str | None
+ExportedAnswer = tuple[str, object, str | None]
+"""A person's answer to a question of a record: user, value, and the status, None if the export does not have it."""
 
 
 class ExportedRecord(NamedTuple):
@@ -52,14 +47,7 @@ class ExportedRecord(NamedTuple):
 
 
 def is_record_export(names: Collection[str]) -> bool:
-    """Return whether a file with these columns, or names in its JSON objects, holds records of Argilla.
-
-    Example:
-        >>> is_record_export(["id", "question", "judgement.responses", "judgement.responses.users"])
-        True
-        >>> is_record_export(["id", "responses"])
-        False
-    """
+    """Return whether a file with these columns, or names in its JSON objects, holds records of Argilla."""
     return NESTED.issubset(names) or SERVER_ID in names or any(f"{name}.users" in names for name in names)
 
 
@@ -87,11 +75,7 @@ def iterate_annotations(
 
     The question of a metric is named after it, or `judgement` in a data set of one metric. A submitted response without
     an answer is no annotation. If the export does not have the status of an answer, the annotation has none either.
-
-    Args:
-        record: The record.
-        metric: The metric of records that do not name one, and of `questions`.
-        questions: The names of questions that are called otherwise.
+    `metric` is that of records that do not name one, and of `questions`, which are called otherwise.
     """
     alone = record.metrics[0] if len(record.metrics) == 1 else metric
     metric_of_question = {JUDGEMENT: alone} | dict.fromkeys(questions, metric or alone)
@@ -110,19 +94,16 @@ def iterate_annotations(
         if name is None:
             continue
         comment_question = COMMENT if question == JUDGEMENT else name_questions(name).comment
-        comments = {answer.user: answer.value for answer in record.answers.get(comment_question, ())}
-        for answer in answers:
-            if answer.value is not None or answer.status not in {None, "submitted"}:
-                row = {**shared, "metric": name, "annotator": answer.user, "value": answer.value}
-                status = {} if answer.status is None else {"status": answer.status}
-                yield {**row, **status, "comment": comments.get(answer.user)}
+        comments = {user: comment for user, comment, _ in record.answers.get(comment_question, ())}
+        for user, value, status in answers:
+            if value is not None or status not in {None, "submitted"}:
+                row = {**shared, "metric": name, "annotator": user, "value": value, "comment": comments.get(user)}
+                yield row if status is None else {**row, "status": status}
 
 
 def _parse_nested(listed: object) -> tuple[ExportedAnswer, ...]:
     answers = [answer for answer in listed if isinstance(answer, Mapping)] if isinstance(listed, list | tuple) else []
-    return tuple(
-        ExportedAnswer(str(answer.get("user_id")), answer.get("value"), answer.get("status")) for answer in answers
-    )
+    return tuple((str(answer.get("user_id")), answer.get("value"), answer.get("status")) for answer in answers)
 
 
 def _parse_flat(row: Mapping[str, object], name: str) -> tuple[ExportedAnswer, ...]:
@@ -132,6 +113,6 @@ def _parse_flat(row: Mapping[str, object], name: str) -> tuple[ExportedAnswer, .
         for column in (name, f"{name}.users", f"{name}.status")
     )
     return tuple(
-        ExportedAnswer(str(user), value, statuses[index] if index < len(statuses) else None)
+        (str(user), value, statuses[index] if index < len(statuses) else None)
         for index, (value, user) in enumerate(zip(values, users, strict=False))
     )

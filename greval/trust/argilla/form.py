@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, assert_never
 
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
-from greval.trust.annotations.rendering import TITLES, list_titles
-from greval.trust.argilla.sides import join_titles
+from greval.trust.annotations.rendering import SIDES, TITLES, cut_text, list_titles
 
 JUDGE_FIELD = "judge"
 """The field with the judge's reason, findings and notes, in datasets with suggestions."""
@@ -30,6 +29,18 @@ ITEM_FIELD = re.compile(rf"(?:{'|'.join(TITLES)}|tag_\d+)(?:_(?:a|b|ab))?")
 """The names of the fields in which an item is shown."""
 OWN_DATASETS_HINT = "push them to datasets of their own"
 
+# What both responses of a pair have of one kind, such as their answers, is one text field with a table. It has no end
+# tag: Argilla shows a text with one in a frame of its own, in which it neither marks what people search for nor adjusts
+# to the page.
+FIRST, SECOND = SIDES
+CELL = "width:50%;vertical-align:top;text-align:start;overflow-wrap:anywhere;padding:0.2em"
+RIGHT = f"{CELL} 0 0.2em 1em;border-inline-start:1px solid #8888"
+LEFT = f"{CELL} 1em 0.2em 0"
+START = (
+    f'<table style="width:100%;table-layout:fixed;border-collapse:collapse"><tr><th style="{LEFT}">{FIRST.upper()}'
+    f'<th style="{RIGHT}">{SECOND.upper()}<tr><td dir="auto" style="{LEFT}">'
+)
+MIDDLE = f'<td dir="auto" style="{RIGHT}">'
 Json = dict[str, Any]
 
 
@@ -55,20 +66,11 @@ def name_questions(metric: str) -> QuestionNames:
 
 
 def build_question(metric: JudgedMetric) -> Json:
-    """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels.
-
-    Raises:
-        ArgillaError: If the scale has more values than Argilla has labels.
-
-    Example:
-        >>> from greval.metrics.library import predefined
-        >>> build_question(predefined()["correctness"])["settings"]["type"]
-        'rating'
-    """
+    """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels."""
     return {
         "name": name_questions(metric.name).judgement,
         "title": metric.name,
-        "description": shorten_text(metric.description, MAX_DESCRIPTION),
+        "description": cut_text(metric.description, MAX_DESCRIPTION),
         "required": True,
         "settings": _build_settings(metric.scale, metric.name),
     }
@@ -80,7 +82,7 @@ def format_guidelines(metrics: Sequence[JudgedMetric]) -> str:
         return _format_metric_guidelines(metrics[0])
     share = MAX_GUIDELINES // len(metrics) - len("\n\n")
     parts = (f"# {metric.name}\n\n{_format_metric_guidelines(metric)}" for metric in metrics)
-    return "\n\n".join(shorten_text(part, share) for part in parts)
+    return "\n\n".join(cut_text(part, share) for part in parts)
 
 
 def _format_metric_guidelines(metric: JudgedMetric) -> str:
@@ -93,24 +95,17 @@ def _format_metric_guidelines(metric: JudgedMetric) -> str:
         f"## Also\n\n{metric.instructions.strip()}" if metric.instructions.strip() else "",
     ]
     # Argilla renders HTML, in which text between < and > would vanish.
-    return shorten_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
+    return cut_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
 def build_parts(metrics: Sequence[JudgedMetric], *, suggested: bool = False) -> dict[str, list[Json]]:
-    """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`.
-
-    What both responses of a pair have is in one field, side by side. A field that not all metrics need may be left out
-    of a record.
-
-    Raises:
-        ArgillaArgumentError: If the metrics cannot be judged in one record, or a scale has too many values.
-    """
+    """Build the parts of a dataset by API path, with a field for the judge's verdicts and reasons if `suggested`."""
     # An item may have been judged by some of the metrics only, so other fields are not required.
     shared = set.intersection(*(set(join_titles(list_titles(metric))) for metric in metrics))
     fields = [
         {
             "name": name,
-            "title": shorten_text(title, MAX_TITLE),
+            "title": cut_text(title, MAX_TITLE),
             "required": name in shared,
             "settings": {"type": "text"},
         }
@@ -136,11 +131,7 @@ def build_parts(metrics: Sequence[JudgedMetric], *, suggested: bool = False) -> 
 
 
 def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
-    """Return the fields of a record in which people judge by all metrics, each with its title.
-
-    Raises:
-        ArgillaArgumentError: If the metrics judge different items, or need different texts in one field.
-    """
+    """Return the fields of a record in which people judge by all metrics, each with its title."""
     first, *remaining = metrics
     titles = list_titles(first)
     for metric in remaining:
@@ -169,37 +160,15 @@ def hash_shown_texts(texts: Mapping[str, Any]) -> str:
     return hash_json({name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name)})
 
 
-def shorten_text(text: str, max_length: int) -> str:
-    """Truncate a text to at most `max_length` characters, with a marker if it was cut.
-
-    Example:
-        >>> shorten_text("abcdefghijklmnopqrstuvwxyz", 20)
-        'abcdefgh ... (cut)'
-    """
-    ending = " ... (cut)"
-    return text if len(text) <= max_length else text[: max_length - len(ending) - 2] + ending
-
-
 def parse_answer(scale: JudgedScale, answer: object) -> Value | None:
-    """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given.
-
-    Example:
-        >>> parse_answer(ValueScale(range=(-5, 5), levels={-5: "Bad.", 5: "Good."}), "-2")
-        -2
-    """
+    """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given."""
     if isinstance(scale, ValueScale) and isinstance(answer, str) and NUMBER.fullmatch(answer):
         return float(answer) if "." in answer else int(answer)
     return answer if isinstance(answer, int | str) else None
 
 
 def format_answer(scale: JudgedScale, value: object) -> int | str | None:
-    """Format a value of the scale as an answer to the question, None if it is between two levels.
-
-    Example:
-        >>> scale = ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> format_answer(scale, 1.0), format_answer(scale, 0.5)
-        (1, None)
-    """
+    """Format a value of the scale as an answer to the question, None if it is between two levels."""
     if isinstance(scale, CategoricalScale):
         return str(value)
     # The mean of repeats may be no level.
@@ -238,7 +207,53 @@ def _is_rating(scale: ValueScale) -> bool:
 
 def _build_labels(means: dict[str, str]) -> Json:
     options = [
-        {"value": value, "text": value, **({"description": shorten_text(text, MAX_DESCRIPTION)} if text else {})}
+        {"value": value, "text": value, **({"description": cut_text(text, MAX_DESCRIPTION)} if text else {})}
         for value, text in means.items()
     ]
     return {"type": "label_selection", "options": options}
+
+
+def join_titles(titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the titles of the fields in which the two fields of a pair are one.
+
+    Example:
+        >>> join_titles({"question": "Question", "answer_a": "Answer A", "answer_b": "Answer B"})
+        {'question': 'Question', 'answer_ab': 'Answer'}
+    """
+    return _join_pairs(titles, lambda title, _: title.removesuffix(f" {FIRST.upper()}"))
+
+
+def join_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the escaped texts of the fields in which the two fields of a pair are one."""
+    return _join_pairs(texts, lambda first, second: f"{START}{first}{MIDDLE}{second}")
+
+
+def split_texts(texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the texts that `join_texts` joined. Other contents of fields stay as they are.
+
+    Example:
+        >>> split_texts(join_texts({"question": "Who?", "answer_a": "Ada.", "answer_b": "Bob."}))
+        {'question': 'Who?', 'answer_a': 'Ada.', 'answer_b': 'Bob.'}
+    """
+    separate: dict[str, Any] = {}
+    for name, text in texts.items():
+        if isinstance(text, str) and text.startswith(START):
+            first, _, second = text.removeprefix(START).partition(MIDDLE)
+            base = name.removesuffix(f"{FIRST}{SECOND}")
+            separate |= {f"{base}{FIRST}": first, f"{base}{SECOND}": second}
+        else:
+            separate[name] = text
+    return separate
+
+
+def _join_pairs(texts: Mapping[str, str], join: Callable[[str, str], str]) -> dict[str, str]:
+    """Replace each two texts whose names end with the letters of the sides by one."""
+    joined = {}
+    for name, text in texts.items():
+        base = name[: -len(FIRST)]
+        first, second = f"{base}{FIRST}", f"{base}{SECOND}"
+        if first not in texts or second not in texts or not base.endswith("_"):
+            joined[name] = text
+        elif name == first:
+            joined[f"{base}{FIRST}{SECOND}"] = join(text, texts[second])
+    return joined

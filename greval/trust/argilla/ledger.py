@@ -54,10 +54,7 @@ def get_ledger_folder(run: Path) -> Path:
 
 
 def lock_run(run: Path) -> IO[str]:
-    """Lock a run against other pushes and pulls until the returned file is closed.
-
-    Raise `StoreError` if another one is in progress, or the folder cannot be written.
-    """
+    """Lock a run against other pushes and pulls until the returned file is closed."""
     try:
         return lock_folder(get_ledger_folder(run))
     except StoreError as error:
@@ -97,10 +94,7 @@ def find_rows_of_others(run: Path, dataset_id: str) -> frozenset[str]:
 def replace_annotations(
     run: Path, dataset_id: str, ledger: Ledger, *, rows: Sequence[Annotation], outdated: Sequence[Annotation]
 ) -> Counter[str]:
-    """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator.
-
-    Raise `DataError` if a file cannot be written, or contains invalid rows.
-    """
+    """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator."""
     marks = frozenset(map(_hash_row, rows))
     mine = ledger.pulled - find_rows_of_others(run, dataset_id)
     old = read_valid_annotations(run / ANNOTATIONS_FILE)

@@ -22,7 +22,7 @@ from greval.trust.annotations.judged_items import ItemRef, hash_contents
 from greval.trust.annotations.rendering import list_titles
 from greval.trust.argilla.client import FORBIDDEN, ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, find_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_questions
+from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_questions, split_texts
 from greval.trust.argilla.ledger import (
     GONE,
     OUTDATED,
@@ -35,7 +35,6 @@ from greval.trust.argilla.ledger import (
 )
 from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import find_entry, locate_record
-from greval.trust.argilla.sides import split_texts
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -159,17 +158,8 @@ def _find_asked_metrics(store: Store, dataset: ArgillaDataset) -> list[JudgedMet
 class ResponseReader:
     """Converts the responses to a dataset's records into annotations and counts them.
 
-    Args:
-        server: The client.
-        dataset: The dataset.
-        metrics: The metrics.
-        ledger: What was pushed from the run.
-        questions: The name of the question for a metric, if it is another than would be found.
-        contents: For each metric the hash of what its judge was shown of each item of the run now. Answers to other
-            content are then collected in `outdated`, and records of other items are only counted.
-
-    Raises:
-        ArgillaError: If the server is not available or refuses, or a metric has no question.
+    `contents` has for each metric the hash of what its judge was shown of each item of the run now. If it is given,
+    answers to other content are collected in `outdated`, and records of other items are only counted.
     """
 
     def __init__(

@@ -16,15 +16,14 @@ from greval.records.record import Record
 from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.judged_items import ItemRef, JudgedItem
-from greval.trust.annotations.rendering import escape_text
+from greval.trust.annotations.rendering import cut_text, escape_text
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, DatasetTarget, ensure_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, Json, merge_titles, shorten_text
+from greval.trust.argilla.form import JUDGE_FIELD, Json, join_texts, join_titles, merge_titles
 from greval.trust.argilla.ledger import Ledger, LedgerEntry, lock_run, read_ledger, write_ledger
 from greval.trust.argilla.questions import MetricQuestion, find_questions
 from greval.trust.argilla.record_items import RecordItem, find_entry, locate_record, read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, build_candidate, count_changed, describe_draw, plan_records
-from greval.trust.argilla.sides import join_texts, join_titles
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -159,15 +158,12 @@ class _ServerRecord(NamedTuple):
     suggested: frozenset[str]
 
 
-class _ServerRecords(NamedTuple):
-    """The records of a dataset: those that greval pushed by their ids, others by the item that they show."""
+_ServerRecords = dict[str | ItemRef, _ServerRecord]
+"""The records of a dataset: those that greval pushed by their ids, others by the item that they show."""
 
-    pushed: dict[str, _ServerRecord]
-    others: dict[ItemRef, _ServerRecord]
 
-    def find(self, item: RecordItem) -> _ServerRecord | None:
-        """Find the record of an item, None if it is not there."""
-        return self.pushed.get(item.id) or self.others.get(item.place)
+def _find_record(records: _ServerRecords, item: RecordItem) -> _ServerRecord | None:
+    return records.get(item.id) or records.get(item.place)
 
 
 class _RecordSender(NamedTuple):
@@ -187,7 +183,7 @@ class _RecordSender(NamedTuple):
         records = self._read_records(old, {item.place.method for item in items})
         self._check_draw(old, new, records, sample, seed)
         drawn = [item for item in items if item.id in ids]
-        missing = [item for item in drawn if not records.find(item)]
+        missing = [item for item in drawn if not _find_record(records, item)]
         if missing:
             self.dataset.check_takes(join_titles(merge_titles(self.metrics)))
         # Before anything is sent, so that an interrupted push resumes with the same sample.
@@ -214,13 +210,13 @@ class _RecordSender(NamedTuple):
         )
 
     def _read_records(self, ledger: Ledger, methods: set[str]) -> _ServerRecords:
-        records = _ServerRecords({}, {})
+        records: _ServerRecords = {}
         for raw in self.server.iter_records(self.dataset.id, "suggestions"):
             suggested = frozenset(str(suggestion["question_id"]) for suggestion in raw.get("suggestions") or ())
             if entry := find_entry(raw, ledger):
-                records.pushed[raw["external_id"]] = _ServerRecord(raw["id"], entry.weight, suggested)
+                records[raw["external_id"]] = _ServerRecord(raw["id"], entry.weight, suggested)
             else:
-                records.others[locate_record(raw, methods)] = _ServerRecord(raw["id"], 1.0, suggested)
+                records[locate_record(raw, methods)] = _ServerRecord(raw["id"], 1.0, suggested)
         return records
 
     def _check_draw(
@@ -232,7 +228,9 @@ class _RecordSender(NamedTuple):
             raise ArgillaArgumentError("dataset", f"{reason}; choose another name, or the same settings", "taken")
         if old.draws:
             return
-        for record_id, record in records.pushed.items():
+        for record_id, record in records.items():
+            if isinstance(record_id, ItemRef):
+                continue
             planned = new.planned.get(record_id)
             # A dataset may have all items of several runs, but those that this sample leaves out have no weight in it.
             if planned.weight == record.weight if planned else not sample:
@@ -243,7 +241,7 @@ class _RecordSender(NamedTuple):
     def _build_updates(self, items: Iterable[RecordItem], records: _ServerRecords) -> Iterator[Json]:
         """Yield the suggestions that records on the server lack. Nothing else of these records is sent or changed."""
         for item in items if self.writer.suggested else ():
-            record = records.find(item)
+            record = _find_record(records, item)
             if record is None:
                 continue
             suggestions = self.writer.build_suggestions(item)
@@ -313,7 +311,7 @@ def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
         "fingerprint": [item.fingerprint for item in judged] if remaining else first.fingerprint,
         "content": entry.content,
         "stratum": entry.stratum,
-        "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
+        "tags": [cut_text(f"{name}={value}", MAX_TERM) for name, value in first.tags.items()],
         # Argilla refuses an integer for metadata of the type float.
         "weight": float(entry.weight),
     }
@@ -322,7 +320,7 @@ def _build_metadata(judged: Sequence[JudgedItem], entry: LedgerEntry) -> Json:
 
 def _describe_judge(item: JudgedItem) -> Json:
     """Return the judge's name and its confidence for a suggestion, as far as they are known."""
-    agent = shorten_text(FORBIDDEN_IN_AGENT.sub("-", item.judge), MAX_AGENT)
+    agent = cut_text(FORBIDDEN_IN_AGENT.sub("-", item.judge), MAX_AGENT)
     confidence = item.judgement.confidence
     return {
         **({"agent": agent} if LETTER_OR_DIGIT.search(agent) else {}),

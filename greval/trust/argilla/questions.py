@@ -46,24 +46,7 @@ class MetricQuestion(NamedTuple):
 def find_questions(
     metrics: Sequence[JudgedMetric], questions: Sequence[Json], chosen: Mapping[str, str] | None = None
 ) -> dict[str, MetricQuestion]:
-    """Find the question of each metric: the one of its name, otherwise the only one with its labels.
-
-    Args:
-        metrics: The metrics.
-        questions: The questions of a dataset, as the server describes them.
-        chosen: The name of the question for a metric, if it is another than would be found.
-
-    Raises:
-        ArgillaArgumentError: If a metric has no question, or several have its labels. The message names the questions
-            that were found and the labels that were expected.
-
-    Example:
-        >>> from greval.metrics.library import predefined
-        >>> settings = {"type": "rating", "options": [{"value": 0}, {"value": 1}]}
-        >>> asked = [{"id": "u1", "name": "is_right", "settings": settings}]
-        >>> find_questions([predefined()["correctness"]], asked)["correctness"].name
-        'is_right'
-    """
+    """Find the question of each metric: the one of its name, otherwise the only one with its labels."""
     unknown = sorted({*(chosen or {})} - {metric.name for metric in metrics})
     if unknown:
         reason = f"names {', '.join(unknown)}, which is none of the metrics"
@@ -97,11 +80,8 @@ def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] 
     except OffScaleError:
         return None
     # Each value needs one option of its own, or an answer and a verdict could not be told from each other.
-    return values if sorted(map(str, values.values())) == sorted(map(str, _list_values(scale))) else None
-
-
-def _list_values(scale: JudgedScale) -> Sequence[Value]:
-    return scale.names if isinstance(scale, CategoricalScale) else scale.values
+    expected: Sequence[Value] = scale.names if isinstance(scale, CategoricalScale) else scale.values
+    return values if sorted(map(str, values.values())) == sorted(map(str, expected)) else None
 
 
 def _build_no_question_error(

@@ -60,13 +60,7 @@ def build_record_id(ref: ItemRef, content: str) -> str:
 
 
 def read_record_items(store: Store, metrics: Sequence[JudgedMetric], *, written: bool = False) -> list[RecordItem]:
-    """Read the items that at least one of the metrics judged, each once.
-
-    Judgements keep what the judges wrote if `written`.
-
-    Raises:
-        ArgillaArgumentError: If metrics saw different texts in one field, as one that builds on others does.
-    """
+    """Read the items that at least one of the metrics judged, each once."""
     items: dict[ItemRef, list[JudgedItem]] = {}
     for metric in metrics:
         for item in read_judged_items(store, metric, written=written):

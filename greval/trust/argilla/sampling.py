@@ -71,16 +71,7 @@ class SamplingPlan(Record):
             raise ArgillaArgumentError("sample", f"{reason}; {hint}")
 
     def draw(self, candidates: Sequence[SampleCandidate], seed: int) -> dict[str, SampleWeight]:
-        """Draw a sample and return the weights by key. The order of the candidates does not matter.
-
-        Raises:
-            ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
-
-        Example:
-            >>> candidates = [SampleCandidate(str(n), "Yes" if n else "No", None) for n in range(9)]
-            >>> SamplingPlan(kind="stratified", size=3).draw(candidates, 1)["0"]
-            SampleWeight(weight=1.0, stratum='No')
-        """
+        """Draw a sample and return the weights by key. The order of the candidates does not matter."""
         ordered = sorted(candidates)
         chance = Random(seed)  # noqa: S311 - a sample, no secret
         chance.shuffle(ordered)
@@ -164,7 +155,12 @@ def plan_records(
     fresh = [candidate for candidate in candidates if candidate.key not in ledger.frame]
     weights = sample.draw(fresh, seed) if sample else {candidate.key: SampleWeight() for candidate in fresh}
     if sample and ledger.draws:
-        weights = {key: _mark_later_draw(weight, ledger.draws) for key, weight in weights.items()}
+        # The population of a later draw is only what came since, so that its strata are its own.
+        part = f"draw {ledger.draws + 1}"
+        weights = {
+            key: SampleWeight(weight, part if stratum is None else f"{part}: {stratum}")
+            for key, (weight, stratum) in weights.items()
+        }
     # Last, so that a place keeps the weight of the draw in which it was first seen.
     weights |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
     drawn = {
@@ -190,9 +186,3 @@ def count_changed(ledger: Ledger, added: Iterable[str]) -> int:
     """Count the added records whose item had other content before."""
     contents = Counter(entry.place.hash_key() for entry in ledger.planned.values())
     return sum(contents[ledger.planned[record_id].place.hash_key()] > 1 for record_id in added)
-
-
-def _mark_later_draw(drawn: SampleWeight, draws: int) -> SampleWeight:
-    """Prefix the stratum with the number of a later draw, because its population is only what came since."""
-    part = f"draw {draws + 1}"
-    return SampleWeight(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

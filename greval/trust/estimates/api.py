@@ -17,31 +17,28 @@ from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
+from greval.trust.annotations.adjudication import unite_annotators
 from greval.trust.annotations.files import AnnotationSource, load_annotations
-from greval.trust.annotations.joining import unite_annotators
 from greval.trust.annotations.matching import fill_in_method, get_item_key, hash_judged_contents
-from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
     REFUSED,
     CellFigures,
-    EstimateScope,
+    EstimateCell,
     LabelledSample,
     ValueRange,
     compute_figures,
     compute_judge_figure,
+    iterate_cells,
+    select_items,
+    sum_by_question,
 )
-from greval.trust.estimates.labels import ItemLabels, build_labels
+from greval.trust.estimates.labels import ItemLabels, build_labels, infer_design
 from greval.trust.estimates.records import DrawnBy, Estimate, EstimateFigure, EstimateRow
-from greval.trust.estimates.sampling_design import infer_design
 from greval.trust.estimates.warnings import find_failures
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from greval.runs.evaluation import Run
-
-    Floats = NDArray[np.float64]
+    from greval.stats.bootstrap import Floats
 
 
 class EstimateOptions(TypedDict, total=False):
@@ -147,11 +144,14 @@ def _compute_estimate(
         cases = [] if is_whole else [(sample_id, method, None) for sample_id, method in places]
     labels = build_labels(people, judged, contents, cases)
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
-        hint = labels.join.near
-        raise DataError(_format_too_few(labels, metric) + (f"; {hint}" if hint else ""))
-    drawn = infer_design(judged, labels, options.get("drawn_by"))
-    targets = [*_build_targets(judged, labels, drawn.drawn)]
-    rules = _EstimateSettings(level, options.get("new_questions", False), drawn.unlike)
+        unused = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
+        why = f"; its other annotations: {unused}" if unused else ""
+        hint = f"; {labels.join.near}" if labels.join.near else ""
+        needed = f"{metric}: an estimate needs labels of at least two judged items"
+        raise DataError(f"{needed}, got {len(labels.found)}{why}{hint}")
+    drawn, unit, unlike, sample_warnings = infer_design(judged, labels, options.get("drawn_by"))
+    targets = [*_build_targets(judged, labels, drawn)]
+    rules = _EstimateSettings(level, options.get("new_questions", False), unlike)
     rows = [
         _build_row(judged, cell, target, labels, rules)
         for cell in iterate_cells(judged, baseline, grouped=bool(tags))
@@ -165,16 +165,16 @@ def _compute_estimate(
         level=level,
         by=tags,
         baseline=baseline,
-        drawn_by=drawn.by,
+        drawn_by=unit,
         new_questions=rules.new_questions,
         enriched=labels.enriched,
         judged=len(judged.values),
         labels=len(labels.found),
         not_used=labels.not_used,
-        refused=drawn.unlike,
+        refused=unlike,
         rows=tuple(rows),
         unread=loaded.unread,
-        warnings=(*labels.warnings, *united, *drawn.warnings, *find_failures(judged.statuses)),
+        warnings=(*labels.warnings, *united, *sample_warnings, *find_failures(judged.statuses)),
     )
 
 
@@ -186,13 +186,6 @@ def _check_baseline(judged: JudgedColumns, baseline: str | None, folder: Path) -
         raise build_unknown_name_error("method", baseline, judged.methods, folder)
     if len(judged.methods) == 1:
         raise DataError(f"{folder}: {baseline} is the only method; a difference needs two")
-
-
-def _format_too_few(labels: ItemLabels, metric: str) -> str:
-    """Format the error message for too few labels."""
-    unused = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
-    why = f"; its other annotations: {unused}" if unused else ""
-    return f"{metric}: an estimate needs labels of at least two judged items, got {len(labels.found)}{why}"
 
 
 def _build_targets(judged: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
@@ -239,8 +232,8 @@ def _build_row(
             **described, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none
         )
     sides = [side.build_side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
-    scope = EstimateScope(rules.level, ClusterSums(*of_questions).error ** 2 if rules.new_questions else 0.0)
-    both = compute_figures(target.sample, sides, target.reach, judged=count, scope=scope)
+    error = ClusterSums(*of_questions).error ** 2 if rules.new_questions else 0.0
+    both = compute_figures(target.sample, sides, target.reach, judged=count, level=rules.level, judge_error=error)
     if rules.unlike:
         both = CellFigures(none, none, None, none)
     return EstimateRow(

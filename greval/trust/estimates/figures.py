@@ -1,14 +1,16 @@
-"""The figures of one cell: from the judge alone, from the labels alone, and from both."""
+"""Cells, the means and differences that are estimated, and their figures: from the judge, from labels, from both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.records.case import sort_methods
 from greval.records.scale import NumberRange
+from greval.runs.score_columns import JudgedColumns
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
 from greval.stats.measured import Undefined
@@ -25,11 +27,7 @@ from greval.stats.sampling import WeightedSample
 from greval.trust.estimates.records import EstimateFigure
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from greval.stats.bootstrap import Floats, Integers
 
 REFUSED = (
     "refused: items were sampled for annotation with different probabilities, so the plain mean of their labels is "
@@ -39,20 +37,85 @@ QUARTER = 0.25
 """The relative variance of an interval of half the length."""
 
 
-class MinQuestions(NamedTuple):
-    """The minimum number of whole labelled questions for an interval of a mean, and of a difference."""
+MIN_QUESTIONS = {"labels_only": (8, 30), "prediction_powered": (40, 60), "rogan_gladen": (40, 100)}
+"""The minimum number of whole labelled questions for an interval of a mean, and of a difference.
 
-    mean: int
-    difference: int
+With fewer the coverage of some 95 % intervals is below 93 % or above 97 % (benchmarks/estimate_coverage.py)."""
 
 
-MIN_QUESTIONS = {
-    "labels_only": MinQuestions(8, 30),
-    "prediction_powered": MinQuestions(40, 60),
-    "rogan_gladen": MinQuestions(40, 100),
-}
-"""With fewer questions the coverage of some 95 % intervals is below 93 % or above 97 %
-(benchmarks/estimate_coverage.py)."""
+class EstimateCell(NamedTuple):
+    """One mean, or the difference of two, and the number of its group (None for all questions)."""
+
+    group: str
+    method: str
+    baseline: str | None
+    number: int | None
+
+
+@dataclass(frozen=True)
+class CellItems:
+    """The judged items of one method in one cell: their indices and their shares in the mean."""
+
+    which: Integers
+    shares: Floats
+
+    def build_side(self, verdicts: Floats, places: Integers, sign: float) -> EstimateTerm:
+        """Build this mean as an input of the estimate; `places` are the indices of the labelled items in `verdicts`.
+
+        `sign` is -1 for the mean that is subtracted, else 1.
+        """
+        import numpy as np
+
+        all_shares = np.zeros(len(verdicts))
+        all_shares[self.which] = self.shares
+        return EstimateTerm(all_shares[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
+
+
+def iterate_cells(judged: JudgedColumns, baseline: str | None, *, grouped: bool) -> Iterator[EstimateCell]:
+    """Yield every mean that is estimated, and after those of each group the differences from the baseline."""
+    methods = sort_methods(judged.methods, baseline)
+    groups: list[tuple[str, int | None]] = [("", None), *(sorted(judged.groups.items()) if grouped else ())]
+    for group, number in groups:
+        for method in methods:
+            yield EstimateCell(group, method, None, number)
+        for method in methods:
+            if baseline is not None and method != baseline:
+                yield EstimateCell(group, method, baseline, number)
+
+
+def select_items(judged: JudgedColumns, cell: EstimateCell) -> tuple[CellItems, ...]:
+    """Return the items of a cell: those of its method, and for a difference those of its baseline.
+
+    In a mean each item has the same weight. In a difference each question that both methods have has the same weight,
+    which is divided among the items of the question.
+    """
+    import numpy as np
+
+    question, method = judged.get_numbers("question"), judged.get_numbers("method")
+    within = np.ones(len(question), dtype=bool) if cell.number is None else judged.get_numbers("group") == cell.number
+    names = [cell.method, *([] if cell.baseline is None else [cell.baseline])]
+    of = [np.flatnonzero(within & (method == judged.methods[name])) for name in names]
+    if cell.baseline is None:
+        return (CellItems(of[0], np.ones(len(of[0]))),)
+    counts = [np.bincount(question[which], minlength=int(question.max()) + 1) for which in of]
+    both = (counts[0] > 0) & (counts[1] > 0)
+    shared_items = [which[both[question[which]]] for which in of]
+    return tuple(
+        CellItems(which, 1 / count[question[which]]) for which, count in zip(shared_items, counts, strict=True)
+    )
+
+
+def sum_by_question(judged: JudgedColumns, sides: Sequence[CellItems], verdicts: Floats) -> tuple[Floats, Integers]:
+    """Return the judge's figures of a cell by question: sums and numbers of items, or paired differences."""
+    import numpy as np
+
+    question = judged.get_numbers("question")
+    added, counted = np.zeros(int(question.max()) + 1), np.zeros(int(question.max()) + 1, dtype=np.int64)
+    for sign, side in zip((1.0, -1.0), sides, strict=False):
+        np.add.at(added, question[side.which], sign * side.shares * verdicts[side.which])
+        np.add.at(counted, question[side.which], 1)
+    has_items = counted > 0
+    return added[has_items], counted[has_items] if len(sides) == 1 else np.ones(int(has_items.sum()), dtype=np.int64)
 
 
 class ValueRange(NamedTuple):
@@ -88,39 +151,35 @@ class CellFigures(NamedTuple):
     rates: JudgeRates | None = None
 
 
-class EstimateScope(NamedTuple):
-    """The confidence level, and the population of questions.
-
-    `judge_error` is the variance of the judge's mean over a new sample of questions, 0 if only the questions of the
-    run count.
-    """
-
-    level: float
-    judge_error: float = 0.0
-
-
 def compute_figures(
-    sample: LabelledSample, sides: list[EstimateTerm], reach: ValueRange, *, judged: int, scope: EstimateScope
+    sample: LabelledSample,
+    sides: list[EstimateTerm],
+    reach: ValueRange,
+    *,
+    judged: int,
+    level: float,
+    judge_error: float = 0.0,
 ) -> CellFigures:
     """Estimate one mean, or the difference of two (`sides`), from labels, alone and with the judge.
 
     `sample` has the labelled items of all cells, `judged` is the number of judged items in this one. If too few whole
-    questions were labelled for an interval, the figure has its value, and the reason for no interval.
+    questions were labelled for an interval, the figure has its value, and the reason for no interval. `judge_error` is
+    the variance of the judge's mean over a new sample of questions, 0 if only the questions of the run count.
     """
-    if lacking := _describe_missing_labels(sides):
-        none = EstimateFigure(reason=lacking)
+    counts = [int((side.shares > 0).sum()) for side in sides]
+    if min(counts) <= 1:
+        unlabelled = "no label" if len(counts) == 1 else "one side has no label"
+        none = EstimateFigure(reason="one label only" if min(counts) else unlabelled)
         return CellFigures(none, none, None, none)
     labelled = sample.drawn, sides, sample.labels
-    form = _CellSettings(
-        reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged
-    )
-    new = _compute_question_variance(sample, sides, scope)
+    form = _CellSettings(reach, level, len(sides) == 1, sum(counts), judged)
+    new = _compute_question_variance(sample, sides, judge_error)
     both = estimate_prediction_powered(*labelled, sample.verdicts, width=reach.width)
     corrected: CorrectedRate | Undefined = Undefined(
         n=len(sample.labels), reason="it is of rates only: the values are not all 0 or 1"
     )
     if reach.binary:
-        corrected = rogan_gladen(*labelled, sample.verdicts, level=scope.level)
+        corrected = rogan_gladen(*labelled, sample.verdicts, level=level)
     drop_interval = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
     return CellFigures(
         drop_interval("labels_only", _build_figure(estimate_from_labels(*labelled, width=reach.width), form, new)),
@@ -132,10 +191,7 @@ def compute_figures(
 
 
 def _count_questions(drawn: WeightedSample, sides: Sequence[EstimateTerm]) -> int | None:
-    """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers.
-
-    Return None if the interval does not depend on it, because single items were sampled or everything is labelled.
-    """
+    """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers."""
     if not drawn.clustered or not drawn.rest.any():
         return None
     return min(int((drawn.compute_unit_shares(side.shares) > 0).sum()) for side in sides)
@@ -143,7 +199,7 @@ def _count_questions(drawn: WeightedSample, sides: Sequence[EstimateTerm]) -> in
 
 def _drop_interval(name: str, figure: EstimateFigure, *, count: int | None, mean: bool) -> EstimateFigure:
     """Return the figure, without its interval and with the reason if too few whole questions were labelled."""
-    needed = MIN_QUESTIONS[name].mean if mean else MIN_QUESTIONS[name].difference
+    needed = MIN_QUESTIONS[name][0 if mean else 1]
     if count is None or count >= needed or figure.interval is None:
         return figure
     reason = f"no interval from {count} whole questions: it needs {needed}; label more questions"
@@ -165,19 +221,19 @@ class _CellSettings(NamedTuple):
         return _find_ends(self.reach, mean=self.mean)
 
 
-def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm], scope: EstimateScope) -> float:
+def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm], judge_error: float) -> float:
     """Return the variance of the true figure over a new sample of questions.
 
     It is the judge's variance, scaled by the ratio of the variance of the labels to that of the verdicts.
     """
-    if not scope.judge_error:
+    if not judge_error:
         return 0.0
     weights = sample.drawn.weights
     labelled, judged = (
         float(weights @ linearise_scores(sample.drawn, sides, values) ** 2)
         for values in (sample.labels, sample.verdicts)
     )
-    return scope.judge_error * labelled / judged if judged else scope.judge_error
+    return judge_error * labelled / judged if judged else judge_error
 
 
 def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
@@ -185,12 +241,6 @@ def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> in
 
     The square of an interval's length is proportional to 1 / labels - 1 / judged. `fixed` is the share of the variance
     that labels do not reduce; if it is 1/4 or more, the result is None.
-
-    Example:
-        >>> [count_labels_to_halve(100, judged) for judged in (1_000_000, 1000, 100)]
-        [400, 308, 100]
-        >>> count_labels_to_halve(100, 1000, fixed=0.5) is None
-        True
     """
     if fixed >= QUARTER:
         return None
@@ -234,14 +284,6 @@ def _clip_to_scale(figure: EstimateFigure, ends: tuple[float, float] | None) -> 
     value, low, high = (min(max(end, ends[0]), ends[1]) for end in unclipped)
     interval = figure.interval.model_copy(update={"low": low, "high": high})
     return figure.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != unclipped})
-
-
-def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
-    """Describe why a cell has too few labels for any figure, or return None."""
-    counts = [int((side.shares > 0).sum()) for side in sides]
-    if min(counts) == 0:
-        return "no label" if len(counts) == 1 else "one side has no label"
-    return "one label only" if min(counts) == 1 else None
 
 
 def _build_figure(estimate: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:

@@ -7,27 +7,70 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from pydantic import JsonValue
+
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
+from greval.records.record import Record
+from greval.records.result import Judgement
 from greval.records.scale import Value
-from greval.runs.run_reader import read_judged_metric
+from greval.runs.run_reader import ItemKey, read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_valid_annotations
-from greval.trust.annotations.judged_items import ItemRef, read_judged_items
-from greval.trust.annotations.matching import is_of_other_text
+from greval.trust.annotations.judged_items import read_judged_items
+from greval.trust.annotations.matching import get_item_key, is_of_other_text
 from greval.trust.annotations.rendering import list_titles, unescape_text
 from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, write_ledger
 from greval.trust.argilla.record_items import RecordItem, read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, plan_records
-from greval.trust.labelling.records import LabelItem, LabelQueue
 
 DISAGREEMENTS: Final = "disagreements"
 """The queue of items on which annotators differ from the judge or from each other."""
 DEFAULT_SAMPLE: Final = "random:100"
 DONE = frozenset({"submitted", "discarded"})
 """The states of an annotation whose item is not asked for again."""
+
+
+class LabelItem(Record):
+    """An item to label: what it is, the texts that its judge saw, and what an annotation of it must carry.
+
+    `content` is the hash of the texts, `weight` the inverse of the probability with which the item was drawn, `stratum`
+    what it was drawn from. `judgement` is the judge's, None if the queue is blind. `labels` are those of other
+    annotators by name, empty unless the queue is of disagreements and not blind.
+    """
+
+    sample_id: str
+    method: str
+    item: str | None
+    fields: dict[str, str]
+    content: str
+    weight: float
+    stratum: str | None
+    judgement: Judgement | None
+    labels: dict[str, JsonValue]
+
+
+class LabelQueue(Record):
+    """The items that an annotator has not labelled yet, in the order of their ids' hashes.
+
+    `titles` are the titles of the fields, `judged` counts the judged items of the run, `drawn` those of the queue,
+    `labelled` those of them that the annotator has labelled, and `discarded` those of the labelled ones that the
+    annotator could not judge.
+    """
+
+    metric: str
+    annotator: str
+    scale: dict[str, JsonValue]
+    titles: dict[str, str]
+    sample: str | None
+    suggested: bool
+    judged: int
+    drawn: int
+    labelled: int
+    discarded: int
+    items: tuple[LabelItem, ...]
 
 
 def plan_labels(  # noqa: PLR0913 - the options of a queue
@@ -45,24 +88,11 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
     The sample is drawn once and stored in the run's folder, so that all annotators label the same items and an
     interrupted one goes on with the same queue. Items that were judged later are a stratum of their own.
 
-    Args:
-        run: A run folder.
-        metric: The name of a judged metric of the run.
-        annotator: Who labels.
-        sample: `random:N`, `stratified:N` (equally many of each verdict) or `uncertain:N`; `disagreements` for the
-            items that other annotators labelled in another way than the judge or each other, with the weights that
-            these labels have; None for all items.
-        suggestions: Whether the annotator sees the judge's verdicts. They bias labels towards them.
-        seed: The random seed of the sample.
-        limit: The most items in the answer.
-
-    Returns:
-        The next items that the annotator has not labelled yet, and the counts of the queue.
-
-    Raises:
-        ArgillaArgumentError: If the sample has another form.
-        DataError: If nothing in the run was judged by the metric.
-        StoreError: If the run folder cannot be used, or somebody else uses it.
+    `sample` is `random:N`, `stratified:N` (equally many of each verdict) or `uncertain:N`; `disagreements` for the
+    items that other annotators labelled in another way than the judge or each other, with the weights that these labels
+    have; None for all items. `suggestions` is whether the annotator sees the judge's verdicts, which bias labels
+    towards them, and `limit` the most items in the answer. Raise `ArgillaArgumentError` if the sample has another form,
+    and `DataError` if nothing in the run was judged by the metric.
     """
     plan = SamplingPlan.parse(sample) if sample not in {None, DISAGREEMENTS} else None
     folder = Path(run)
@@ -78,9 +108,11 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
             if sample == DISAGREEMENTS
             else _draw_items(folder, metric, things, plan, seed)
         )
-        mine = {_build_ref(row): row for row in labels if row.annotator == annotator and row.status in DONE}
+        mine = {get_item_key(row): row for row in labels if row.annotator == annotator and row.status in DONE}
         queue = [thing for thing in things if thing.id in drawn]
-        unlabelled = sorted((thing for thing in queue if not _is_labelled(thing, mine)), key=_get_position)
+        # By a hash, so that neighbours in the data are not neighbours in the queue.
+        queue.sort(key=lambda thing: thing.place.hash_key())
+        unlabelled = [thing for thing in queue if not _is_labelled(thing, mine)]
         ids = {thing.id for thing in islice(unlabelled, limit)}
         items = _read_items(store, definition, ids, written=suggestions)
     # A blind annotator must not see how others voted.
@@ -95,41 +127,38 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         judged=len(things),
         drawn=len(queue),
         labelled=len(queue) - len(unlabelled),
-        discarded=sum(_is_labelled(thing, mine) and mine[thing.place].status == "discarded" for thing in queue),
+        discarded=sum(
+            _is_labelled(thing, mine) and mine[thing.place.item_key].status == "discarded" for thing in queue
+        ),
         items=tuple(
-            _build_item(item, drawn[item.id], visible_labels.get(item.place, {}), suggestions=suggestions)
+            _build_item(item, drawn[item.id], visible_labels.get(item.place.item_key, {}), suggestions=suggestions)
             for item in items
         ),
     )
 
 
-def _build_ref(annotation: Annotation) -> ItemRef:
-    """Return which item an annotation is of."""
-    return ItemRef(sample_id=annotation.sample_id, method=annotation.method, item=annotation.item)
-
-
-def _group_labels(annotations: Iterable[Annotation]) -> dict[ItemRef, dict[str, Annotation]]:
+def _group_labels(annotations: Iterable[Annotation]) -> dict[ItemKey, dict[str, Annotation]]:
     """Group submitted annotations by item and annotator."""
-    labels: dict[ItemRef, dict[str, Annotation]] = {}
+    labels: dict[ItemKey, dict[str, Annotation]] = {}
     for annotation in annotations:
         if annotation.status == "submitted" and annotation.value is not None:
-            labels.setdefault(_build_ref(annotation), {})[annotation.annotator] = annotation
+            labels.setdefault(get_item_key(annotation), {})[annotation.annotator] = annotation
     return labels
 
 
-def _is_labelled(thing: RecordItem, mine: Mapping[ItemRef, Annotation]) -> bool:
+def _is_labelled(thing: RecordItem, mine: Mapping[ItemKey, Annotation]) -> bool:
     """Return whether the annotator has labelled the item with its present texts."""
-    label = mine.get(thing.place)
+    label = mine.get(thing.place.item_key)
     return label is not None and not is_of_other_text(label.content, thing.content)
 
 
 def _find_disagreements(
-    things: Collection[RecordItem], labels: Mapping[ItemRef, Mapping[str, Annotation]]
+    things: Collection[RecordItem], labels: Mapping[ItemKey, Mapping[str, Annotation]]
 ) -> dict[str, LedgerEntry]:
     """Return the items whose labels differ from the verdict or from each other, with the weight of the labels."""
     entries = {}
     for thing in things:
-        item_labels = labels.get(thing.place, {})
+        item_labels = labels.get(thing.place.item_key, {})
         values: set[Value | None] = {annotation.value for annotation in item_labels.values()}
         if values and values != {thing.judgement.value}:
             first = next(iter(item_labels.values()))
@@ -156,13 +185,7 @@ def _read_items(store: Store, metric: JudgedMetric, ids: Collection[str], *, wri
     """Return the items of these ids in the order of the queue, with what the judge wrote if `written`."""
     # All items with the texts of the judge take more memory than the queue.
     items = (RecordItem(judged=(item,)) for item in read_judged_items(store, metric, written=written))
-    return sorted((item for item in items if item.id in ids), key=_get_position)
-
-
-def _get_position(thing: RecordItem) -> str:
-    """Return what orders a queue."""
-    # A hash, so that neighbours in the data are not neighbours in the queue.
-    return thing.place.hash_key()
+    return sorted((item for item in items if item.id in ids), key=lambda item: item.place.hash_key())
 
 
 def _build_item(

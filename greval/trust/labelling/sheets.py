@@ -18,7 +18,7 @@ from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 from greval.trust.annotations.judged_items import ItemRef, JudgedItem, read_judged_items
 from greval.trust.annotations.reading import CONTENT_MARK
-from greval.trust.annotations.rendering import list_titles, unescape_text
+from greval.trust.annotations.rendering import cut_text, list_titles, unescape_text
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -29,8 +29,7 @@ PLACE_COLUMNS = ("id", "method", "item")
 TEXT_COLUMNS = ("question", "answer", "expected_answer")
 LAST_COLUMNS = (LABEL_COLUMN, "comment", SCALE_COLUMN, "metric", "content")
 MAX_CELL = 32_767
-"""The most characters that a cell of Excel holds."""
-CUT = " ... (cut)"
+"""The most characters that a cell of Excel holds; a longer text would run into other cells."""
 MAX_CHOICES = 250
 """The most characters of a list that Excel offers in a cell."""
 WIDE, NARROW = 60, 16
@@ -106,12 +105,7 @@ def write_label_sheet(
 
 
 def explain_levels(scale: Scale) -> list[str]:
-    """Explain the values that a label may have, each described one in a line.
-
-    Example:
-        >>> explain_levels(ValueScale(range=(1, 3), levels={1: "Poor.", 3: "Good."}))
-        ['1: Poor.', '3: Good.', 'allowed: 1, 2, 3']
-    """
+    """Explain the values that a label may have, each described one in a line."""
     match scale:
         case CategoricalScale():
             return [
@@ -199,7 +193,7 @@ def _build_csv(columns: Sequence[str], rows: Iterable[SheetRow]) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(columns)
-    writer.writerows([escape_formula(_cut(row.get(name, ""))) for name in columns] for row in rows)
+    writer.writerows([escape_formula(cut_text(row.get(name, ""), MAX_CELL)) for name in columns] for row in rows)
     # Spreadsheets know UTF-8 by its byte order mark only.
     return file.getvalue().encode("utf-8-sig")
 
@@ -245,7 +239,7 @@ def _write_text(cell: Any, text: str) -> None:  # noqa: ANN401 - openpyxl is unt
     from openpyxl.styles import Alignment
 
     if text:
-        cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", _cut(text))
+        cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", cut_text(text, MAX_CELL))
         # Text by all three means: no formula, and no number or date that the program makes of it.
         cell.data_type, cell.number_format, cell.quotePrefix = "s", "@", True
         cell.alignment = Alignment(wrap_text=True, vertical="top")
@@ -259,8 +253,3 @@ def _list_choices(scale: Scale) -> str:
     listed = ",".join(names)
     # Excel separates the choices by commas and has no way to quote one.
     return "" if len(listed) > MAX_CHOICES or any(set(name) & {",", '"'} for name in names) else listed
-
-
-def _cut(text: str) -> str:
-    """Return a text that a cell of Excel holds; a longer one would run into other cells."""
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - len(CUT)] + CUT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, require_iterable, resolve_run_folder
 from greval._util.concurrency import reduce_collections
@@ -14,9 +14,8 @@ from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.agreement.matched_items import match_items
 from greval.trust.agreement.records import TreatAs
-from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.agreement.value_pairs import match_items, pair_values
 from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
 from greval.trust.panels.members import PanelSettings, build_group, combine_items, find_outlier
@@ -86,14 +85,14 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
     check_tags(items.things, tags, ", ".join(str(run.folder) for run in items.runs.values()))
-    people = _read_people(items, metric, options)
-    settings = PanelSettings([*items.runs], items.scale, items.combine, level, people.values)
+    people, annotators, people_warnings = _read_people(items, metric, options)
+    settings = PanelSettings([*items.runs], items.scale, items.combine, level, people)
     groups = tuple(build_group(name, members, settings) for name, members in group_items(items.things, tags))
     outlier, why_none = find_outlier(groups[0].judges)
     return Panel(
         metric=metric,
-        runs=count_run_verdicts(items.runs, items.item_count),
-        annotators=people.annotators,
+        runs=count_run_verdicts(items),
+        annotators=tuple(annotators),
         treat_as=options.get("treat_as") or ("categories" if isinstance(items.scale, CategoricalScale) else "numbers"),
         combine=items.combine,
         by=tags,
@@ -101,7 +100,7 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
         groups=groups,
         outlier=outlier,
         why_none=why_none,
-        warnings=(*find_warnings(items, groups[0].ties), *people.warnings),
+        warnings=(*find_warnings(items, groups[0].ties), *people_warnings),
     )
 
 
@@ -146,22 +145,16 @@ def _read_items(runs: Sequence[str | Path | Run], metric: str, options: PanelOpt
     return read_panel_items(folders, metric, combine=options.get("combine"), treat_as=options.get("treat_as"))
 
 
-class _PeopleVerdicts(NamedTuple):
-    """The people's combined value of each item on which they are not tied, the annotators, and warnings."""
-
-    values: Mapping[ItemKey, Value]
-    annotators: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _PeopleVerdicts:
-    """Read the annotations of people, by default those in the runs' folders, and combine them."""
+def _read_people(
+    items: PanelItems, metric: str, options: PanelOptions
+) -> tuple[dict[ItemKey, Value], Sequence[str], Sequence[str]]:
+    """Return people's value of each item on which they are not tied, the annotators, and warnings."""
     source, columns = options.get("annotations"), options.get("label_columns", ())
     folders = [run.folder for run in items.runs.values()]
     if source is None and not columns:
         source = [folder / ANNOTATIONS_FILE for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
         if not source:
-            return _PeopleVerdicts({})
+            return {}, (), ()
     with Store.open(folders[0]) as store, store.snapshot():
         labels = match_items(store, metric, source, treat_as=options.get("treat_as"), label_columns=columns)
     things = labels.matched.things
@@ -169,7 +162,7 @@ def _read_people(items: PanelItems, metric: str, options: PanelOptions) -> _Peop
     tied = len(things) - len(values)
     warnings = find_people_warnings(labels.matched, labels.unread, tied=tied, matching=len(values))
     annotators = {annotator for thing in things for annotator in thing.values}
-    return _PeopleVerdicts(values, tuple(sorted(annotators)), (*labels.loaded.notes, *warnings))
+    return values, sorted(annotators), (*labels.loaded.notes, *warnings)
 
 
 def _build_annotation(thing: AnnotatedItem, verdict: Value | None, metric: str, items: PanelItems) -> Annotation:

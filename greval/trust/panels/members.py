@@ -66,7 +66,10 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
     order = [ratings.raters.index(judge) for judge in settings.judges]
     verdicts = ratings.numbers.reshape(len(things), len(order))[:, order]
     panel = combine_verdicts(verdicts, settings.combine, settings.scale)
-    group = _GroupVerdicts(verdicts, panel, _number_people(things, settings), ratings.questions)
+    index = index_categories(settings.scale)
+    values = (settings.people.get(thing.key) for thing in things)
+    people = [np.nan if value is None else float(index[value] if index else value) for value in values]
+    group = _GroupVerdicts(verdicts, panel, np.array(people), ratings.questions)
     return PanelGroup(
         name=name,
         things=len(things),
@@ -83,19 +86,7 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
 
 
 def combine_verdicts(verdicts: Floats, how: CombineJudges, scale: Scale) -> Floats:
-    """Combine the verdicts in each row into one number; NaN if several categories have the most votes.
-
-    Args:
-        verdicts: The verdicts, shape (items, judges); a category is given by its index on the scale.
-        how: How they are combined.
-        scale: The scale on which they are compared.
-
-    Example:
-        >>> import numpy as np
-        >>> scale = CategoricalScale(categories={"Yes": "", "Partly": "", "No": ""})
-        >>> combine_verdicts(np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]), "majority", scale).tolist()
-        [0.0, nan]
-    """
+    """Combine the verdicts in each row, one for each judge, into one number; NaN for a tie of categories."""
     import numpy as np
 
     if how != "majority":
@@ -116,15 +107,6 @@ def combine_items(things: Sequence[AnnotatedItem], how: CombineJudges, scale: Sc
         None if isnan(number) else categories[int(number)] if categories else number
         for number in combine_verdicts(numbers, how, scale).tolist()
     ]
-
-
-def _number_people(things: Sequence[AnnotatedItem], settings: PanelSettings) -> Floats:
-    """Return the people's value of each item as a number, NaN if they gave none or are tied."""
-    import numpy as np
-
-    index = index_categories(settings.scale)
-    values = (settings.people.get(thing.key) for thing in things)
-    return np.array([np.nan if value is None else float(index[value] if index else value) for value in values])
 
 
 def compute_unanimity(verdicts: Floats, questions: Integers, *, level: float) -> Measured:
@@ -149,14 +131,12 @@ def compute_unanimity(verdicts: Floats, questions: Integers, *, level: float) ->
 def _compute_alphas_without_judges(
     ratings: RatingColumns, order: Sequence[int], settings: PanelSettings
 ) -> Sequence[Measured | None]:
-    """Compute the alpha of the other judges without each judge in turn; None for two judges.
-
-    For numbers all judges share the draws of the resamples. For categories each has resamples of its own.
-    """
+    """Compute the alpha of the other judges without each judge in turn; None for two judges."""
     if len(order) < MIN_JUDGES:
         return [None] * len(order)
     if not isinstance(settings.scale, CategoricalScale):
         table = ratings.numbers.reshape(-1, len(order))
+        # All judges share the draws of the resamples, so that their intervals can be compared.
         alphas = compute_alphas_without(table, ratings.questions, level=settings.level)
         return [alphas[rater] for rater in order]
     # Few distinct items occur with categories, so draws for each judge are cheap.

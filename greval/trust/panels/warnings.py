@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from greval._util.wording import format_count
 from greval.trust.agreement.warnings import find_join_warnings, find_left_out_warnings, find_sample_warnings
-from greval.trust.annotations.joining import format_item_key
-from greval.trust.annotations.matching import MatchedAnnotations
+from greval.trust.annotations.matching import MatchedAnnotations, format_item_key
 from greval.trust.panels.runs import PanelItems
 
 MIN_ITEMS = 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,18 +22,17 @@ from greval.metrics.library import find_dependencies, require_metric
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
-from greval.runs.forecast import Forecast, MetricForecast, forecast
+from greval.runs.forecast import Forecast, forecast
 from greval.runs.judges import choose_judge
 from greval.runs.manifest import PROBE_TAG
 from greval.runs.options import EvaluateOptions
 from greval.runs.worker import narrow_for_metric
 from greval.trust.probing.checks import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
-from greval.trust.probing.kill_rates import count_check, count_failures, measure_noise
+from greval.trust.probing.kill_rates import count_check, measure_noise
 from greval.trust.probing.plan import (
     MAIN,
     MIN_POOL,
     OTHER_ORDER,
-    ReferenceCases,
     SourceCases,
     build_references,
     iter_demo_cases,
@@ -121,11 +121,21 @@ async def probe_async(
     for name in task.repeats:
         await stages.run_stage(name, unchanged, [task.metric])
     counted = [count_check(check, plan, stages.verdicts, task.metric.scale) for check in task.checks]
-    return _build_probe(task, stages, bases).model_copy(
-        update={
-            "checks": tuple(result for result, _ in counted),
-            "survivors": tuple(survivor for _, survivors in counted for survivor in survivors),
-        }
+    return Probe(
+        folder=str(stages.folder),
+        metric=task.given.name,
+        judge=JudgeClient(choose_judge(task.metric, judge, options.get("judges"))).label,
+        cases=len(bases),
+        checks=tuple(result for result, _ in counted),
+        noise=measure_noise(bases, stages.verdicts, (MAIN, *task.repeats)) if task.repeats else None,
+        skipped=task.skipped,
+        survivors=tuple(survivor for _, survivors in counted for survivor in survivors),
+        left_out=dict(task.source.left_out),
+        unread=tuple(task.source.unread),
+        failures=dict(Counter(failure.kind for result in stages.verdicts.values() for failure in result.failures)),
+        usage=stages.usage,
+        cost=stages.cost,
+        why=stages.why,
     )
 
 
@@ -164,7 +174,11 @@ def forecast_probe(
     ]
     return parts[0][1].model_copy(
         update={
-            "expected": tuple(_name_stage(name, expected) for name, part in parts for expected in part.expected),
+            "expected": tuple(
+                expected.model_copy(update={"metric": f"{expected.metric} ({name})" if name else expected.metric})
+                for name, part in parts
+                for expected in part.expected
+            ),
             "unread": len(task.source.unread),
             "spent": stages.before,
             "max_calls": probe_options.get("max_calls"),
@@ -264,25 +278,6 @@ async def _narrow_cases(task: ProbeTask, stages: ProbeStages) -> Sequence[Case]:
     return narrowed
 
 
-def _build_probe(task: ProbeTask, stages: ProbeStages, bases: Sequence[ReferenceCases]) -> Probe:
-    """Build the result without the figures of the checks."""
-    return Probe(
-        folder=str(stages.folder),
-        metric=task.given.name,
-        judge=JudgeClient(choose_judge(task.metric, stages.judge, stages.options.get("judges"))).label,
-        cases=len(bases),
-        checks=(),
-        noise=measure_noise(bases, stages.verdicts, (MAIN, *task.repeats)) if task.repeats else None,
-        skipped=task.skipped,
-        left_out=dict(task.source.left_out),
-        unread=tuple(task.source.unread),
-        failures=count_failures(stages.verdicts.values()),
-        usage=stages.usage,
-        cost=stages.cost,
-        why=stages.why,
-    )
-
-
 def _list_stages(task: ProbeTask) -> Iterator[tuple[str, str, Sequence[Case], Sequence[Metric]]]:
     """Yield the name, folder, cases and metrics of each stage."""
     if task.given.uses:
@@ -299,7 +294,3 @@ def _list_stages(task: ProbeTask) -> Iterator[tuple[str, str, Sequence[Case], Se
             yield check.name, OTHER_ORDER, unchanged, [check.reworded(task.metric)]
     for name in task.repeats:
         yield name, name, unchanged, [task.metric]
-
-
-def _name_stage(name: str, expected: MetricForecast) -> MetricForecast:
-    return expected.model_copy(update={"metric": f"{expected.metric} ({name})" if name else expected.metric})

@@ -55,11 +55,6 @@ def compute_position(scale: JudgedScale, value: Value) -> float | None:
 
     Categories without an order are placed by their scores, if all have one. Otherwise
     the position is undefined (None).
-
-    Example:
-        >>> scale = CategoricalScale.model_validate({"categories": {"Good": "", "Fair": "", "Poor": ""}})
-        >>> [compute_position(scale, name) for name in scale.names]
-        [1.0, 0.5, 0.0]
     """
     match scale:
         case ValueScale(range=(low, high), better=better):
@@ -75,12 +70,7 @@ def compute_position(scale: JudgedScale, value: Value) -> float | None:
 
 
 def find_best_value(scale: JudgedScale) -> Value | None:
-    """Return the best value of a scale, or None if it has no order.
-
-    Example:
-        >>> find_best_value(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        1
-    """
+    """Return the best value of a scale, or None if it has no order."""
     values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
     places = {value: position for value in values if (position := compute_position(scale, value)) is not None}
     return max(places, key=lambda value: places[value], default=None)
@@ -99,12 +89,7 @@ def explain_unusable(relation: VerdictRelation, scale: JudgedScale, reference_va
 
 
 def is_satisfied(relation: VerdictRelation, scale: JudgedScale, reference_value: Value, mutant_value: Value) -> bool:
-    """Return whether a relation holds between the verdicts on a reference and its mutant.
-
-    Example:
-        >>> is_satisfied(VerdictRelation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
-        False
-    """
+    """Return whether a relation holds between the verdicts on a reference and its mutant."""
     if relation is VerdictRelation.same:
         return reference_value == mutant_value
     old, new = (compute_position(scale, value) for value in (reference_value, mutant_value))
@@ -271,7 +256,13 @@ CHECKS: Mapping[str, ProbeCheck] = {
     for check in (
         ProbeCheck("item_order", VerdictRelation.same, _reject_without_items, _list_orders),
         ProbeCheck("category_order", VerdictRelation.same, _reject_without_categories, reworded=_reverse_categories),
-        ProbeCheck("padded", VerdictRelation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
+        ProbeCheck(
+            "padded",
+            VerdictRelation.not_better,
+            _reject_without_prose,
+            lambda metric: _plant_texts(metric, PADDINGS),
+            on=OTHER_FIRST,
+        ),
         ProbeCheck("contradicted", VerdictRelation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
         ProbeCheck(
             "empty",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, variance
 
-from greval.records.result import Judgement, Result, Skipped
+from greval.records.result import Judgement, Skipped
 from greval.records.scale import JudgedScale
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Measured, MeasuredValue, Undefined
@@ -59,15 +59,7 @@ def count_check(
 
 
 def compute_share(count: int, n: int, questions: int, why: str) -> Measured:
-    """Compute a proportion with Wilson's interval; `why` is the reason of the undefined value if `n` is 0.
-
-    If there are fewer questions than observations, `clustered` is a second, more careful interval for which
-    only questions count.
-
-    Example:
-        >>> compute_share(3, 4, 4, "nothing").value
-        0.75
-    """
+    """Compute a proportion with Wilson's interval; `why` is the reason of the undefined value if `n` is 0."""
     if not n:
         return Undefined(n=0, reason=why)
     together = wilson_interval(count / n, questions) if questions < n else None
@@ -104,11 +96,6 @@ def measure_noise(bases: Sequence[ReferenceCases], verdicts: ProbeVerdicts, stag
         sd=fmean(variances) ** 0.5 if variances else None,
         failed=failed,
     )
-
-
-def count_failures(results: Iterable[Result]) -> dict[str, int]:
-    """Count the failed verdicts by kind."""
-    return dict(Counter(failure.kind for result in results for failure in result.failures))
 
 
 def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:

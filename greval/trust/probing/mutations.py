@@ -37,14 +37,7 @@ _WORD = re.compile(r"\w{3,}|\d+")
 
 
 def find_target(metric: JudgedMetric) -> Target | None:
-    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> find_target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
-        ...                         range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        'context'
-    """
+    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these."""
     if metric.over:
         return metric.over
     if "answer" in metric.needs:
@@ -145,20 +138,10 @@ def iter_texts(case: Case, target: Target) -> Iterator[str]:
 
 
 def extract_words(text: str) -> set[str]:
-    """Return the content words of a text: numbers, and words of three letters or more.
-
-    Example:
-        >>> sorted(extract_words("It is 12 hours."))
-        ['12', 'hours']
-    """
+    """Return the content words of a text: numbers, and words of three letters or more."""
     return set(_WORD.findall(text.casefold()))
 
 
 def plant_text(text: str, template: str, value: Value | None = None) -> str:
-    """Return a template with a text, and a value as the judge writes it.
-
-    Example:
-        >>> plant_text("12 hours.", DENIALS["denied"])
-        'The following is false, and the opposite of it is true: 12 hours.'
-    """
+    """Return a template with a text, and a value as the judge writes it."""
     return template.format(text=text, value=json.dumps(value, ensure_ascii=False))

@@ -105,12 +105,7 @@ def read_source_cases(records: CaseRecords, metric: JudgedMetric, limit: int) ->
 
 
 def iter_demo_cases() -> Iterator[Case]:
-    """Yield one shipped case of each question whose answer is correct and supported by its chunks and triples.
-
-    Example:
-        >>> next(iter_demo_cases()).question
-        'How long does a crew session in identity last?'
-    """
+    """Yield one shipped case of each question whose answer is correct and supported by its chunks and triples."""
     ids: set[str] = set()
     for line in (files("greval") / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
         case = Case.model_validate_json(line)

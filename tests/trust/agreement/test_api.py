@@ -3,35 +3,24 @@
 import sys
 
 import pytest
-from agreed_runs import RELEVANT, said, write, write_chunks
+from agreed_runs import MOSTLY, RELEVANT, YES, said, write, write_chunks
 
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
-from greval.stats.measured import Undefined
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
 from greval.trust.annotations.files import keep_annotations, write_annotations
 
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
-
-
-def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
+def test_files_rows_and_stored_annotations_give_the_same_agreement(run, tmp_path):
     """Annotations come as rows, as files, as several of either, or from the run's folder."""
     ana, bob = said("right", "ana", MOSTLY), said("right", "bob", YES)
     write_annotations(ana, tmp_path / "ana.csv")
     write_annotations(bob, tmp_path / "bob.jsonl")
     expected = agreement(run, "right", [*ana, *bob])
-    found = agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"])
-    assert found.label_columns == ("value of ana.csv", "value of bob.jsonl")
-    assert found.model_copy(update={"label_columns": ()}) == expected
+    result = agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"])
+    assert result.label_columns == ("value of ana.csv", "value of bob.jsonl")
+    assert result.model_copy(update={"label_columns": ()}) == expected
     keep_annotations(run, [*ana, *bob])
     assert agreement(run, "right") == expected
     assert Agreement.model_validate_json(expected.model_dump_json()) == expected
@@ -39,13 +28,13 @@ def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
 
 def test_people_are_right_and_ties_are_left_out(run):
     """Precision and recall take the people's majority as right; tied things are left out and told."""
-    found = agreement(run, "right", [*said("right", "ana", MOSTLY), *said("right", "bob", YES)])
-    whole = found.groups[0]
-    assert whole.things == 18
-    assert whole.judge.figures["accuracy"].value == 1
-    assert any(line.startswith("2 items are left out because people are tied") for line in found.warnings)
-    assert whole.people.pairs[0].n == 20
-    assert whole.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
+    result = agreement(run, "right", [*said("right", "ana", MOSTLY), *said("right", "bob", YES)])
+    overall = result.groups[0]
+    assert overall.things == 18
+    assert overall.judge.figures["accuracy"].value == 1
+    assert any(line.startswith("2 items are left out because people are tied") for line in result.warnings)
+    assert overall.people.pairs[0].n == 20
+    assert overall.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
 
 
 def test_one_annotator_has_no_ceiling(run):
@@ -58,8 +47,8 @@ def test_one_annotator_has_no_ceiling(run):
 
 def test_groups_by_tag_and_method(run):
     """Groups hold their own things only; all things come first."""
-    found = agreement(run, "right", said("right", "ana", MOSTLY), by="kind")
-    assert [(group.name, group.things) for group in found.groups] == [("", 20), ("a", 10), ("b", 10)]
+    result = agreement(run, "right", said("right", "ana", MOSTLY), by="kind")
+    assert [(group.name, group.things) for group in result.groups] == [("", 20), ("a", 10), ("b", 10)]
     with pytest.raises(DataError, match="no tag 'knd' is there; did you mean kind"):
         agreement(run, "right", said("right", "ana", MOSTLY), by="knd")
 
@@ -73,25 +62,25 @@ def test_chunks_have_both_intervals(tmp_path):
         for n in range(12)
         for i in range(4)
     ]
-    whole = agreement(run, "graded", rows).groups[0]
-    assert (whole.things, whole.questions) == (48, 12)
-    assert whole.judge.figures["kappa quadratic"].interval
-    assert whole.judge.figures["kappa quadratic"].clustered
-    assert whole.baselines[1].figures
+    overall = agreement(run, "graded", rows).groups[0]
+    assert (overall.things, overall.questions) == (48, 12)
+    assert overall.judge.figures["kappa quadratic"].interval
+    assert overall.judge.figures["kappa quadratic"].clustered
+    assert overall.baselines[1].figures
 
 
 def test_numbers_are_compared_with_the_mean_of_people(tmp_path):
     """Of a value scale people's mean counts; bias is the judge's less theirs."""
     run = write(tmp_path / "run", "depth", [5, 4, 3, 2, 5, 1], texts=["x" * n for n in range(1, 7)])
     rows = [*said("depth", "ana", [4, 3, 2, 1, 4, 1]), *said("depth", "bob", [5, 4, 3, 2, 5, 1])]
-    found = agreement(run, "depth", rows)
-    judge = found.groups[0].judge
-    assert found.combine == "mean"
+    result = agreement(run, "depth", rows)
+    judge = result.groups[0].judge
+    assert result.combine == "mean"
     assert judge.figures["bias"].value == pytest.approx(5 / 12)
     assert (judge.people.n, judge.people.min, judge.judge.max) == (6, 1, 5)
     assert judge.judge.mean.value == pytest.approx(20 / 6)
-    assert found.groups[0].people.pairs[0].figures["bias"].value == pytest.approx(5 / 6)
-    assert [floor.name for floor in found.groups[0].baselines] == ["median of the labels", "length of the text"]
+    assert result.groups[0].people.pairs[0].figures["bias"].value == pytest.approx(5 / 6)
+    assert [floor.name for floor in result.groups[0].baselines] == ["median of the labels", "length of the text"]
 
 
 def test_weighted_numbers_stand_beside(tmp_path):
@@ -99,18 +88,10 @@ def test_weighted_numbers_stand_beside(tmp_path):
     run = write(tmp_path / "run", "depth", [3, 4, 5, 1])
     rows = said("depth", "ana", [3, 3, 3])
     rows += [one for one in said("depth", "ana", [3] * 4, weight=7.0) if one.sample_id == "q3"]
-    whole = agreement(run, "depth", rows).groups[0]
-    assert whole.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
-    assert whole.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
-    assert "spearman" not in whole.weighted
-
-
-def test_constant_numbers_are_told(tmp_path):
-    """A judge that always gives the same number correlates with nothing, and the reason is told."""
-    run = write(tmp_path / "run", "depth", [3] * 6)
-    figures = agreement(run, "depth", said("depth", "ana", [1, 2, 3, 4, 5, 1])).groups[0].judge.figures
-    for name in ("pearson", "spearman", "kendall"):
-        assert figures[name] == Undefined(n=6, reason="the judge gave one and the same number only")
+    overall = agreement(run, "depth", rows).groups[0]
+    assert overall.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
+    assert overall.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
+    assert "spearman" not in overall.weighted
 
 
 def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):
@@ -120,12 +101,12 @@ def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):
         agreement(run, "right", said("right", "ana", MOSTLY))
 
 
-def test_a_single_thing_is_no_error(tmp_path):
+def test_a_single_item_is_no_error(tmp_path):
     """One annotated thing: what can be said is said, the rest is undefined with its reason."""
     run = write(tmp_path / "run", "right", ["Yes"])
-    found = agreement(run, "right", said("right", "ana", ["Yes"]))
-    assert found.groups[0].judge.figures["kappa"].reason == "both sides use one and the same category only"
-    assert any("only 1 annotated item:" in line for line in found.warnings)
+    result = agreement(run, "right", said("right", "ana", ["Yes"]))
+    assert result.groups[0].judge.figures["kappa"].reason == "both sides use one and the same category only"
+    assert any("only 1 annotated item:" in line for line in result.warnings)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Tests of the trivial baselines."""
 
-import pytest
-from agreed_runs import said, write
+from agreed_runs import MOSTLY, TEXTS, YES, said, write
 from claim_judge import make_judge
 
 from greval import evaluate, load_metric
@@ -12,16 +11,6 @@ from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.baselines import measure_lengths
 from greval.trust.annotations.matching import AnnotatedItem
-
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
 
 
 def test_the_floor_is_learned_on_other_questions(run, tmp_path):
@@ -55,12 +44,12 @@ def measure(folder, case, metric, judge):
             AnnotatedItem(
                 sample_id=case.id,
                 method=case.method,
-                item=one.item,
+                item=judgement.item,
                 tags={},
-                judge=one.value,
-                values={"ana": one.value},
+                judge=judgement.value,
+                values={"ana": judgement.value},
             )
-            for one in result.judgements
+            for judgement in result.judgements
         ]
         return {item: length for (_, _, item), length in measure_lengths(store, metric, things).items()}
 

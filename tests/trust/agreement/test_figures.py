@@ -39,11 +39,13 @@ PAIRS = st.lists(st.tuples(st.sampled_from(RELEVANT), st.sampled_from(RELEVANT))
 def test_the_confusion_matrix_and_kappa_are_those_of_scikit_learn(rows):
     """People are the rows, the judge the columns; kappa is undefined if both always say the same."""
     things = build_items([(judge, {"ana": person}) for judge, person in rows])
-    found = compute_judge_figures(pair_values(things, "majority"), things, GRADED.scale, level=0.95)
+    figures = compute_judge_figures(pair_values(things, "majority"), things, GRADED.scale, level=0.95)
     judge, people = zip(*rows, strict=True)
-    assert np.array_equal(found.confusion, confusion_matrix(people, judge, labels=RELEVANT))
-    assert [one.support for one in found.classes] == [people.count(name) for name in RELEVANT]
-    kappa = found.figures["kappa"]
+    assert np.array_equal(figures.confusion, confusion_matrix(people, judge, labels=RELEVANT))
+    assert [figures_of_class.support for figures_of_class in figures.classes] == [
+        people.count(name) for name in RELEVANT
+    ]
+    kappa = figures.figures["kappa"]
     if isinstance(kappa, MeasuredValue):
         assert kappa.value == pytest.approx(cohen_kappa_score(people, judge, labels=RELEVANT))
     else:
@@ -55,8 +57,8 @@ def test_the_confusion_matrix_and_kappa_are_those_of_scikit_learn(rows):
 def test_alpha_of_numbers_counts_the_judge_as_one_more_annotator(rows):
     """It is Krippendorff's alpha for interval data of the three columns."""
     things = build_items([(judge, {"ana": first, "bob": second}) for judge, first, second in rows])
-    found = compute_judge_figures(pair_values(things, "mean"), things, DEPTH.scale, level=0.95)
-    alpha = found.figures["alpha"]
+    figures = compute_judge_figures(pair_values(things, "mean"), things, DEPTH.scale, level=0.95)
+    alpha = figures.figures["alpha"]
     if isinstance(alpha, MeasuredValue):
         expected = krippendorff.alpha(np.array(rows, dtype=float).T, level_of_measurement="interval")
         assert alpha.value == pytest.approx(expected)

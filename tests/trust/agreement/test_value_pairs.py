@@ -1,20 +1,10 @@
 """Tests of the pairs of values, and of the scale on which they are compared."""
 
 import pytest
-from agreed_runs import said, write
+from agreed_runs import MOSTLY, said, write
 
 from greval.errors import DataError
 from greval.trust.agreement.api import agreement
-
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
 
 
 def test_half_steps_are_numbers_or_categories(tmp_path):
@@ -22,9 +12,9 @@ def test_half_steps_are_numbers_or_categories(tmp_path):
     run = write(tmp_path / "half", "half", [0, 0.5, 1, 1, 0.5, 0])
     people = said("half", "ana", [0, 0.5, 0.5, 1, 1, 0])
     assert agreement(run, "half", people).groups[0].judge.figures["mae"].value == pytest.approx(1 / 6)
-    found = agreement(run, "half", people, treat_as="categories")
-    assert found.groups[0].things == 6
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(4 / 6)
+    result = agreement(run, "half", people, treat_as="categories")
+    assert result.groups[0].things == 6
+    assert result.groups[0].judge.figures["accuracy"].value == pytest.approx(4 / 6)
 
 
 def test_each_annotation_may_count_by_itself(run):
@@ -40,10 +30,12 @@ def test_levels_may_be_categories(tmp_path):
     """A scale of 0 and 1 is compared as categories, one of more levels where that is asked for; nothing else is."""
     run = write(tmp_path / "run", "passed", [1, 0, 1, 0.5])
     rows = said("passed", "ana", [1, 0, 0, 1])
-    found = agreement(run, "passed", rows)
-    assert found.treat_as == "categories"
-    assert any(line.startswith("1 left out: the judge's value is a mean of repeats") for line in found.warnings)
-    assert [(one.name, one.support) for one in found.groups[0].judge.classes] == [("1", 1), ("0", 2)]
+    result = agreement(run, "passed", rows)
+    assert result.treat_as == "categories"
+    assert any(line.startswith("1 left out: the judge's value is a mean of repeats") for line in result.warnings)
+    assert [
+        (figures_of_class.name, figures_of_class.support) for figures_of_class in result.groups[0].judge.classes
+    ] == [("1", 1), ("0", 2)]
     assert agreement(run, "passed", rows, treat_as="numbers").groups[0].judge.figures["mae"].value == 1.5 / 4
     deep = write(tmp_path / "deep", "depth", [5, 4, 3])
     said_deep = said("depth", "ana", [5, 4, 4])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agreed_runs import METRICS, YES_NO, defined, said, write
+from agreed_runs import METRICS, defined, said, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,22 +46,22 @@ def answers(count, *, wrong=0):
 def test_the_interval_decides_on_the_use(tmp_path, count, wrong, use):
     """Single cases need nine of ten right for sure, means a judge better than every baseline."""
     people = answers(count)
-    found = decide(tmp_path, "right", answers(count, wrong=wrong), people)
-    assert found.use == use
+    verdict = decide(tmp_path, "right", answers(count, wrong=wrong), people)
+    assert verdict.use == use
     if use in {"single cases", "means"}:
-        assert (found.same.interval.low >= RELIABLE) == (use == "single cases")
-        assert set(found.baselines.values()) == {"better"}
+        assert (verdict.same.interval.low >= RELIABLE) == (use == "single cases")
+        assert set(verdict.baselines.values()) == {"better"}
     else:
-        assert found.mean_of is None
+        assert verdict.mean_of is None
 
 
 def test_a_judge_that_measures_length_is_not_better_than_length(tmp_path):
     """A judge must beat each baseline, not only the commonest value."""
     people = answers(120)
-    texts = ["x" * (100 if one == "Yes" else 10) for one in people]
-    found = decide(tmp_path, "right", answers(120, wrong=6), people, texts=texts)
-    assert found.baselines == {"most frequent label": "better", "length of the text": "not better"}
-    assert found.use == "nothing"
+    texts = ["x" * (100 if person == "Yes" else 10) for person in people]
+    verdict = decide(tmp_path, "right", answers(120, wrong=6), people, texts=texts)
+    assert verdict.baselines == {"most frequent label": "better", "length of the text": "not better"}
+    assert verdict.use == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,17 @@ def test_people_are_the_measure_on_the_items_that_both_labelled(tmp_path, judge_
     """As good is at most 0.05 less agreement for sure; worse is less for sure; else the items do not show it."""
     ana = answers(count)
     bob = answers(count)[: count - people_apart] + answers(count, wrong=count)[count - people_apart :]
-    found = decide(tmp_path, "right", answers(count, wrong=judge_wrong), ana, bob)
-    assert found.people == people
-    ends = found.difference.interval
+    verdict = decide(tmp_path, "right", answers(count, wrong=judge_wrong), ana, bob)
+    assert verdict.people == people
+    ends = verdict.difference.interval
     assert (ends.low > -MARGIN) == (people == "as good")
     assert (ends.high < 0 and ends.low <= -MARGIN) == (people == "worse")
 
 
 def test_one_annotator_is_no_measure_of_people(tmp_path):
     """Without a second label nothing is said about people."""
-    found = decide(tmp_path, "right", answers(40), answers(40))
-    assert (found.people, found.difference.status) == ("not known", "undefined")
+    verdict = decide(tmp_path, "right", answers(40), answers(40))
+    assert (verdict.people, verdict.difference.status) == ("not known", "undefined")
 
 
 def test_a_referee_does_not_make_people_agree_more(tmp_path):
@@ -133,16 +133,11 @@ def test_an_enriched_sample_has_no_verdict(tmp_path):
     run = write(tmp_path / "run", "right", answers(60))
     labels = said("right", "a", answers(60))
     labels = [one.model_copy(update={"weight": 1.0 + n % 2}) for n, one in enumerate(labels)]
-    found = agreement(run, "right", labels).verdict
-    assert (found.use, found.why) == ("nothing yet", "items were sampled with different probabilities")
+    verdict = agreement(run, "right", labels).verdict
+    assert (verdict.use, verdict.why) == ("nothing yet", "items were sampled with different probabilities")
 
 
 @given(st.integers(1, 400))
 def test_a_number_of_items_is_never_rounded_down(count):
     """And never up by more than a step."""
     assert count <= round_up(count) < count + (10 if count < 100 else 50)
-
-
-def test_the_metric_of_the_tests_is_compared_as_categories():
-    """The tests above rely on yes and no without scores."""
-    assert all(one.score is None for one in YES_NO.scale.categories)

@@ -1,38 +1,28 @@
 """Tests of the warnings about an agreement."""
 
 import pytest
-from agreed_runs import FAILED, said, write
+from agreed_runs import FAILED, MOSTLY, said, write
 
 from greval.trust.agreement.api import agreement
 
-YES = ["Yes"] * 12 + ["No"] * 8
-MOSTLY = ["Yes"] * 10 + ["No"] * 10
-TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
 
-
-@pytest.fixture
-def run(tmp_path):
-    """Write a run of twenty answers; the judge says Yes to the first twelve."""
-    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
-
-
-def test_an_enriched_sample_is_told_and_weighted(run):
+def test_an_enriched_sample_is_reported_and_weighted(run):
     """Where weights differ the raw figures are called those of the sample, and weighted ones stand beside them."""
     rows = [
         one.model_copy(update={"weight": 1.0 if n < 10 else 9.0}) for n, one in enumerate(said("right", "a", MOSTLY))
     ]
-    found = agreement(run, "right", rows)
-    whole = found.groups[0]
-    assert whole.enriched
-    assert found.warnings[0].startswith("ENRICHED SAMPLE")
-    assert whole.judge.figures["accuracy"].value == pytest.approx(18 / 20)
-    assert whole.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
+    result = agreement(run, "right", rows)
+    overall = result.groups[0]
+    assert overall.enriched
+    assert result.warnings[0].startswith("ENRICHED SAMPLE")
+    assert overall.judge.figures["accuracy"].value == pytest.approx(18 / 20)
+    assert overall.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
     even = agreement(run, "right", said("right", "ana", MOSTLY, weight=4.0)).groups[0]
     assert not even.enriched
     assert even.weighted == {}
 
 
-def test_what_does_not_count_is_told(tmp_path):
+def test_ignored_annotations_are_reported(tmp_path):
     """Verdicts seen while annotating, mixed judges, unjudged and strange things and bad rows are warned of."""
     run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
     rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)

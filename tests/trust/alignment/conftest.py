@@ -5,9 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from aligned_runs import TONE, follower, judged, labels, tones, wrong_in
-
-COUNT = 48
+from aligned_runs import COUNT, TONE, follower, judged, labels, tones, wrong_in
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 import pytest
 from aligned_runs import (
+    COUNT,
     DEPTH,
     MAGIC,
+    SMALL,
     TONE,
     USEFUL,
     asked_to_write,
@@ -27,28 +29,25 @@ from greval.testing import ScriptedJudge
 from greval.trust.alignment.api import add_provenance, align, forecast_align
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
 
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
-
 
 @pytest.mark.parametrize("way", ["examples", "rewrite"])
-def test_what_helps_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
+def test_a_gain_is_accepted_and_written_with_its_provenance(better, way, tmp_path):
     """A real gain is accepted; the new file loads, tells where it comes from, and the diff tells what changed."""
     run, said, judge = better
-    found = align(run, TONE, judge, said, ways=[way], out=tmp_path / "new" / "tone.yaml", **SMALL)
-    assert found.accepted
-    assert found.gain.interval.low > 0
-    assert found.gain.after > found.gain.before + 0.3
-    new = read_metric(found.path)
+    result = align(run, TONE, judge, said, ways=[way], out=tmp_path / "new" / "tone.yaml", **SMALL)
+    assert result.accepted
+    assert result.gain.interval.low > 0
+    assert result.gain.after > result.gain.before + 0.3
+    new = read_metric(result.path)
     assert (new.name, new.needs, new.scale.names) == (TONE.name, TONE.needs, TONE.scale.names)
     assert bool(new.examples) == (way == "examples")
     assert (MAGIC in new.steps) == (way == "rewrite")
-    head = [line for line in found.written.splitlines() if line.startswith("# ")]
+    head = [line for line in result.written.splitlines() if line.startswith("# ")]
     assert any("48 labelled items of 48 questions; annotators: ana" in line for line in head)
     assert any("ScriptedJudge" in line for line in head)
-    assert any(f"kappa {found.gain.before:.3f} before, {found.gain.after:.3f} after" in line for line in head)
-    assert any(f"[{found.gain.interval.low:.3f}, " in line and "95%" in line for line in head)
-    added = [line for line in found.diff.splitlines() if line.startswith("+ ") and "rule" in line]
+    assert any(f"kappa {result.gain.before:.3f} before, {result.gain.after:.3f} after" in line for line in head)
+    assert any(f"[{result.gain.interval.low:.3f}, " in line and "95%" in line for line in head)
+    added = [line for line in result.diff.splitlines() if line.startswith("+ ") and "rule" in line]
     assert added
 
 
@@ -58,15 +57,15 @@ def test_the_original_is_never_written_unless_it_is_named(better, tmp_path):
     run, said, judge = better
     original = tmp_path / "tone.yaml"
     original.write_text(write_metric(TONE))
-    found = align(run, original, judge, said, **SMALL)
+    result = align(run, original, judge, said, **SMALL)
     assert original.read_text() == write_metric(TONE)
-    assert found.path == str(run.folder / "align" / "tone.yaml")
+    assert result.path == str(run.folder / "align" / "tone.yaml")
     assert align(run, original, judge, said, out=original, **SMALL).path == str(original)
-    assert read_metric(original) == read_metric(found.path)
+    assert read_metric(original) == read_metric(result.path)
 
 
 @pytest.mark.nightly
-def test_a_file_that_cannot_be_written_is_told_and_nothing_is_lost(better, tmp_path):
+def test_a_file_that_cannot_be_written_loses_no_judgement(better, tmp_path):
     """After all was asked a wrong name costs nothing: the next call asks nothing again."""
     run, said, judge = better
     (tmp_path / "taken").write_text("")
@@ -85,14 +84,14 @@ def test_numbers_are_aligned_by_their_error(tmp_path):
 
     judge = follower(DEPTH, truth, verdict)
     run = judged(tmp_path / "run", DEPTH, truth, judge)
-    said = [*labels(DEPTH, truth), *(one.model_copy(update={"annotator": "bob"}) for one in labels(DEPTH, truth))]
-    found = align(run, DEPTH, judge, said, **SMALL)
-    assert found.accepted
-    assert found.gain.figure == "mae"
-    assert found.gain.after == 0.0
-    assert found.gain.gain == found.gain.before > 1
-    assert found.gain.ranks[1] == pytest.approx(1.0)
-    assert MAGIC in parse_metric(found.written).steps
+    said = [*labels(DEPTH, truth), *(label.model_copy(update={"annotator": "bob"}) for label in labels(DEPTH, truth))]
+    result = align(run, DEPTH, judge, said, **SMALL)
+    assert result.accepted
+    assert result.gain.figure == "mae"
+    assert result.gain.after == 0.0
+    assert result.gain.gain == result.gain.before > 1
+    assert result.gain.ranks[1] == pytest.approx(1.0)
+    assert MAGIC in parse_metric(result.written).steps
 
 
 def test_chunks_are_aligned_each_by_itself(tmp_path):
@@ -109,10 +108,10 @@ def test_chunks_are_aligned_each_by_itself(tmp_path):
         Annotation(sample_id=f"q{n // 2}", metric="useful", item=f"c{n % 2 + 1}", annotator="ana", value=truth[n])
         for n in truth
     ]
-    found = align(run, USEFUL, judge, said, ways=["examples"], **SMALL)
-    assert found.accepted
-    assert (found.labels, found.questions, found.gain.questions) == (2 * COUNT, COUNT, COUNT)
-    examples = parse_metric(found.written).examples
+    result = align(run, USEFUL, judge, said, ways=["examples"], **SMALL)
+    assert result.accepted
+    assert (result.labels, result.questions, result.gain.questions) == (2 * COUNT, COUNT, COUNT)
+    examples = parse_metric(result.written).examples
     assert [len(example.case.chunks) for example in examples] == [1] * len(examples)
     for messages in messages_of(judge):
         before = " ".join(message.text for message in messages[1:-1])
@@ -144,10 +143,10 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     run = evaluate(cases, [metric, below], judge, out=tmp_path / "run")
     before = len(judge.calls)
     assert forecast_align(run, metric, judge, labels(metric, truth), **SMALL).before == 0
-    found = align(run, metric, judge, labels(metric, truth), **SMALL)
+    result = align(run, metric, judge, labels(metric, truth), **SMALL)
     new = [messages[-1].text for messages in judge.calls[before:]]
-    assert found.accepted
-    assert "uses" in found.written
+    assert result.accepted
+    assert "uses" in result.written
     assert not any("It is dropped." in text for text in new)
     assert not any("kept_chunks" in messages[0].text for messages in judge.calls[before:])
 
@@ -167,7 +166,7 @@ def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_is_foreseen_is_never_passed(better):
+def test_a_forecast_is_an_upper_limit(better):
     """The calls counted beforehand are as many as are made, or more."""
     run, said, judge = better
     told = forecast_align(run, TONE, judge, said, **SMALL)
@@ -190,7 +189,7 @@ def test_what_is_foreseen_is_never_passed(better):
         ({"folds": 40}, "are too few to align tone in 40 folds"),
     ],
 )
-def test_wishes_that_make_no_sense_are_told(better, wishes, told):
+def test_invalid_options_are_refused(better, wishes, told):
     """What cannot be done is said with what to do instead, before anything is asked."""
     run, said, judge = better
     before = len(judge.calls)
@@ -199,7 +198,7 @@ def test_wishes_that_make_no_sense_are_told(better, wishes, told):
     assert len(judge.calls) == before
 
 
-def test_computed_metrics_and_runs_without_labels_are_told(better):
+def test_computed_metrics_and_runs_without_labels_are_refused(better):
     """Only what a model judges can be aligned, and only with labels that match verdicts."""
     run, said, judge = better
     with pytest.raises(DefinitionError, match="latency: is computed"):
@@ -244,9 +243,9 @@ def test_a_forecast_prices_the_writer(better):
     writer: BaseChatModel = OtherWriter([])
 
     def forecast_cost(ways=("examples", "rewrite"), **prices):
-        found = forecast_align(run, TONE, judge, said, writer=writer, ways=ways, prices=_price(**prices), **SMALL)
-        assert found.written == {2: 24, 1: 18}[len(ways)]
-        return found.cost
+        forecast = forecast_align(run, TONE, judge, said, writer=writer, ways=ways, prices=_price(**prices), **SMALL)
+        assert forecast.written == {2: 24, 1: 18}[len(ways)]
+        return forecast.cost
 
     judging, writing = forecast_cost(ScriptedJudge=1, OtherWriter=0), forecast_cost(ScriptedJudge=0, OtherWriter=1)
     assert forecast_cost(ScriptedJudge=0, OtherWriter=0) == 0
@@ -261,15 +260,15 @@ def test_a_forecast_without_a_price_of_one_model_has_no_cost(better):
     """A cost of which a part is unknown is None, and not the part that is known."""
     run, said, judge = better
     for priced in ("ScriptedJudge", "OtherWriter"):
-        found = forecast_align(run, TONE, judge, said, writer=OtherWriter([]), prices=_price(**{priced: 1}), **SMALL)
-        assert found.cost is None
+        forecast = forecast_align(run, TONE, judge, said, writer=OtherWriter([]), prices=_price(**{priced: 1}), **SMALL)
+        assert forecast.cost is None
 
 
 def test_a_reason_to_write_costs_as_much_as_a_verdict(better):
     """With examples alone each call is as long as one of the unchanged metric, so that cost follows the calls."""
     run, said, judge = better
     options = {"ways": ["examples"], **SMALL}
-    found = forecast_align(run, TONE, judge, said, prices=_price(ScriptedJudge=1), **options)
+    forecast = forecast_align(run, TONE, judge, said, prices=_price(ScriptedJudge=1), **options)
     prices = _price(ScriptedJudge=1, OtherWriter=0)
     other = forecast_align(run, TONE, judge, said, writer=OtherWriter([]), prices=prices, **options)
-    assert found.cost / other.cost == pytest.approx((found.calls + found.written) / found.calls, rel=1e-3)
+    assert forecast.cost / other.cost == pytest.approx((forecast.calls + forecast.written) / forecast.calls, rel=1e-3)

@@ -2,7 +2,9 @@
 
 import pytest
 from aligned_runs import (
+    COUNT,
     MAGIC,
+    SMALL,
     TONE,
     asked_to_write,
     case,
@@ -19,9 +21,6 @@ from aligned_runs import (
 from greval import evaluate
 from greval.trust.alignment.api import align
 
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
-
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
@@ -30,10 +29,10 @@ def test_a_judge_that_only_changes_its_mind_is_refused(tmp_path, seed):
     truth = tones(COUNT, seed=seed)
     judge = follower(TONE, truth, noise(0.25))
     run = judged(tmp_path / "run", TONE, truth, judge)
-    found = align(run, TONE, judge, labels(TONE, truth), seed=seed, **SMALL)
-    assert not found.accepted
-    assert found.why
-    assert (found.path, found.written, found.diff) == (None, None, "")
+    result = align(run, TONE, judge, labels(TONE, truth), seed=seed, **SMALL)
+    assert not result.accepted
+    assert result.why
+    assert (result.path, result.written, result.diff) == (None, None, "")
     assert not list((run.folder / "align").glob("*.yaml"))
 
 
@@ -58,8 +57,8 @@ def test_an_example_never_judges_itself_nor_a_twin(tmp_path):
     run = evaluate(cases, [TONE], judge, out=tmp_path / "run")
     said = labels(TONE, truth)
     said += [one.model_copy(update={"sample_id": f"twin{one.sample_id[1:]}", "method": "other"}) for one in said[::2]]
-    found = align(run, TONE, judge, said, **SMALL)
-    assert (found.labels, found.questions) == (COUNT * 3 // 2, COUNT)
+    result = align(run, TONE, judge, said, **SMALL)
+    assert (result.labels, result.questions) == (COUNT * 3 // 2, COUNT)
     shown = [messages for messages in messages_of(judge) if len(messages) > 2]
     assert len(shown) > 30
     for messages in shown:
@@ -109,18 +108,18 @@ def test_judgements_that_fail_are_left_out_and_counted(tmp_path):
 
     judge = follower(TONE, truth, verdict)
     run = judged(tmp_path / "run", TONE, truth, judge)
-    found = align(run, TONE, judge, labels(TONE, truth), ways=["rewrite"], **SMALL)
-    assert found.accepted
-    assert found.failed == COUNT // 12
-    assert found.gain.things == COUNT - COUNT // 12
-    assert any(one.failed for one in found.attempts)
+    result = align(run, TONE, judge, labels(TONE, truth), ways=["rewrite"], **SMALL)
+    assert result.accepted
+    assert result.failed == COUNT // 12
+    assert result.gain.things == COUNT - COUNT // 12
+    assert any(attempt.failed for attempt in result.attempts)
 
 
-def test_nothing_to_improve_asks_nothing(tmp_path):
+def test_without_a_disagreement_no_call_is_made(tmp_path):
     """A judge that agrees with people on everything is left alone, for no call."""
     truth = tones(COUNT)
     judge = follower(TONE, truth, lambda _messages, _number, right: right)
     run = judged(tmp_path / "run", TONE, truth, judge)
-    found = align(run, TONE, judge, labels(TONE, truth))
-    assert (found.accepted, found.usage.calls, found.attempts) == (False, 0, ())
+    result = align(run, TONE, judge, labels(TONE, truth))
+    assert (result.accepted, result.usage.calls, result.attempts) == (False, 0, ())
     assert len(judge.calls) == COUNT

@@ -3,38 +3,25 @@
 from collections import Counter
 
 import pytest
-from aligned_runs import (
-    TONE,
-    case,
-    follower,
-    judged,
-    labels,
-    tones,
-    wrong_in,
-)
+from aligned_runs import COUNT, SMALL, TONE, case, follower, judged, labels, tones, wrong_in
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Annotation, evaluate, parse_metric, write_metric
-from greval.runs.store import Store
+from greval import evaluate, parse_metric, write_metric
 from greval.trust.alignment.api import align
 from greval.trust.alignment.labelled_items import draw_folds, draw_questions, number_clusters
-from greval.trust.annotations.judged_items import read_judged_items
-
-SMALL = {"folds": 2, "choosing": 12}
-COUNT = 48
 
 
 @given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=3), min_size=1, max_size=30))
-def test_what_shares_a_mark_is_one_cluster(marks):
+def test_items_that_share_a_mark_are_one_cluster(marks):
     """Things with a mark in common have one number, and no two clusters share a mark."""
-    found = number_clusters(marks)
+    numbers = number_clusters(marks)
     holders = {}
-    for number, each in zip(found, marks, strict=True):
+    for number, each in zip(numbers, marks, strict=True):
         for mark in each:
             assert holders.setdefault(mark, number) == number
-    for number in set(found):
-        held = [set(marks[place]) for place, one in enumerate(found) if one == number]
+    for number in set(numbers):
+        held = [set(marks[place]) for place, one in enumerate(numbers) if one == number]
         reached, left = held[0], held[1:]
         while joined := [each for each in left if each & reached]:
             reached = reached.union(*joined)
@@ -45,24 +32,24 @@ def test_what_shares_a_mark_is_one_cluster(marks):
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=60), st.integers(2, 6), st.integers(0, 5))
 def test_folds_hold_whole_clusters_and_about_as_many_things(numbers, count, seed):
     """Each cluster has one fold from 1 on; no fold is larger than another by more than a cluster."""
-    found = draw_folds(numbers, count, seed=seed)
-    assert set(found) == set(numbers)
-    assert set(found.values()) <= set(range(1, count + 1))
-    sizes = Counter(found[number] for number in numbers)
+    fold_of = draw_folds(numbers, count, seed=seed)
+    assert set(fold_of) == set(numbers)
+    assert set(fold_of.values()) <= set(range(1, count + 1))
+    sizes = Counter(fold_of[number] for number in numbers)
     held = [sizes.get(fold, 0) for fold in range(1, count + 1)]
     assert max(held) - min(held) <= max(Counter(numbers).values())
-    assert found == draw_folds(numbers, count, seed=seed)
+    assert fold_of == draw_folds(numbers, count, seed=seed)
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 40))
-def test_what_is_drawn_is_whole_and_not_too_much(numbers, most):
+def test_draws_hold_whole_questions_within_the_limit(numbers, most):
     """Whole clusters are drawn, at most as many things as wanted, all where they fit, and the same for a seed."""
-    found = draw_questions(numbers, most, seed="a")
-    held = [number for number in numbers if number in found]
+    drawn = draw_questions(numbers, most, seed="a")
+    held = [number for number in numbers if number in drawn]
     assert len(held) <= most
-    assert found <= set(numbers)
+    assert drawn <= set(numbers)
     assert len(held) == len(numbers) if most >= len(numbers) else True
-    assert found == draw_questions(numbers, most, seed="a")
+    assert drawn == draw_questions(numbers, most, seed="a")
 
 
 def test_a_case_in_the_metrics_own_examples_is_left_out(better):
@@ -71,23 +58,23 @@ def test_a_case_in_the_metrics_own_examples_is_left_out(better):
     example = {"case": {k: v for k, v in case(3).items() if k != "id"}, "reason": "So.", "value": "Polite"}
     metric = TONE.model_copy(update={"examples": parse_metric(write_metric(TONE)).examples})
     metric = type(TONE).model_validate({**metric.model_dump(mode="json"), "examples": [example]})
-    found = align(run, metric, judge, said, ways=["rewrite"], **SMALL)
-    assert found.labels == COUNT - 1
-    assert any("occur in the metric's examples" in line for line in found.warnings)
+    result = align(run, metric, judge, said, ways=["rewrite"], **SMALL)
+    assert result.labels == COUNT - 1
+    assert any("occur in the metric's examples" in line for line in result.warnings)
 
 
 @pytest.mark.nightly
-def test_ties_and_seen_verdicts_are_told(better):
+def test_ties_and_suggested_verdicts_are_reported(better):
     """Things on which people are tied are left out and counted; who saw the judge's verdict is told."""
     run, said, judge = better
     other = {"Polite": "Rude", "Rude": "Polite"}
     tied = [one.model_copy(update={"annotator": "bob", "value": other[one.value]}) for one in said[:5]]
     marked = [one.model_copy(update={"suggested": True}) for one in said[10:13]]
-    found = align(run, TONE, judge, [*said[:10], *marked, *said[13:], *tied], **SMALL)
-    assert found.labels == COUNT - 5
-    assert found.annotators == ("ana",)
-    assert [line.split(" left")[0] for line in found.warnings if "tied" in line] == ["5"]
-    assert any("3 of 48 items annotated by people who saw the judge's verdict" in line for line in found.warnings)
+    result = align(run, TONE, judge, [*said[:10], *marked, *said[13:], *tied], **SMALL)
+    assert result.labels == COUNT - 5
+    assert result.annotators == ("ana",)
+    assert [line.split(" left")[0] for line in result.warnings if "tied" in line] == ["5"]
+    assert any("3 of 48 items annotated by people who saw the judge's verdict" in line for line in result.warnings)
 
 
 @pytest.mark.nightly
@@ -99,34 +86,6 @@ def test_a_case_that_was_changed_counts_as_it_is_now(tmp_path):
     evaluate(old, [TONE], judge, out=tmp_path / "run")
     run = judged(tmp_path / "run", TONE, truth, judge)
     before = len(judge.calls)
-    found = align(run, TONE, judge, labels(TONE, truth), **SMALL)
-    assert found.labels == COUNT
+    result = align(run, TONE, judge, labels(TONE, truth), **SMALL)
+    assert result.labels == COUNT
     assert not any("It was" in message.text for messages in judge.calls[before:] for message in messages)
-
-
-@pytest.mark.nightly
-def test_what_people_said_unevenly_or_unreadably_is_told(better):
-    """Labels that were not drawn evenly, and such as are not on the scale, are named before the figures."""
-    run, said, judge = better
-    heavy = [one.model_copy(update={"weight": 4.0}) for one in said[:3]]
-    off = Annotation(sample_id="q9", metric="tone", annotator="bob", value="Nice")
-    found = align(run, TONE, judge, [*heavy, *said[3:], off], ways=["rewrite"], **SMALL)
-    assert any(line.startswith("ENRICHED SAMPLE") for line in found.warnings)
-    told = next(n for n, line in enumerate(found.warnings) if line == "1 row cannot be read:")
-    assert found.warnings[told + 1].startswith("  q9, bob: ")
-
-
-def test_labels_of_another_text_are_left_out_and_named(tmp_path):
-    """A label of an answer that was changed and judged again since is not aligned to, and its thing is named."""
-    truth = tones(COUNT)
-    judge = follower(TONE, truth, wrong_in(0.4, 0.02))
-    evaluate([{**case(n), "answer": f"It was thing {n}."} for n in truth], [TONE], judge, out=tmp_path / "run")
-    with Store.open(tmp_path / "run") as store:
-        old = {one.place.item_key: one.content for one in read_judged_items(store, TONE)}
-    run = judged(tmp_path / "run", TONE, truth, judge)
-    said = [*labels(TONE, truth)]
-    said[3] = said[3].model_copy(update={"content": old[said[3].sample_id, said[3].method, None]})
-    found = align(run, TONE, judge, said, ways=["rewrite"], **SMALL)
-    assert found.labels == COUNT - 1
-    (told,) = (line for line in found.warnings if "shown to people with another text" in line)
-    assert told.endswith(f": {said[3].sample_id}")

@@ -14,6 +14,7 @@ from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.judged_items import hash_contents, read_judged_items
 from greval.trust.annotations.matching import match_annotations
+from greval.trust.estimates.api import estimate
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}
@@ -68,15 +69,15 @@ def matched(run, rows, metric="tone"):
 
 
 @pytest.mark.parametrize("changed", [set(), {2}, {0, 3, 5}, {*range(6)}], ids=len)
-def test_exactly_what_changed_is_left_out(tmp_path, changed):
+def test_only_changed_items_are_left_out(tmp_path, changed):
     """Where a run is judged again with other texts, labels of the changed things are left out, all others count."""
     run = judged(tmp_path / "run", cases(6), TONE)
     rows = labels(run, "tone")
     judged(run, cases(6, changed), TONE)
-    found = matched(run, rows)
-    assert {one.sample_id for one in found.things} == {f"q{n}" for n in range(6) if n not in changed}
-    assert set(found.changed) == {f"q{n}" for n in changed}
-    assert (found.outdated, found.strange, found.unjudged, found.differing) == (len(changed), (), (), ())
+    matches = matched(run, rows)
+    assert {thing.sample_id for thing in matches.things} == {f"q{n}" for n in range(6) if n not in changed}
+    assert set(matches.changed) == {f"q{n}" for n in changed}
+    assert (matches.outdated, matches.strange, matches.unjudged, matches.differing) == (len(changed), (), (), ())
 
 
 def test_a_text_that_came_back_counts_again(tmp_path):
@@ -89,7 +90,7 @@ def test_a_text_that_came_back_counts_again(tmp_path):
     assert len(matched(run, rows).things) == 2
 
 
-def test_what_the_judge_does_not_see_may_change(tmp_path):
+def test_fields_that_the_judge_does_not_see_may_change(tmp_path):
     """A text that the metric does not need is none of what was judged."""
     run = judged(tmp_path / "run", cases(1), TONE)
     rows = labels(run, "tone")
@@ -108,24 +109,24 @@ def test_each_annotation_counts_by_what_its_person_saw(tmp_path):
         *(one.model_copy(update={"annotator": "bob"}) for one in old),
         Annotation(sample_id="q0", metric="tone", annotator="eve", value="Rude"),
     ]
-    found = matched(run, rows)
-    assert [one.values for one in found.things] == [{"ana": "Polite", "eve": "Rude"}]
-    assert (found.changed, found.outdated, found.replaced, found.differing) == (("q0",), 2, 0, ())
+    matches = matched(run, rows)
+    assert [one.values for one in matches.things] == [{"ana": "Polite", "eve": "Rude"}]
+    assert (matches.changed, matches.outdated, matches.replaced, matches.differing) == (("q0",), 2, 0, ())
 
 
-def test_a_chunk_is_a_thing_of_its_own(tmp_path):
+def test_each_chunk_is_an_item(tmp_path):
     """Where one chunk's text changed, the labels of the others stay."""
     first = Case(id="q", method="m", question="?", chunks=[{"id": f"c{n}", "text": f"text {n}"} for n in range(3)])
     run = judged(tmp_path / "run", [first], USE)
     rows = labels(run, "use", value="Yes")
     texts = [{"id": f"c{n}", "text": "other" if n == 1 else f"text {n}"} for n in range(3)]
     judged(run, [Case(id="q", method="m", question="?", chunks=texts)], USE)
-    found = matched(run, rows, "use")
-    assert sorted(one.item for one in found.things) == ["c0", "c2"]
-    assert found.changed == ("q (m, c1)",)
+    matches = matched(run, rows, "use")
+    assert sorted(thing.item for thing in matches.things) == ["c0", "c2"]
+    assert matches.changed == ("q (m, c1)",)
 
 
-def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_path):
+def test_a_dependent_metric_is_compared_with_the_input_of_its_judge(tmp_path):
     """Where a judge saw the useful chunks alone, a change of another chunk is no change of the thing."""
     chunks = [{"id": "c0", "text": "chunk of no use"}, {"id": "c1", "text": "chunk of use"}]
     run = judged(tmp_path / "run", [Case(id="q", question="?", chunks=chunks)], USE, WHOLE)
@@ -143,13 +144,13 @@ def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_p
 def test_a_label_without_a_method_is_of_the_only_one(tmp_path, methods, found):
     """Where a run has one method it need not be named; of several none is guessed."""
     run = judged(
-        tmp_path / "run", [one.model_copy(update={"method": name}) for name in methods for one in cases(3)], TONE
+        tmp_path / "run", [case.model_copy(update={"method": name}) for name in methods for case in cases(3)], TONE
     )
     rows = [Annotation(sample_id=f"q{n}", metric="tone", annotator="ana", value="Polite") for n in range(3)]
     assert [thing.method for thing in matched(run, rows).things] == ["walk"] * found
 
 
-def test_where_nothing_is_known_names_decide(tmp_path):
+def test_without_a_content_hash_ids_decide(tmp_path):
     """Computed metrics show nothing to a judge; a run without its cases tells nothing of texts."""
     run = tmp_path / "run"
     evaluate([Case(id="q", question="?", usage={"latency": 1.0})], [COMPUTED_METRICS["latency"]], out=run)
@@ -160,19 +161,23 @@ def test_where_nothing_is_known_names_decide(tmp_path):
         assert hash_contents(store, "no such metric", {("q", "")}) == {}
 
 
-def test_an_agreement_tells_what_it_left_out(tmp_path):
+def test_agreement_and_estimate_leave_out_other_texts(tmp_path):
     """The figures are of the texts that both saw; the report names the others with their number."""
     run = judged(tmp_path / "run", cases(8), TONE)
     rows = [*labels(run, "tone"), *labels(run, "tone", "bob", "Rude")]
     judged(run, cases(8, {1, 2, 3, 4}), TONE)
-    found = agreement(run, "tone", rows, combine="each")
-    assert found.changed == ("q1", "q2", "q3", "q4")
-    assert found.groups[0].things == 4
+    result = agreement(run, "tone", rows, combine="each")
+    assert result.changed == ("q1", "q2", "q3", "q4")
+    assert result.groups[0].things == 4
     told = "4 annotated items shown to people with another text than to the judge (8 annotations, left out): "
-    assert f"{told}q1, q2, q3 and 1 more" in found.warnings
+    assert f"{told}q1, q2, q3 and 1 more" in result.warnings
+    estimated = estimate(run, "tone", rows[:8])
+    assert (estimated.labels, estimated.not_used.another_text) == (4, 4)
+    plain = [row.model_copy(update={"content": None}) for row in rows[:8]]
+    assert estimate(run, "tone", plain).labels == 8
 
 
-def test_nothing_left_is_told_with_its_reason(tmp_path):
+def test_without_a_matching_text_the_error_has_the_reason(tmp_path):
     """Where every label is of another text, the message says so."""
     run = judged(tmp_path / "run", cases(3), TONE)
     rows = labels(run, "tone")
@@ -183,7 +188,7 @@ def test_nothing_left_is_told_with_its_reason(tmp_path):
         agreement(run, "tone", rows)
 
 
-def test_what_is_shown_stays_the_same_from_version_to_version(tmp_path):
+def test_the_hash_of_shown_texts_is_stable(tmp_path):
     """The hash of a given text is pinned: were texts shown in another way, no label of before would count any more."""
     case = Case(id="q", question="Is a < b?", answer="Yes.\n  & so on", chunks=[{"id": "c", "text": "chunk"}])
     run = judged(tmp_path / "run", [case], TONE, USE)

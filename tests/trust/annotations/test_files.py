@@ -32,16 +32,16 @@ rows = st.lists(
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_what_is_written_is_read(ending, tmp_path):
+def test_written_annotations_are_read_back(ending, tmp_path):
     """Any annotations come back from a file as they were, whatever signs and line breaks are in them."""
     path = tmp_path / f"people.{ending}"
 
     @given(rows)
     def law(annotations):
         write_annotations(annotations, path)
-        found = read_annotations(path)
-        assert found.annotations == tuple(annotations)
-        assert found.faults == found.ignored == ()
+        file = read_annotations(path)
+        assert file.annotations == tuple(annotations)
+        assert file.faults == file.ignored == ()
 
     law()
     assert [other.name for other in tmp_path.iterdir()] == [path.name]
@@ -60,8 +60,8 @@ def test_a_judge_is_not_compared_with_itself(tmp_path):
     (tmp_path / "cut.csv").write_text("id,value,reason,human\nq0,Yes,r,good\nq1,No,r,No\n")
     with pytest.raises(DataError, match=r"cut.csv: its column value holds the judge's own verdicts.*--label-column"):
         load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right")
-    found = load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right", label_columns="human")
-    assert [one.value for one in found.annotations] == ["No"]
+    loaded = load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right", label_columns="human")
+    assert [annotation.value for annotation in loaded.annotations] == ["No"]
     (tmp_path / "ana.csv").write_text("id,value,reason\nq0,Yes,r\nq1,Yes,It is.\n")
     assert len(load_annotations(run, tmp_path / "ana.csv", SCALES, metric="right").annotations) == 2
 
@@ -73,8 +73,11 @@ def test_no_value_is_none_wherever_labels_come_from(tmp_path):
     rows = [*said("right", "ana", ["Yes", "n/a", float("inf"), float("nan")])]
     for source in (tmp_path / "ana.csv", rows):
         for scales in (None, SCALES):
-            found = load_annotations(run, source, scales, metric="right").annotations
-            assert [(one.value, one.status) for one in found] == [("Yes", "submitted"), *[(None, "pending")] * 3]
+            annotations = load_annotations(run, source, scales, metric="right").annotations
+            assert [(item.value, item.status) for item in annotations] == [
+                ("Yes", "submitted"),
+                *[(None, "pending")] * 3,
+            ]
 
 
 def test_kept_annotations_replace_older_ones(tmp_path):
@@ -83,7 +86,10 @@ def test_kept_annotations_replace_older_ones(tmp_path):
         read_run_annotations(tmp_path)
     keep_annotations(tmp_path, said("right", "ana", ["Yes", "No"]))
     keep_annotations(tmp_path, [*said("right", "ana", ["No"]), *said("right", "bob", ["Yes"])])
-    assert [(one.sample_id, one.annotator, one.value) for one in read_run_annotations(tmp_path).annotations] == [
+    assert [
+        (annotation.sample_id, annotation.annotator, annotation.value)
+        for annotation in read_run_annotations(tmp_path).annotations
+    ] == [
         ("q0", "ana", "No"),
         ("q1", "ana", "No"),
         ("q0", "bob", "Yes"),

@@ -43,10 +43,10 @@ def test_texts_of_the_judge_are_left_out_unless_wanted(run):
 def test_contents_are_hashed_by_item(run):
     """Equal texts have equal hashes; a computed metric and an unknown one showed nothing."""
     with Store.open(run) as store:
-        found = hash_contents(store, "passages")
+        hashes = hash_contents(store, "passages")
         assert hash_contents(store, "latency") == hash_contents(store, "none") == {}
-    assert set(found) == {(f"q{n}", "", f"c{m}") for n in range(3) for m in (1, 2)}
-    assert len(set(found.values())) == 6
+    assert set(hashes) == {(f"q{n}", "", f"c{m}") for n in range(3) for m in (1, 2)}
+    assert len(set(hashes.values())) == 6
 
 
 def test_the_key_of_an_item_depends_on_all_of_its_ids():

@@ -1,13 +1,18 @@
-"""Tests of the join of annotations with judgements."""
+"""How annotations meet verdicts: items, ids that nearly meet, annotators of two spellings, and other scales."""
+
+from __future__ import annotations
 
 import pytest
 from agreed_runs import FAILED, GRADED, METRICS, YES_NO, said, write, write_chunks
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval import evaluate, load_metric
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
+from greval.trust.agreement.api import agreement
+from greval.trust.annotations.adjudication import adjudicate, unite_annotators
 from greval.trust.annotations.matching import (
     AnnotatedItem,
     check_tags,
@@ -16,11 +21,12 @@ from greval.trust.annotations.matching import (
     match_annotations,
     place_annotations,
 )
+from greval.trust.estimates.api import estimate
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 
 
-def test_things_are_matched_by_name(tmp_path):
+def test_items_are_matched_by_their_ids_and_metric(tmp_path):
     """Sample, method, metric and item name a thing; what is not in the run or has no verdict is told."""
     run = write(tmp_path / "run", "right", ["Yes", FAILED, "No"])
     rows = [
@@ -31,15 +37,15 @@ def test_things_are_matched_by_name(tmp_path):
         *said("right", "eve", ["No"], status="draft"),
     ]
     with Store.open(run) as store:
-        found = match_annotations(store, "right", rows, SCALES["right"])
-    assert [(one.sample_id, one.values) for one in found.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
-    assert found.unjudged == ("q1",)
-    assert found.strange == ("q3",)
-    assert found.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
-    assert (found.others, found.replaced, found.statuses) == (1, 1, {"submitted": 6, "draft": 1})
+        matches = match_annotations(store, "right", rows, SCALES["right"])
+    assert [(thing.sample_id, thing.values) for thing in matches.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
+    assert matches.unjudged == ("q1",)
+    assert matches.strange == ("q3",)
+    assert matches.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
+    assert (matches.others, matches.replaced, matches.statuses) == (1, 1, {"submitted": 6, "draft": 1})
 
 
-def test_annotators_who_saw_different_things_are_told(tmp_path):
+def test_items_shown_differently_to_annotators_are_reported(tmp_path):
     """Where two annotators were shown other contents the thing is named; unknown content is no difference."""
     run = write(tmp_path / "run", "right", ["Yes", "No"])
     rows = [
@@ -58,9 +64,9 @@ def test_items_are_matched_by_their_id(tmp_path):
         Annotation(sample_id="q0", metric="graded", item=item, annotator="ana", value="Partly") for item in ("c1", "c7")
     ]
     with Store.open(run) as store:
-        found = match_annotations(store, "graded", rows, GRADED.scale)
-    assert [(one.item, one.judge) for one in found.things] == [("c1", "Partly")]
-    assert found.strange == ("q0 (c7)",)
+        matches = match_annotations(store, "graded", rows, GRADED.scale)
+    assert [(thing.item, thing.judge) for thing in matches.things] == [("c1", "Partly")]
+    assert matches.strange == ("q0 (c7)",)
 
 
 def annotated(sample_id="q1", value="Yes", **fields):
@@ -98,7 +104,7 @@ def test_a_missing_method_is_filled_in_only_if_there_is_one(given_methods, metho
     """Methods that are named stay, whatever the run has."""
     rows = fill_in_method([annotated(method=method) for method in given_methods], methods)
     only = next(iter(methods)) if len(methods) == 1 else ""
-    assert [one.method for one in rows] == [method or only for method in given_methods]
+    assert [row.method for row in rows] == [method or only for method in given_methods]
 
 
 def items(*tags):
@@ -124,3 +130,75 @@ def test_a_tag_that_no_item_has_is_an_error():
     check_tags(items({"kind": "a"}), ["method", "kind"], "runs/first")
     with pytest.raises(DataError, match=r"'kin'.*kind"):
         check_tags(items({"kind": "a"}), ["kin"], "runs/first")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of which the latency of six cases was measured."""
+    cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
+    return evaluate(cases, [load_metric("latency")], out=tmp_path / "run")
+
+
+def label(sample_id, value, annotator="Ana"):
+    """Return a label of the latency of a case."""
+    return Annotation(sample_id=sample_id, metric="latency", annotator=annotator, value=value)
+
+
+@pytest.mark.parametrize("spelling", ["ana", " Ana", "Ana ", "A\u200bna", "Ana\u00a0", "ＡNA"])  # noqa: RUF001
+def test_two_spellings_of_a_name_are_one_person(run, spelling):
+    """A person whose name differs in case, blanks or invisible characters is one annotator, with a remark."""
+    rows = [label(f"q{n}", n, spelling if n == 3 else "Ana") for n in range(6)]
+    result = agreement(run, "latency", rows)
+    assert result.annotators == ("Ana",)
+    assert any("is taken as the annotator 'Ana'" in line for line in result.warnings)
+    assert any("is taken as the annotator 'Ana'" in line for line in estimate(run, "latency", rows).warnings)
+    (verdict,) = adjudicate([label("q1", 1, "Ana"), label("q1", 2, spelling)])
+    assert verdict.value == 2
+
+
+def test_two_people_stay_two():
+    """Names that differ in more than their form are left alone."""
+    rows = [label("q1", 1, name) for name in ("Ana", "Anna", "Ana2")]
+    assert unite_annotators(rows) == (rows, ())
+
+
+def test_an_id_with_an_invisible_blank_is_named(run):
+    """An item that is in the run but for what cannot be seen is shown with it, and the difference is named."""
+    rows = [*(label(f"q{n}", n) for n in range(5)), label("q5\u00a0", 5)]
+    told = r"1 annotated item not in the run: 'q5\xa0'; 'q5\xa0' and 'q5' differ only in blanks or invisible characters"
+    assert told in agreement(run, "latency", rows).warnings
+    assert any(line.startswith(r"'q5\xa0' and 'q5' differ") for line in estimate(run, "latency", rows).warnings)
+
+
+def test_labels_of_which_none_meets_are_an_error(run):
+    """If no label is of an item of the run, the error shows an id of each side and what differs."""
+    rows = [label(f"Q{n}", n) for n in range(6)]
+    with pytest.raises(DataError, match="'Q0' and 'q0' differ only in case"):
+        agreement(run, "latency", rows)
+    with pytest.raises(DataError, match="'Q0' and 'q0' differ only in case"):
+        estimate(run, "latency", rows)
+
+
+def test_few_labels_that_meet_come_first(run):
+    """If less than half of the labels are of items of the run, the first warning counts them."""
+    rows = [label("q0", 0), label("q1", 1), *(label(f"x{n}", n) for n in range(3))]
+    for found in (agreement(run, "latency", rows), estimate(run, "latency", rows)):
+        assert found.warnings[0].startswith("FEW IDS MET: 2 of 5 annotated items met 2 of 6 judged items")
+
+
+def test_labels_on_another_scale_give_no_verdict(tmp_path):
+    """If most labels are off the judge's scale, the first warning says so and the judge is neither trusted nor not."""
+    cases = [{"id": f"q{n}", "question": "?", "answer": "a", "expected_answer": "a"} for n in range(6)]
+    run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
+    path = tmp_path / "labels.csv"
+    path.write_text("id,label\nq0,1\nq1,0\nq2,4\nq3,7\nq4,9\nq5,10\n", encoding="utf-8")
+    result = agreement(run, "exact_match", path)
+    assert result.warnings[0].startswith("OFF SCALE: 4 of 6 labels are not on the scale of the verdicts (")
+    assert "labels.csv:4: value: " in result.warnings[0]
+    assert (result.verdict.use, result.verdict.why) == (
+        "nothing yet",
+        "most labels are not on the scale of the verdicts",
+    )
+    assert estimate(run, "exact_match", path).warnings[0].startswith("OFF SCALE: 4 of 6 labels")
+    path.write_text("id,label\nq0,1\nq1,0\nq2,1\nq3,1\nq4,9\nq5,0\n", encoding="utf-8")
+    assert not any(line.startswith("OFF SCALE") for line in agreement(run, "exact_match", path).warnings)

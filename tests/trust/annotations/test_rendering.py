@@ -25,7 +25,7 @@ def test_a_page_shows_a_text_as_it_is(text):
     assert re.sub(r"\s", "", read) == (plain or "(empty)")
 
 
-def test_what_is_shown_is_what_the_metric_needs():
+def test_the_shown_fields_are_the_needs_of_the_metric():
     """Context lists chunks, triples and computed texts; a walk is a step a line; what is empty says so."""
     metric = CategoricalMetric(
         name="m",

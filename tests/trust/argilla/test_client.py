@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from base64 import b64encode
 
 import pytest
 from argilla_stand_in import KEY
+from proxy import Proxy
 
 from greval.errors import ArgillaError
 from greval.trust.argilla.client import ArgillaClient
@@ -87,7 +89,7 @@ def test_a_refusal_says_what_the_server_said(stand_in, answer, message):
     assert raised.value.status == answer[0]
 
 
-def test_an_unknown_key_and_a_foreign_server_are_told_apart(stand_in):
+def test_an_unknown_key_and_a_foreign_server_have_messages_of_their_own(stand_in):
     """Each has its own remedy."""
     with (
         ArgillaClient(stand_in.url, "wrong") as client,
@@ -125,3 +127,36 @@ def test_records_that_a_pass_missed_are_read_in_the_next(stand_in):
         found = [one["id"] for one in client.iter_records("d")]
     assert len(found) == len(set(found)) == 2500
     assert stand_in.requests.count(("GET", "/datasets/d/records")) > 3
+
+
+@pytest.fixture
+def pages():
+    """Return a function that reads the records of pages, one a call, however they overlap."""
+    with Proxy("http://127.0.0.1:9") as proxy, ArgillaClient(proxy.url, "key") as client:
+
+        def read(*listed, total):
+            texts = [json.dumps({"items": [{"id": one} for one in ids], "total": total}).encode() for ids in listed]
+            proxy.reset(lambda n, *_: (200, texts[(n - 1) % len(texts)]))
+            return [record["id"] for record in client.iter_records("d")]
+
+        yield read
+
+
+def test_records_that_never_come_are_an_error(pages):
+    """If not all records can be read, nothing is taken for all; an empty page ends a reading."""
+    assert pages(["a", "b"], ["b"], ["c", "a"], ["b"], total=3) == ["a", "b", "c"]
+    assert pages([], total=0) == []
+    for listed in ([["a", "b"], ["b"]], [["a"], []]):
+        with pytest.raises(ArgillaError, match=r"1 of \d records could not be read"):
+            pages(*listed, total=len(listed[0]) + 1)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"detail": null}', b'{"detail": {"params": null}}', b"\xff"])
+def test_any_refusal_has_its_status(body):
+    """Whatever a refusal holds, it is an error with its status."""
+    with Proxy("http://127.0.0.1:9") as proxy, ArgillaClient(proxy.url, "key") as client:
+        for status in (400, 401, 403, 404, 422, 500, 503):
+            proxy.reset(lambda *_, status=status: (status, body))
+            with pytest.raises(ArgillaError) as caught:
+                client.get("/me")
+            assert caught.value.status == status

@@ -77,7 +77,7 @@ def test_a_published_dataset_of_others_is_taken_as_it_is(client, stand_in):
         ensure(client, min_submitted=1)
 
 
-def test_what_is_not_there_is_named_with_what_is(client, stand_in):
+def test_missing_names_are_listed_with_existing_ones(client, stand_in):
     """Workspaces and datasets that exist are listed, and a dataset of others is not touched."""
     with pytest.raises(ArgillaError, match="dataset: no 'd' in workspace 'team'; there: none"):
         find_dataset(client, "d", None)

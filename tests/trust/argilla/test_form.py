@@ -119,7 +119,7 @@ def test_no_two_parts_of_a_dataset_share_a_name():
     assert [*list_titles(metric).values()][-3:] == ["a b", "x", "Chunk to judge"]
 
 
-def test_what_the_judge_wrote_has_a_field_only_with_suggestions():
+def test_the_judge_field_exists_only_with_suggestions():
     """A blind form is as it was without the judge's words; one with verdicts has a field for them at the end."""
     metric = valued(0, 1)
     blind, told = ([one["name"] for one in build_parts([metric], suggested=shows)["fields"]] for shows in (False, True))

@@ -30,7 +30,7 @@ def test_one_push_or_pull_at_a_time(tmp_path):
         lock_run(tmp_path / "file")
 
 
-def test_without_a_run_nothing_is_asked(tmp_path):
+def test_without_a_run_no_request_is_sent(tmp_path):
     """A folder that is no run is told before any server is spoken with."""
     for call in (
         lambda: push_to_argilla(tmp_path, "m", dataset="d", **NOWHERE),

@@ -7,16 +7,15 @@ from argilla_stand_in import KEY
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from greval import PreferenceMetric, agreement, evaluate
+from greval import agreement, evaluate
 from greval.errors import ArgillaError
 from greval.metrics.library import load_metric
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.annotations.rendering import escape_text
-from greval.trust.argilla.form import build_question, merge_titles
+from greval.trust.argilla.form import MIDDLE, START, build_question, join_texts, merge_titles, split_texts
 from greval.trust.argilla.pull import pull_from_argilla
 from greval.trust.argilla.push import push_to_argilla
-from greval.trust.argilla.sides import MIDDLE, START, join_texts, split_texts
 
 METRIC = load_metric("comprehensiveness")
 LONGER = {"A": "a long answer, all in all", "B": "short"}
@@ -84,13 +83,6 @@ def test_a_text_that_was_changed_in_argilla_is_an_edit(pairs, stand_in):
     assert pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY).edited == 2
 
 
-def test_a_graded_preference_has_its_levels_as_labels():
-    """The levels from -2 to 2 are labels, because Argilla's ratings have no negative values."""
-    scale = {"range": (-2, 2), "levels": {-2: "B.", 0: "Equal.", 2: "A."}}
-    graded = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"], **scale)
-    assert [one["value"] for one in build_question(graded)["settings"]["options"]] == ["-2", "-1", "0", "1", "2"]
-
-
 def test_answers_become_preferences_and_are_compared(pairs, stand_in):
     """Each answer is an annotation of the pair, and agreement compares it with the verdict of the judge."""
     push(pairs, stand_in)
@@ -100,20 +92,11 @@ def test_answers_become_preferences_and_are_compared(pairs, stand_in):
     done = pull_from_argilla(pairs, dataset="d", url=stand_in.url, key=KEY)
     rows = read_run_annotations(pairs).annotations
     assert (done.records, done.unanswered) == (6, 0)
-    assert {(one.sample_id, one.method, one.value) for one in rows} == {
+    assert {(row.sample_id, row.method, row.value) for row in rows} == {
         (f"q{number}", "local vs walk", value) for number, value in enumerate(said)
     }
-    found = agreement(pairs, METRIC.name)
-    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
-
-
-def test_suggestions_show_the_verdict_on_the_pair(pairs, stand_in):
-    """With suggestions the page is prefilled with the verdict of both orders."""
-    push(pairs, stand_in, suggestions=True)
-    suggested = {
-        one["metadata"]["sample_id"]: one["suggestions"][0]["value"] for one in stand_in.records["d0"].values()
-    }
-    assert suggested == {f"q{number}": "A" if number % 2 == 0 else "B" for number in range(6)}
+    result = agreement(pairs, METRIC.name)
+    assert result.groups[0].judge.figures["accuracy"].value == pytest.approx(5 / 6)
 
 
 def test_pairs_and_answers_are_not_in_one_record():

@@ -53,7 +53,7 @@ def test_a_further_pull_replaces_only_its_own_rows(pushed, stand_in):
     keep_annotations(pushed, [row.model_copy(update={"annotator": "eve", "content": None})])
     stand_in.answer("d0", "q0", "u1", "Rude")
     pull(pushed, stand_in)
-    found = {one.annotator: one.value for one in read_run_annotations(pushed).annotations}
+    found = {annotation.annotator: annotation.value for annotation in read_run_annotations(pushed).annotations}
     assert found == {"eve": "Polite", "ana": "Rude"}
 
 

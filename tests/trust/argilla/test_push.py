@@ -9,12 +9,14 @@ import pytest
 from argilla_stand_in import KEY
 from tone_metrics import BUILT, TONE, by_metric, cases
 
-from greval import evaluate
+from greval import Case, evaluate
 from greval.errors import ArgillaArgumentError, ArgillaError, DataError
 from greval.metrics.computed import COMPUTED_METRICS
+from greval.records.metric import build_metric
 from greval.runs.run_reader import read_judged_cases
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import ItemRef
+from greval.trust.argilla.form import hash_shown_texts
 from greval.trust.argilla.push import push_to_argilla
 from greval.trust.argilla.record_items import build_record_id
 
@@ -46,10 +48,10 @@ def test_every_judged_item_becomes_a_record(toned, stand_in):
     done = push(toned, stand_in)
     assert (done.judged, done.drawn, done.added, done.known, done.changed) == (4, 4, 4, 0, 0)
     records = stand_in.records["d0"].values()
-    assert {one["metadata"]["sample_id"] for one in records} == {"q0", "q1", "q2", "q3"}
-    assert {one["fields"]["answer"] for one in records} == {f"Answer {n}." for n in range(4)}
-    assert not any(one["suggestions"] or "judge" in one["fields"] for one in records)
-    assert {one["metadata"]["weight"] for one in records} == {1.0}
+    assert {record["metadata"]["sample_id"] for record in records} == {"q0", "q1", "q2", "q3"}
+    assert {record["fields"]["answer"] for record in records} == {f"Answer {n}." for n in range(4)}
+    assert not any(record["suggestions"] or "judge" in record["fields"] for record in records)
+    assert {record["metadata"]["weight"] for record in records} == {1.0}
     assert stand_in.datasets["d0"]["status"] == "ready"
 
 
@@ -65,7 +67,7 @@ def test_a_repeated_push_adds_only_what_is_new(toned, stand_in):
     push(toned, stand_in)
     again = push(toned, stand_in)
     assert (again.added, again.known) == (0, 4)
-    more = [one.model_copy(update={"answer": "Another."}) if one.id == "q0" else one for one in cases(6)]
+    more = [case.model_copy(update={"answer": "Another."}) if case.id == "q0" else case for case in cases(6)]
     evaluate(more, [TONE], ScriptedJudge(by_metric), out=toned)
     third = push(toned, stand_in)
     assert (third.judged, third.added, third.known, third.changed) == (6, 3, 3, 1)
@@ -93,6 +95,38 @@ def test_suggestions_show_the_verdict_and_its_reason(toned, stand_in):
     assert record["metadata"]["suggested"] == "yes"
 
 
+def test_texts_of_the_judge_are_escaped(tmp_path, stand_in):
+    """The field has reason, findings and notes, a line each, and is no part of the content that is judged."""
+    fields = {"reason_depth": "steps", "notes": {"advice": "what to change"}, "steps": ["Read.", "Weigh."]}
+    metric = build_metric({**TONE.model_dump(mode="json"), **fields})
+    verdict = {"reason": "It <b>thanks</b>.", "value": "Polite", "advice": "Greet first.\nThen thank."}
+    verdict["findings"] = {"step_1": "It says thanks.", "step_2": "Calm."}
+    run = evaluate(cases(1), [metric], ScriptedJudge([verdict]), out=tmp_path / "run").folder
+    push(run, stand_in, suggestions=True)
+    (record,) = stand_in.records["d0"].values()
+    assert record["fields"]["judge"].split("<br>") == [
+        "It &lt;b&gt;thanks&lt;/b&gt;.",
+        "step 1: It says thanks.",
+        "step 2: Calm.",
+        "advice: Greet first.",
+        "Then thank.",
+    ]
+    assert hash_shown_texts(record["fields"]) == record["metadata"]["content"]
+
+
+def test_later_items_are_a_draw_of_their_own(toned, stand_in):
+    """What was judged since is sampled by itself, with weights and a stratum of its own."""
+    push(toned, stand_in, sample="random:2")
+    evaluate(cases(10), [TONE], ScriptedJudge(by_metric), out=toned)
+    later = push(toned, stand_in, sample="random:2")
+    assert (later.judged, later.drawn, later.added, later.known) == (10, 4, 2, 2)
+    drawn = Counter(
+        (record["metadata"].get("stratum"), record["metadata"]["weight"]) for record in stand_in.records["d0"].values()
+    )
+    assert drawn == {(None, 2.0): 2, ("draw 2", 3.0): 2}
+    assert push(toned, stand_in, sample="random:2").added == 0
+
+
 def test_a_mean_between_levels_is_not_suggested(tmp_path, stand_in):
     """Repeats that differ have a mean that is no answer: the record shows the reason and suggests nothing."""
     asked = Counter()
@@ -116,7 +150,7 @@ def test_records_are_sent_in_batches(tmp_path, stand_in):
     assert stand_in.requests.count(("PUT", "/datasets/d0/records/bulk")) == 2
 
 
-def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
+def test_an_impossible_push_is_refused(toned, tmp_path, stand_in):
     """The error says what is missing, and nothing is created on the server."""
     with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: passages, tone"):
         push(toned, stand_in, metrics="depth")
@@ -132,6 +166,9 @@ def test_what_cannot_be_pushed_is_refused(toned, tmp_path, stand_in):
         push(toned, stand_in, metrics=["tone", "passages"])
     with pytest.raises(TypeError, match="did you mean suggestions"):
         push(toned, stand_in, suggestion=True)
+    skipped = evaluate([Case(question="?")], [TONE], ScriptedJudge(by_metric), out=tmp_path / "skipped").folder
+    with pytest.raises(DataError, match="nothing was judged by 'tone' there"):
+        push(skipped, stand_in)
     computed = evaluate(cases(1), [COMPUTED_METRICS["latency"]], out=tmp_path / "computed").folder
     with pytest.raises(DataError, match="latency: is computed"):
         push(computed, stand_in, metrics="latency")

@@ -15,7 +15,11 @@ from greval.trust.argilla.questions import find_questions
 
 def ask(name, *values, kind="label_selection"):
     """Describe a question as the server does."""
-    return {"id": f"id-{name}", "name": name, "settings": {"type": kind, "options": [{"value": one} for one in values]}}
+    return {
+        "id": f"id-{name}",
+        "name": name,
+        "settings": {"type": kind, "options": [{"value": value} for value in values]},
+    }
 
 
 WHY = {"id": "id-why", "name": "why", "settings": {"type": "text"}}

@@ -29,12 +29,12 @@ def test_weights_of_a_random_sample_stand_for_all(rows, size, seed):
 def test_weights_of_a_stratified_sample_stand_for_each_verdict(rows, size, seed):
     """Each verdict is drawn from, and within each the weights add up to the number of all that have it."""
     drawn = SamplingPlan(kind="stratified", size=size).draw(rows, seed)
-    values = Counter(one.value for one in rows)
+    values = Counter(row.value for row in rows)
     assert len(drawn) == min(max(size, len(values)), len(rows))
     for value, count in values.items():
-        part = [one.weight for key, one in drawn.items() if one.stratum == value]
+        part = [row.weight for key, row in drawn.items() if row.stratum == value]
         assert sum(part) == pytest.approx(count)
-        assert {one.value for one in rows if one.key in drawn and drawn[one.key].stratum == value} == {value}
+        assert {row.value for row in rows if row.key in drawn and drawn[row.key].stratum == value} == {value}
 
 
 @given(known, st.integers(1, 80), st.integers(0, 9))

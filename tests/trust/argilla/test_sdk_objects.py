@@ -17,9 +17,8 @@ from greval import (
     evaluate,
     pull_from_argilla,
     push_to_argilla,
-    read_annotations,
 )
-from greval.errors import ArgillaArgumentError, ArgillaError, DataError, DefinitionError, MissingExtraError
+from greval.errors import ArgillaArgumentError, DataError, DefinitionError, MissingExtraError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 from greval.trust import keep_annotations
@@ -129,21 +128,6 @@ def test_suggestions_are_added_and_nothing_else_is_sent(run, stand_in, dataset):
     assert [row.suggested for row in door.pull(dataset, [TONE])] == [True]
 
 
-def test_a_changed_answer_is_a_further_record(run, stand_in, dataset):
-    """The old record stays; answers to it are left out of the run, and have the hash of the old text."""
-    push(run, stand_in)
-    changed = [case.model_copy(update={"answer": "Another."}) if case.id == "q0" else case for case in cases(4)]
-    evaluate(changed, [TONE, CARE], ScriptedJudge(judge), out=run)
-    done = push(run, stand_in)
-    assert (done.added, done.known, done.changed) == (1, 3, 1)
-    stand_in.answer("d0", "q0", "u1", "Rude", question="tone")
-    old, new = door.pull(dataset, [TONE])
-    assert old.content != new.content
-    pulled = pull(run, stand_in)
-    assert (pulled.records, pulled.outdated) == (4, 1)
-    assert read_annotations(pulled.outdated_path).annotations == (old,)
-
-
 def test_records_of_users_are_known_by_their_ids(run, stand_in, dataset):
     """A record whose id is that of a sample is not added again, gets suggestions, and its answers are annotations."""
     push(run, stand_in)
@@ -159,17 +143,6 @@ def test_records_of_users_are_known_by_their_ids(run, stand_in, dataset):
     assert (row.sample_id, row.value, row.content, pulled.records, pulled.unknown) == ("q2", "Rude", None, 4, 1)
     done = door.push(run, BOTH, dataset=dataset, suggestions=True)
     assert (done.added, done.known, done.suggested) == (0, 4, 4)
-
-
-def test_an_interrupted_creation_is_completed(run, stand_in):
-    """A dataset without some of its parts is completed by the same push, and by no other."""
-    stand_in.failing["publish"] = (500, {"detail": "broken"})
-    with pytest.raises(ArgillaError, match="broken"):
-        push(run, stand_in)
-    stand_in.failing.clear()
-    with pytest.raises(ArgillaArgumentError, match="is taken"):
-        push(run, stand_in, "tone")
-    assert push(run, stand_in).added == 4
 
 
 def test_a_dataset_that_does_not_fit_is_refused(run, stand_in):

@@ -10,7 +10,7 @@ from compared_runs import real
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.prediction_powered import EstimateTerm
 from greval.stats.sampling import build_weighted_sample
-from greval.trust.estimates.figures import EstimateScope, LabelledSample, ValueRange, compute_figures
+from greval.trust.estimates.figures import LabelledSample, ValueRange, compute_figures
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -52,20 +52,20 @@ def data():
 @pytest.mark.parametrize("judge", ["judge_gpt4", "judge_bem"])
 def test_estimates_hold_the_truth(data, judge, design):
     """Of 100 labels, however they were drawn, 95 % of intervals hold what people say of all answers."""
-    found = coverage(data, judge, DESIGNS[design], REPEATS)
+    coverages = coverage(data, judge, DESIGNS[design], REPEATS)
     for name in ("labels", "PPI++", "Rogan-Gladen"):
-        assert found[name].share == pytest.approx(0.95, abs=ERROR), name
-    assert found["judge alone"].share == 0
+        assert coverages[name].share == pytest.approx(0.95, abs=ERROR), name
+    assert coverages["judge alone"].share == 0
     assert (
-        found["PPI++"].width < 0.9 * found["labels"].width or "judged correct" in design
+        coverages["PPI++"].width < 0.9 * coverages["labels"].width or "judged correct" in design
     )  # these strata hold the judge already
 
 
 @pytest.mark.parametrize("design", ["enriched: 70 judged correct, 30 not", "enriched: by uncertainty, chances 1 to 6"])
 def test_figures_that_leave_out_the_weights_do_not(data, design):
     """The plain mean of labels that were not drawn at random misses the truth far more often."""
-    found = coverage(data, "judge_gpt4", DESIGNS[design], REPEATS)
-    assert found["plain labels"].share < 0.95 - ERROR
+    coverages = coverage(data, "judge_gpt4", DESIGNS[design], REPEATS)
+    assert coverages["plain labels"].share < 0.95 - ERROR
 
 
 @pytest.mark.parametrize("how", ["answers", "questions", "questions, half where verdicts differ"])
@@ -85,10 +85,12 @@ def test_whole_questions_of_made_runs(made):
     judges, _ = set_of(made)
     for count in (5, 8, 12, 20, 30, 40, 60):
         if count < made.questions:
-            found = whole_questions(lambda rng, n: make_run(rng, made, judges[n % len(judges)]), count, REPEATS, reach)
-            for kind, seen in found.seen.items():
+            coverages = whole_questions(
+                lambda rng, n: make_run(rng, made, judges[n % len(judges)]), count, REPEATS, reach
+            )
+            for kind, seen in coverages.seen.items():
                 if seen:
-                    assert found.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
+                    assert coverages.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
                     assert count >= (40 if kind != "labels" else 8)
 
 
@@ -98,11 +100,11 @@ def test_whole_questions_of_recorded_answers(judge):
     real(DATA)
     run = recorded(judge)
     for count in (8, 20, 40):
-        found = whole_questions(lambda *_: run, count, REPEATS, RATES)
-        given = {kind for kind, seen in found.seen.items() if seen}
+        coverages = whole_questions(lambda *_: run, count, REPEATS, RATES)
+        given = {kind for kind, seen in coverages.seen.items() if seen}
         assert given == ({"labels", "PPI++", "Rogan-Gladen"} if count == 40 else {"labels"})
         for kind in given:
-            assert found.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
+            assert coverages.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
 
 
 @pytest.mark.parametrize("enriched", [False, True])
@@ -119,8 +121,8 @@ def test_intervals_for_new_questions_hold_what_is_not_in_the_run(data, enriched)
         error = ClusterSums(verdicts, np.ones(400, dtype=np.int64)).error ** 2
         for new in held:
             side = [EstimateTerm(np.ones(100), float(verdicts.mean()))]
-            found = compute_figures(chosen, side, RATES, judged=400, scope=EstimateScope(0.95, error if new else 0.0))
-            interval = found.prediction_powered.interval
+            figures = compute_figures(chosen, side, RATES, judged=400, level=0.95, judge_error=error if new else 0.0)
+            interval = figures.prediction_powered.interval
             held[new] += interval.low <= data.people.mean() <= interval.high
     assert held[True] / REPEATS == pytest.approx(0.95, abs=ERROR)
     assert held[False] < held[True] - 0.03 * REPEATS

@@ -9,7 +9,6 @@ from judged_runs import CHUNK, TONE, judged
 
 from greval.errors import ArgillaError, DataError
 from greval.records.annotation import Annotation
-from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.annotations.rendering import escape_text, unescape_text
 from greval.trust.labelling.api import DISAGREEMENTS, plan_labels
@@ -32,13 +31,13 @@ def label(queue, item, value, annotator="ana", **fields):
     )
 
 
-def test_what_is_labelled_is_not_asked_again(tmp_path):
+def test_labelled_items_leave_the_queue(tmp_path):
     """A queue goes on where the annotator stopped, with the same items in the same order; others begin at its start."""
     run = judged(tmp_path / "run", TONE, 30)
     first = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
     assert (first.judged, first.drawn, first.labelled, first.discarded, len(first.items)) == (30, 12, 0, 0, 5)
-    assert sum(one.weight for one in plan_labels(run, "tone", annotator="ana", sample="random:12").items) == 30
-    keep_annotations(run, [label(first, one, "Polite") for one in first.items[:3]])
+    assert sum(item.weight for item in plan_labels(run, "tone", annotator="ana", sample="random:12").items) == 30
+    keep_annotations(run, [label(first, item, "Polite") for item in first.items[:3]])
     keep_annotations(run, [label(first, first.items[3], None, status="discarded")])
     then = plan_labels(run, "tone", annotator="ana", sample="random:12", limit=5)
     assert (then.drawn, then.labelled, then.discarded) == (12, 4, 1)
@@ -55,7 +54,7 @@ def test_a_label_that_is_taken_back_is_asked_again(tmp_path):
     assert plan_labels(run, "tone", annotator="ana", sample=None).items == queue.items
 
 
-def test_a_blind_queue_tells_no_verdict(tmp_path):
+def test_a_blind_queue_has_no_verdicts(tmp_path):
     """The judge's verdict and reason are in the queue only if they are asked for; texts are as the judge saw them."""
     run = judged(tmp_path / "run", CHUNK, 3)
     blind = plan_labels(run, "chunk_use", annotator="ana", sample=None)
@@ -74,29 +73,19 @@ def test_disagreements_are_what_others_labelled_differently(tmp_path):
     run = judged(tmp_path / "run", TONE, 20)
     queue = plan_labels(run, "tone", annotator="ana", sample="random:10", suggestions=True)
     wrong = {"Polite": "Rude", "Plain": "Rude", "Rude": "Polite"}
-    said = [label(queue, one, one.judgement.value) for one in queue.items]
-    said[2:4] = [label(queue, one, wrong[one.judgement.value]) for one in queue.items[2:4]]
+    said = [label(queue, item, item.judgement.value) for item in queue.items]
+    said[2:4] = [label(queue, item, wrong[item.judgement.value]) for item in queue.items[2:4]]
     said.append(label(queue, queue.items[5], wrong[queue.items[5].judgement.value], "bob"))
     keep_annotations(run, said)
     found = plan_labels(run, "tone", annotator="eva", sample=DISAGREEMENTS)
-    assert [one.content for one in found.items] == [queue.items[n].content for n in (2, 3, 5)]
-    assert {one.weight for one in found.items} == {2.0}
-    assert all(one.labels == {} for one in found.items)
+    assert [item.content for item in found.items] == [queue.items[n].content for n in (2, 3, 5)]
+    assert {item.weight for item in found.items} == {2.0}
+    assert all(item.labels == {} for item in found.items)
     shown = plan_labels(run, "tone", annotator="eva", sample=DISAGREEMENTS, suggestions=True)
     assert shown.items[2].labels.keys() == {"ana", "bob"}
 
 
-def test_labels_of_a_queue_are_what_agreement_measures(tmp_path):
-    """Labels that repeat the verdicts of a weighted sample agree completely, with the whole run as population."""
-    run = judged(tmp_path / "run", TONE, 60)
-    queue = plan_labels(run, "tone", annotator="ana", sample="stratified:30", suggestions=True)
-    keep_annotations(run, [label(queue, one, one.judgement.value) for one in queue.items])
-    found = agreement(run, metric="tone")
-    assert found.groups[0].judge.figures["accuracy"].value == 1
-    assert sum(one.weight for one in queue.items) == pytest.approx(60)
-
-
-def test_what_cannot_be_labelled_is_refused(tmp_path):
+def test_an_impossible_queue_is_refused(tmp_path):
     """An unknown sample, an unknown metric, and uncertainty that nobody recorded are named."""
     run = judged(tmp_path / "run", TONE, 2)
     with pytest.raises(ArgillaError, match=r"sample: write random:200"):

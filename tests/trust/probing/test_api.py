@@ -38,11 +38,11 @@ from greval.trust.probing.checks import PROBE_CHECKS
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_perfect_judge_kills_all(metric, tmp_path):
     """A judge that knows the world catches every mutant, and each check that fits the metric has some."""
-    found = probe_world(metric, None, tmp_path)
-    assert set(get_rates(found).values()) == {1.0}
-    assert all(one.mutants == one.killed >= 3 and not one.failed and not one.missing for one in found.checks)
-    assert found.survivors == ()
-    assert {one.name for one in found.checks} | {one.check for one in found.skipped} == {*PROBE_CHECKS}
+    result = probe_world(metric, None, tmp_path)
+    assert set(get_rates(result).values()) == {1.0}
+    assert all(one.mutants == one.killed >= 3 and not one.failed and not one.missing for one in result.checks)
+    assert result.survivors == ()
+    assert {one.name for one in result.checks} | {one.check for one in result.skipped} == {*PROBE_CHECKS}
 
 
 WEAK = [
@@ -96,17 +96,17 @@ def test_a_metric_that_builds_on_others_is_probed_alone(tmp_path):
         }
 
     asked = ScriptedJudge(script)
-    found = probe(load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "run")
+    result = probe(load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "run")
     names = Counter(messages[0].text.split("Metric: ")[1].split(".")[0] for messages in asked.calls)
     assert names == {"chunk_evaluation": 2, "triple_evaluation": 2, "answer_completeness": 4}
-    assert get_rates(found) == {"empty": 1.0}
+    assert get_rates(result) == {"empty": 1.0}
     expected = forecast_probe(
         load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "other"
     )
     assert sum(one.calls for one in expected.expected) == 8
 
 
-def test_what_cannot_be_probed_is_refused(tmp_path):
+def test_an_impossible_probe_is_refused(tmp_path):
     """Computed metrics, unknown checks and cases that do not fit are told in a line."""
     with pytest.raises(DataError, match="latency: is computed"):
         probe(COMPUTED_METRICS["latency"], judge(), out=tmp_path)

@@ -8,24 +8,21 @@ from probed_judges import (
     CHUNKS,
     GRADE,
     RIGHT,
-    TRIPLES,
-    USEFUL,
     answering,
     cases,
     get_rates,
     judge,
     obeys,
-    verdict,
 )
 from strategies import metrics as any_metric
 
 from greval.records.metric import CategoricalMetric
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
-from greval.trust.probing.checks import CHECKS, CheckContext, compute_position, find_best_value
+from greval.trust.probing.checks import CHECKS, CheckContext, find_best_value
 
 
-def test_checks_that_say_nothing_are_told(tmp_path):
+def test_skipped_checks_have_a_reason(tmp_path):
     """What a metric needs decides which checks are made; the others come with their reason."""
     tone = CategoricalMetric(
         name="tone",
@@ -35,8 +32,8 @@ def test_checks_that_say_nothing_are_told(tmp_path):
         categories={"Polite": "", "Rude": ""},
     )
     polite = ScriptedJudge([{"reason": "r", "value": "Polite"}])
-    found = probe(tone, polite, cases(), out=tmp_path / "a", repeats=1)
-    skipped = {one.check: one.reason for one in found.skipped}
+    result = probe(tone, polite, cases(), out=tmp_path / "a", repeats=1)
+    skipped = {skipped_check.check: skipped_check.reason for skipped_check in result.skipped}
     assert {*skipped} == {"repeats", "item_order", "contradicted", "empty"}
     assert "--checks empty" in skipped["empty"]
     named = probe(tone, polite, cases(), checks=["empty", "contradicted"], out=tmp_path / "b")
@@ -47,8 +44,8 @@ def test_categories_without_an_order_have_no_better(tmp_path):
     """Where no verdict is better than another only the checks that verdicts stay are made, unless scores tell."""
     given = {"needs": ("question", "expected_answer", "answer"), "steps": ("Read.",), "ordered": False}
     kind = CategoricalMetric(name="kind", description="Which.", categories={"Fact": "", "View": ""}, **given)
-    found = probe(kind, ScriptedJudge([{"reason": "r", "value": "Fact"}]), cases(), out=tmp_path / "a", repeats=1)
-    assert get_rates(found) == {"category_order": 1.0}
+    result = probe(kind, ScriptedJudge([{"reason": "r", "value": "Fact"}]), cases(), out=tmp_path / "a", repeats=1)
+    assert get_rates(result) == {"category_order": 1.0}
     scores = {"Fact": {"score": 0.0}, "View": {"score": 1.0}}
     scored = CategoricalMetric(name="scored", description="Which.", categories=scores, **given)
     assert find_best_value(scored.scale) == "View"
@@ -58,8 +55,8 @@ def test_one_call_an_item_has_no_order(tmp_path):
     """Where each item has a call of its own the order of items is not probed, and two cases with one item neither."""
     apart = ScriptedJudge(answering())
     one = [case.model_copy(update={"chunks": case.chunks[:1]}) for case in cases()]
-    found = probe(CHUNKS, apart, one, checks=["item_order"], out=tmp_path / "run")
-    assert found.checks[0].unused == {"fewer than two items: there is no order": 5}
+    result = probe(CHUNKS, apart, one, checks=["item_order"], out=tmp_path / "run")
+    assert result.checks[0].unused == {"fewer than two items: there is no order": 5}
 
 
 def test_the_other_order_changes_the_listing_alone(tmp_path):
@@ -87,22 +84,14 @@ def test_an_answer_without_a_claim_needs_no_context(tmp_path):
     """Where an answer states nothing of its sources, taking the context away is no fault."""
     refusing = [case.model_copy(update={"answer": "I could not find that."}) for case in cases(2)]
     good = ScriptedJudge([{"reason": "r", "value": 1}])
-    found = probe(BORNE, good, refusing, checks=["empty"], out=tmp_path / "run")
-    assert found.checks[0].unused == {"the answer states nothing from its sources, so no context has to support it": 2}
+    result = probe(BORNE, good, refusing, checks=["empty"], out=tmp_path / "run")
+    assert result.checks[0].unused == {"the answer states nothing from its sources, so no context has to support it": 2}
 
 
 def test_all_wordings_are_planted(tmp_path):
     """Four mutants of a case are the four wordings; with one, each case has another one."""
     judges = [judge(obeys), judge(obeys)]
     all_four = probe(RIGHT, judges[0], cases(1) + cases(5)[1:2], checks=["injected"], out=tmp_path / "a", mutants=4)
-    assert {one.variant for one in all_four.survivors} == {"order", "verdict", "fences", "system"}
+    assert {survivor.variant for survivor in all_four.survivors} == {"order", "verdict", "fences", "system"}
     one_each = probe(RIGHT, judges[1], cases(), checks=["injected"], out=tmp_path / "b")
-    assert [one.variant for one in one_each.survivors] == ["order", "verdict", "fences", "system", "order"]
-
-
-def test_verdicts_of_the_world_are_on_their_scales():
-    """The made-up judge answers with the best and the worst of each scale."""
-    for metric in (RIGHT, GRADE, BORNE, USEFUL, CHUNKS, TRIPLES):
-        seen = type("Seen", (), {"metric": metric.name})()
-        assert compute_position(metric.scale, verdict(seen, good=True)) == 1
-        assert compute_position(metric.scale, verdict(seen, good=False)) == 0
+    assert [survivor.variant for survivor in one_each.survivors] == ["order", "verdict", "fences", "system", "order"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import count
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,26 +15,24 @@ from probed_judges import (
     answering,
     cases,
     get_rates,
-    looks_at_the_place,
     obeys,
     probe_world,
 )
 
-from greval.records.metric import ValueMetric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
-from greval.trust.probing.kill_rates import compute_share, count_failures, measure_noise
+from greval.trust.probing.kill_rates import compute_share, measure_noise
 from greval.trust.probing.mutations import PADDING
 from greval.trust.probing.plan import ReferenceCases
 
 
-def test_survivors_tell_what_got_through(tmp_path):
+def test_survivors_have_their_case_and_verdicts(tmp_path):
     """A survivor names its case, item and variant, with both verdicts and the judge's reason."""
-    found = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
-    first = found.survivors[0]
+    result = probe_world(CHUNKS, obeys, tmp_path, mutants=1)
+    first = result.survivors[0]
     assert (first.check, first.variant, first.sample_id, first.item) == ("injected", "order", "q0", "c1")
     assert (first.before, first.after, first.reason) == ("Irrelevant", "Relevant", "r")
 
@@ -49,12 +44,12 @@ def test_failures_are_no_kills(failing, tmp_path):
     def script(messages):
         return failing if any(PADDING in one.text for one in messages) else answering()(messages)
 
-    found = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
-    padded = next(one for one in found.checks if one.name == "padded")
+    result = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
+    padded = next(one for one in result.checks if one.name == "padded")
     assert (padded.killed, padded.mutants, padded.failed) == (0, 0, 10)
     assert isinstance(padded.rate, Undefined)
-    assert sum(found.failures.values()) == 10
-    assert all(one.rate.value == 1 for one in found.checks if one.name != "padded")
+    assert sum(result.failures.values()) == 10
+    assert all(one.rate.value == 1 for one in result.checks if one.name != "padded")
 
 
 def test_cases_without_a_verdict_are_not_used(tmp_path):
@@ -65,9 +60,9 @@ def test_cases_without_a_verdict_are_not_used(tmp_path):
         fails = "Aberlo is amber." in seen.answer and "false" not in seen.answer and PADDING not in seen.answer
         return "no json" if fails else answering()(messages)
 
-    found = probe(RIGHT, ScriptedJudge(script), cases(), checks=["contradicted", "empty"], out=tmp_path / "run")
-    assert [one.mutants for one in found.checks] == [8, 4]
-    assert [sum(one.unused.values()) for one in found.checks] == [2, 1]
+    result = probe(RIGHT, ScriptedJudge(script), cases(), checks=["contradicted", "empty"], out=tmp_path / "run")
+    assert [check.mutants for check in result.checks] == [8, 4]
+    assert [sum(check.unused.values()) for check in result.checks] == [2, 1]
 
 
 def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
@@ -80,37 +75,6 @@ def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
 
 
-def test_repeats_tell_the_noise(tmp_path):
-    """Flip rate, share that moves and standard deviation are those of the verdicts that were given."""
-    turns = count()
-    steady = ValueMetric(
-        name="depth",
-        description="How deep.",
-        needs=("answer",),
-        steps=("Read.",),
-        range=(1, 5),
-        levels={1: "Shallow.", 5: "Deep."},
-    )
-
-    def script(messages):
-        moves = "Aberlo" in messages[-1].text
-        return {"reason": "r", "value": (2, 3, 3, 4)[next(turns)] if moves else 3}
-
-    found = probe(steady, ScriptedJudge(script), cases(2), checks=["repeats"], repeats=4, out=tmp_path / "run").noise
-    assert (found.things, found.repeats, found.flip_rate) == (2, 4, 0.25)
-    assert (found.unsteady.value, found.unsteady.n) == (0.5, 2)
-    assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
-
-
-def test_intervals_are_wilsons(tmp_path):
-    """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
-    found = probe_world(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
-    one = next(one for one in found.checks if one.name == "item_order")
-    assert one.rate.interval == wilson_interval(one.killed / one.mutants, one.mutants)
-    assert one.questions == 3
-    assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
-
-
 def test_nothing_deserves_the_worst(tmp_path):
     """For an empty item a bad verdict is not enough, where there is a worse one; another question's may have it."""
 
@@ -118,9 +82,9 @@ def test_nothing_deserves_the_worst(tmp_path):
         bare = "predicate: \n" in text
         return 4 if bare or (value == 5 and "rain" not in text) else value
 
-    found = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
-    assert {one.variant for one in found.survivors} == {"nothing"}
-    assert 0 < found.checks[0].killed < found.checks[0].mutants
+    result = probe_world(TRIPLES, lenient, tmp_path, checks=["empty"])
+    assert {survivor.variant for survivor in result.survivors} == {"nothing"}
+    assert 0 < result.checks[0].killed < result.checks[0].mutants
 
 
 def build_result(value):
@@ -172,9 +136,3 @@ def test_noise_is_that_of_numpy(rows):
     flips = [1 - np.bincount(row).max() / len(row) for row in several]
     assert noise.flip_rate == pytest.approx(np.mean(flips))
     assert noise.sd == pytest.approx(np.sqrt(np.mean([np.var(row, ddof=1) for row in several])))
-
-
-def test_failures_are_counted_by_kind():
-    """Each failed verdict counts once, a verdict that was given not at all."""
-    assert count_failures([build_result(1), build_result(None), build_result(None)]) == Counter(malformed=2)
-    assert count_failures([]) == {}

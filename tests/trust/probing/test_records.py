@@ -35,9 +35,3 @@ def test_a_probe_without_rates_measured_nothing():
     assert not build_probe().measured
     assert not build_probe(padded=None, empty=None).measured
     assert build_probe(padded=None, empty=0.0).measured
-
-
-def test_a_probe_survives_its_json():
-    """The JSON of a probe reads as the same record, with undefined rates and their reasons."""
-    probe = build_probe(padded=0.5, empty=None)
-    assert Probe.model_validate_json(probe.model_dump_json()) == probe

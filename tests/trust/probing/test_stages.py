@@ -15,7 +15,6 @@ from probed_judges import (
 
 from greval import evaluate
 from greval.errors import StoreError
-from greval.judging.model.budget import RunSpending
 from greval.runs.store import Store
 from greval.runs.store.plans import count_planned
 from greval.trust.probing.api import probe
@@ -23,20 +22,21 @@ from greval.trust.probing.stages import ProbeStages
 
 
 @pytest.mark.parametrize("cap", [3, 8, 20])
-def test_nothing_is_asked_twice(cap, tmp_path):
+def test_no_call_is_made_twice(cap, tmp_path):
     """The same command asks nothing again; one that was stopped goes on and ends as an unbroken one."""
     whole, parts = judge(obeys), judge(obeys)
     unbroken = probe(RIGHT, whole, cases(3), out=tmp_path / "whole")
     stopped = probe(RIGHT, parts, cases(3), out=tmp_path / "parts", max_calls=cap)
     assert stopped.why
     assert cap == 20 or any(  # after so many calls only repeats are left
-        one.missing or "not judged yet: run the same command again to go on" in one.unused for one in stopped.checks
+        check.missing or "not judged yet: run the same command again to go on" in check.unused
+        for check in stopped.checks
     )
     assert len(parts.calls) == cap == stopped.usage.calls
-    found = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
+    result = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
     assert len(parts.calls) == len(whole.calls) == unbroken.usage.calls
     for name in ("checks", "noise", "survivors"):
-        assert getattr(found, name) == getattr(unbroken, name)
+        assert getattr(result, name) == getattr(unbroken, name)
     again = probe(RIGHT, parts, cases(3), out=tmp_path / "parts")
     assert len(parts.calls) == len(whole.calls)
     assert again.usage.calls == 0
@@ -64,14 +64,6 @@ def test_a_run_that_is_no_probe_is_left_alone(tmp_path):
     with pytest.raises(StoreError, match="choose another folder with -o"):
         probe(RIGHT, asked, cases(1), out=tmp_path / "run")
     assert len(asked.calls) == 1
-
-
-def test_an_empty_folder_is_taken(tmp_path):
-    """A folder that does not exist, or without a run, is free, and nothing was spent there."""
-    for folder in (tmp_path, tmp_path / "new"):
-        stages = ProbeStages(folder, judge(), {})
-        stages.check_folder()
-        assert stages.before == RunSpending()
 
 
 @pytest.mark.parametrize(

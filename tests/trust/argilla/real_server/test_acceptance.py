@@ -132,7 +132,7 @@ def told_of_rows(people, found, *, suggestions):
     """Check what rows say beside the value: the comment, what was in sight, drafts, and which text is another now."""
     assert {row["suggested"] for row in found} == {suggestions}
     assert [row["comment"] for row in found if row["comment"]] == ["why \u00fc"]
-    pushed = {people.thing(one): one["metadata"]["content"] for one in people.records}
+    pushed = {people.thing(record): record["metadata"]["content"] for record in people.records}
     places = [(row["sample_id"], row["method"], row["item"]) for row in found]
     other = {place for place, row in zip(places, found, strict=True) if row["content"] != pushed[place]}
     assert other == {people.thing(people.records[EDITED])}

@@ -30,45 +30,6 @@ def said(*words):
     return done.output
 
 
-def test_what_the_commands_print(owner, tmp_path):
-    """A push tells what was drawn, added and there; a pull counts each person's answers by status."""
-    run = judged(tmp_path / "run", TONE, 9)
-    words = ["push", run, "-m", "tone", "--dataset", "d", "--workspace", owner.workspace, "--sample", "random:4"]
-    first = said(*words)
-    assert f"d in workspace {owner.workspace}: items judged by tone, 4 of 9 drawn (random:4)" in first
-    assert "4 records added, 0 existed" in first
-    assert f"people answer at {owner.url}/dataset/" in first
-    assert "0 records added, 4 existed" in said(*words)
-
-    person = owner.person()
-    submitted, edited, draft, _ = owner.records("d")
-    owner.answer(person, submitted, "submitted", "Plain")
-    owner.answer(person, edited, "submitted", "Rude")
-    owner.answer(person, draft, "draft")
-    owner.ask("PATCH", f"/records/{edited['id']}", {"fields": {"question": "?", "answer": "!"}})
-    pulling = ["pull", run, "--dataset", "d", "--workspace", owner.workspace]
-    told = said(*pulling)
-    assert f"{run / 'annotations.jsonl'}: 2 submitted answers on 2 of 4 records" in told
-    assert f"  {person['username']}: 2 submitted, 1 draft, 0 discarded, 1 pending" in told
-    assert "1 record edited in Argilla" in told
-    owner.ask("DELETE", f"/users/{person['id']}")
-    assert f"3 answers of {person['username']} no longer there" in said(*pulling)
-
-
-@pytest.mark.nightly
-def test_suggestions_and_changes_are_told(owner, tmp_path):
-    """A push with verdicts filled in warns of them; one of changed texts says so, and so does the pull."""
-    run = judged(tmp_path / "run", TONE, 3)
-    words = ["push", run, "-m", "tone", "--dataset", "d", "--workspace", owner.workspace, "--with-suggestions"]
-    assert "not a fair measure of the judge" in said(*words)
-    person = owner.person()
-    owner.answer(person, owner.records("d")[0], "submitted", "Plain")
-    judged(run, TONE, 3, word="was")
-    assert "3 of them changed since they were pushed" in said(*words)
-    told = said("pull", run, "--dataset", "d", "--workspace", owner.workspace)
-    assert "1 answer on texts that have changed in the run since" in told
-
-
 def test_the_documentation_runs(argilla_server, owner, tmp_path, monkeypatch):
     """Every line and block of the page runs, on a run that was judged by the metric that it names."""
     monkeypatch.chdir(tmp_path)

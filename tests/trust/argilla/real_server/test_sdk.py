@@ -12,10 +12,9 @@ import pytest
 rg = pytest.importorskip("argilla", reason="the SDK is not installed: make test-argilla runs this where it is")
 
 from doc_pages import blocks  # noqa: E402 - the SDK may be missing
-from judged_runs import CHUNK, DEPTH, TONE, VALUES, judged, rows  # noqa: E402
-from killing import AFTER, BEFORE, killed_at_call  # noqa: E402
+from judged_runs import DEPTH, TONE, VALUES, judged, rows  # noqa: E402
+from killing import BEFORE, killed_at_call  # noqa: E402
 from people import Owner  # noqa: E402
-from sdk_pushes import push_through_client  # noqa: E402
 from sklearn import metrics as sklearn_metrics  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
@@ -28,7 +27,6 @@ from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
 from greval.runs.store.filters import ResultFilter  # noqa: E402
 from greval.testing import ScriptedJudge  # noqa: E402  # noqa: E402
-from greval.trust import keep_annotations  # noqa: E402  # noqa: E402
 from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
 from greval.trust.argilla.push import MAX_BATCH  # noqa: E402
@@ -104,24 +102,6 @@ def read_values(store, metric):
         yield (result.sample_id, result.method), result.judgements[0].value
 
 
-def test_two_metrics_are_questions_of_one_record(client, owner, run):
-    """Pushed through a client with headers, answered through the SDK and pulled: what was said comes back."""
-    dataset = create(client, owner, run)
-    done = door.push(run, BOTH, dataset=dataset)
-    assert (done.judged, done.drawn, done.added, done.known, done.suggested) == (COUNT, COUNT, COUNT, 0, 0)
-    assert (done.metrics, done.dataset) == (BOTH, "d")
-    people = [owner.person(), owner.person()]
-    told = answer(dataset, people)
-    rows = door.pull(dataset, BOTH, run=run)
-    assert {(one.metric, one.sample_id, one.annotator): one.value for one in rows} == told
-    assert len(rows) == COUNT * 2 * 2
-    assert not any(one.suggested for one in rows)
-    assert {one.method for one in rows} == {"local", "walk"}
-    again = door.push(run, BOTH, dataset=dataset)
-    assert (again.added, again.known) == (0, COUNT)
-    keep_annotations(run, rows)
-
-
 @pytest.mark.parametrize("is_made_by_name", [True, False], ids=["made by name", "made with the SDK"])
 def test_what_one_door_began_the_other_continues(client, owner, run, *, is_made_by_name):
     """A dataset of the command line is pushed to, answered and pulled with the SDK, and the other way round."""
@@ -158,17 +138,20 @@ def test_exports_of_the_sdk_are_annotations(client, owner, run, tmp_path, form):
         response.status = "draft"
     dataset.records.log([drafted])
     names = {str(person["id"]): person["username"] for person in people}
-    found = read_annotations(export_records(dataset, form, tmp_path))
-    given = {(one.metric, one.sample_id, names[one.annotator]): one for one in found.annotations}
-    assert {key: one.value for key, one in given.items()} == told
-    assert found.faults == ()
+    file = read_annotations(export_records(dataset, form, tmp_path))
+    given = {
+        (annotation.metric, annotation.sample_id, names[annotation.annotator]): annotation
+        for annotation in file.annotations
+    }
+    assert {key: annotation.value for key, annotation in given.items()} == told
+    assert file.faults == ()
     is_nested = form in {"to_json", "to_list"}
-    drafts = {key for key, one in given.items() if one.status == "draft"}
+    drafts = {key for key, annotation in given.items() if annotation.status == "draft"}
     assert len(drafts) == (0 if is_nested else 4)
     assert {sample for _, sample, _ in drafts} <= {drafted.metadata["sample_id"]}
-    assert any(note.startswith(STATUS_UNKNOWN) for note in found.notes) == is_nested
-    whole = measure_agreement(run, "tone", found.annotations, combine="each").groups[0]
-    assert whole.things == (COUNT if is_nested else COUNT - 1)
+    assert any(note.startswith(STATUS_UNKNOWN) for note in file.notes) == is_nested
+    overall = measure_agreement(run, "tone", file.annotations, combine="each").groups[0]
+    assert overall.things == (COUNT if is_nested else COUNT - 1)
 
 
 def export_records(dataset, form, folder):
@@ -204,28 +187,8 @@ def test_a_preference_is_one_field(client, owner, tmp_path):
     dataset.records.log([record])
     (row,) = door.pull(dataset, "directness", run=run)
     assert (row.method, row.value) == ("a vs b", "Tie")
-    found = door.agreement(dataset, run, "directness")
-    assert found.groups[0].judge.figures["accuracy"].value == 1.0
-
-
-@pytest.mark.nightly
-def test_people_answer_on_the_page(client, owner, run, browse):
-    """What is submitted, discarded or left as a draft on the page for two metrics comes back for both."""
-    dataset = create(client, owner, run)
-    done = door.push(run, BOTH, dataset=dataset)
-    eve = owner.person()
-    plan = [["Submit", ["Rude", "3"]], ["Submit", ["Plain", "5"]], ["Discard", None], ["Save as draft", ["Polite"]]]
-    page = done.page.replace(client.api_url, owner.url)
-    told = browse(page, eve, r"What is <number> (?<n>\d+)", plan)["done"]
-    samples = {one["id"]: one["metadata"]["sample_id"] for one in owner.records("d")}
-    expected = set()
-    for one, (tone, depth, status) in zip(
-        told,
-        [("Rude", 3, "submitted"), ("Plain", 5, "submitted"), (None, None, "discarded"), ("Polite", None, "draft")],
-        strict=True,
-    ):
-        expected |= {("tone", samples[one["record"]], tone, status), ("depth", samples[one["record"]], depth, status)}
-    assert {(one.metric, one.sample_id, one.value, one.status) for one in door.pull(dataset, BOTH, run=run)} == expected
+    result = door.agreement(dataset, run, "directness")
+    assert result.groups[0].judge.figures["accuracy"].value == 1.0
 
 
 def test_figures_are_those_of_scikit_learn(client, owner, run):
@@ -258,67 +221,6 @@ def test_figures_are_those_of_scikit_learn(client, owner, run):
         assert "f1-score" in door.classification_report(dataset, run, metric)
 
 
-@pytest.mark.nightly
-def test_drafts_discards_and_edits_are_not_lost(client, owner, run):
-    """Statuses that the SDK cannot show come back, and the text of an edited record is known to be another one."""
-    dataset = create(client, owner, run)
-    door.push(run, BOTH, dataset=dataset)
-    person = owner.person()
-    first, second, third, fourth = owner.records("d")[:4]
-    path = "/records/{}/responses"
-    for record, content in (
-        (first, {"status": "discarded", "values": None}),
-        (second, {"status": "draft", "values": {"tone": {"value": "Rude"}}}),
-        (third, {"status": "submitted", "values": {"tone": {"value": "Rude"}, "depth": {"value": 1}}}),
-        (fourth, {"status": "submitted", "values": {"tone": {"value": "Plain"}, "depth": {"value": 2}}}),
-    ):
-        owner.ask("POST", path.format(record["id"]), content, key=person["api_key"])
-    owner.ask("PATCH", f"/records/{fourth['id']}", {"fields": {**fourth["fields"], "answer": "Edited."}})
-    rows = {(one.metric, one.sample_id): one for one in door.pull(dataset, BOTH, run=run)}
-    statuses = {key: (one.status, one.value) for key, one in rows.items()}
-    ids = [one["metadata"]["sample_id"] for one in (first, second, third, fourth)]
-    assert statuses == {
-        ("tone", ids[0]): ("discarded", None),
-        ("depth", ids[0]): ("discarded", None),
-        ("tone", ids[1]): ("draft", "Rude"),
-        ("depth", ids[1]): ("draft", None),
-        ("tone", ids[2]): ("submitted", "Rude"),
-        ("depth", ids[2]): ("submitted", 1),
-        ("tone", ids[3]): ("submitted", "Plain"),
-        ("depth", ids[3]): ("submitted", 2),
-    }
-    found = door.agreement(dataset, run, "tone")
-    assert found.groups[0].things == 1
-    assert [one.split(" ")[0] for one in found.changed] == [ids[3]]
-
-
-@pytest.mark.nightly
-def test_vectors_and_metadata_of_records_stay(client, owner, run):
-    """Records that a user completed and logged keep everything when suggestions are pushed onto them."""
-    dataset = create(client, owner, run, suggestions=True)
-    records = door.records(run, BOTH)
-    assert len(records) == COUNT
-    for number, record in enumerate(records):
-        record.vectors["place"] = [float(number), 1.0]
-        record.metadata["team"] = "blue"
-    dataset.records.log(records)
-    person = owner.person()
-    told = answer(dataset, [person])
-    before = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
-    assert {one["vectors"]["place"][1] for one in before.values()} == {1.0}
-    done = door.push(run, BOTH, dataset=dataset, suggestions=True)
-    assert (done.added, done.known, done.suggested) == (0, COUNT, COUNT)
-    after = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
-    for key, record in before.items():
-        assert {**after[key], "suggestions": {}} == {**record, "suggestions": {}}
-        assert {*after[key]["suggestions"]} == {*BOTH}
-    assert {one["metadata"]["team"] for one in after.values()} == {"blue"}
-    assert door.push(run, BOTH, dataset=dataset, suggestions=True).suggested == 0
-    rows = door.pull(dataset, [TONE, DEPTH])
-    assert {(one.metric, one.sample_id, one.annotator): one.value for one in rows} == told
-    assert all(one.suggested for one in rows)
-
-
 def test_suggestions_have_reasons(client, owner, run):
     """With suggestions a record shows the verdict, and what the judge wrote below the name of each metric."""
     dataset = create(client, owner, run, suggestions=True)
@@ -340,34 +242,6 @@ def test_suggestions_have_reasons(client, owner, run):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("when", "method", "path"),
-    [
-        (AFTER, "POST", "/datasets"),
-        (AFTER, "POST", "/questions"),
-        (BEFORE, "PUT", "/publish"),
-        (BEFORE, "PUT", "/bulk"),
-        (AFTER, "PUT", "/bulk"),
-    ],
-)
-def test_a_killed_push_is_completed(owner, proxy, run, when, method, path):
-    """Killed with -9 while the dataset is made or records are sent, the same push ends with each record once."""
-    options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key, "suggestions": True}
-    killed = killed_at_call(
-        proxy, lambda _, do, at: do == method and at.endswith(path), when, push_to_argilla, run, BOTH, **options
-    )
-    assert killed
-    done = push_to_argilla(run, BOTH, **options)
-    assert done.added + done.known == COUNT
-    records = owner.records("d")
-    assert len({one["external_id"] for one in records}) == len(records) == COUNT
-    assert owner.dataset("d")["status"] == "ready"
-    assert all(len(one["suggestions"]) == 2 for one in records)
-    assert push_to_argilla(run, BOTH, **options).added == 0
-    assert owner.records("d") == records
-
-
-@pytest.mark.nightly
 def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     """Killed with -9 when the first batch is there, the same push sends the rest, and no record twice."""
     run = judged(tmp_path / "many", TONE, MANY)
@@ -386,22 +260,7 @@ def test_a_push_killed_between_batches_is_completed(owner, proxy, tmp_path):
     assert len(owner.records("d")) == MAX_BATCH
     done = push_to_argilla(run, "tone", **options)
     assert (done.added, done.known) == (MANY - MAX_BATCH, MAX_BATCH)
-    assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == MANY
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("when", [BEFORE, AFTER])
-def test_a_push_killed_with_a_client_of_the_sdk_is_completed(owner, connect, proxy, run, when):
-    """The same holds for a dataset of the SDK, whose records users have changed in the meantime."""
-    create(connect(owner.url), owner, run, suggestions=True)
-    options = {"dataset": "d", "workspace": owner.workspace, "key": owner.key, "suggestions": True}
-    killed = killed_at_call(
-        proxy, lambda _, do, at: do == "PUT" and at.endswith("/bulk"), when, push_through_client, run, BOTH, **options
-    )
-    assert killed
-    done = push_through_client(run, BOTH, url=owner.url, **options)
-    assert (done.added, done.known) == ((COUNT, 0) if when == BEFORE else (0, COUNT))
-    assert len({one["external_id"] for one in owner.records("d")}) == len(owner.records("d")) == COUNT
+    assert len({record["external_id"] for record in owner.records("d")}) == len(owner.records("d")) == MANY
 
 
 def test_headers_pass_a_gate(owner, proxy, run, monkeypatch):
@@ -413,18 +272,6 @@ def test_headers_pass_a_gate(owner, proxy, run, monkeypatch):
         push_to_argilla(run, "tone", **options)
     assert push_to_argilla(run, "tone", headers=GATE, **options).added == COUNT
     assert pull_from_argilla(run, headers=GATE, **options).records == COUNT
-
-
-@pytest.mark.nightly
-def test_a_sample_keeps_its_weights(client, owner, run):
-    """A sample is drawn once, and its weights come back with the answers."""
-    dataset = create(client, owner, run)
-    done = door.push(run, BOTH, dataset=dataset, sample="random:4")
-    assert (done.judged, done.drawn, done.added) == (COUNT, 4, 4)
-    assert door.push(run, BOTH, dataset=dataset, sample="random:4").known == 4
-    answer(dataset, [owner.person()])
-    assert {one.weight for one in door.pull(dataset, [TONE, DEPTH])} == {3.0}
-    assert len(door.records(run, BOTH, sample="random:4")) == 4
 
 
 def test_a_dataset_that_greval_did_not_make(client, owner, run):
@@ -477,45 +324,22 @@ def test_a_dataset_that_greval_did_not_make(client, owner, run):
         assert after[key]["suggestions"]["manners"]["value"] == judge[key].lower()
 
 
-def test_refusals_name_questions_and_labels(client, owner, run, tmp_path):
-    """A dataset without the question of a metric is refused with what was found and what was expected."""
+def test_refusals_come_before_anything_is_sent(client, owner, run):
+    """A dataset that is not on the server, or has no question of the metric, is refused by each function."""
     settings = rg.Settings(
-        fields=[rg.TextField("prompt")],
-        questions=[rg.LabelQuestion("manners", labels=["yes", "no"]), rg.TextQuestion("why")],
+        fields=[rg.TextField("prompt")], questions=[rg.LabelQuestion("manners", labels=["yes", "no"])]
     )
     dataset = rg.Dataset("mine", workspace=owner.workspace, settings=settings, client=client)
     with pytest.raises(ArgillaArgumentError, match=r"'mine' is not on the server; call its create\(\)"):
         door.push(run, "tone", dataset=dataset)
     dataset.create()
-    wanted = (
-        "no question with the labels of tone was found; expected labels: label_selection Polite, Plain, Rude; "
-        r"questions: manners \(label_selection yes, no\); why \(text\)"
-    )
     for call in (
         lambda: door.pull(dataset, "tone", run=run),
         lambda: door.push(run, "tone", dataset=dataset),
         lambda: door.agreement(dataset, run, "tone"),
     ):
-        with pytest.raises(ArgillaArgumentError, match=wanted):
+        with pytest.raises(ArgillaArgumentError, match="no question with the labels of tone was found"):
             call()
-    twice = rg.Settings(
-        fields=[rg.TextField("prompt")],
-        questions=[rg.LabelQuestion(name, labels=VALUES["tone"]) for name in ("first", "second")],
-    )
-    both = rg.Dataset("both", workspace=owner.workspace, settings=twice, client=client).create()
-    with pytest.raises(ArgillaArgumentError, match=r"several questions: first, second; name one with questions="):
-        door.pull(both, "tone", run=run)
-    assert door.pull(both, "tone", run=run, questions={"tone": "second"}) == []
-    with pytest.raises(ArgillaArgumentError, match="it has no field answer, question; it requires prompt"):
-        door.push(run, "tone", dataset=both, questions={"tone": "second"})
-    chunks = judged(tmp_path / "chunks", CHUNK, 2)
-    judged(chunks, TONE, 2)
-    with pytest.raises(ArgillaArgumentError, match="chunk_use judges chunks and tone answers"):
-        door.settings(["chunk_use", "tone"], run=chunks)
-    draft = {"name": "draft", "workspace_id": owner.workspace_id}
-    owner.ask("POST", "/datasets", draft)
-    with pytest.raises(ArgillaArgumentError, match="'draft' is not published"):
-        push_to_argilla(run, "tone", dataset="draft", workspace=owner.workspace, key=owner.key, url=owner.url)
 
 
 def test_the_blocks_of_the_page_run(argilla_server, owner, tmp_path, monkeypatch, capsys):

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from greval.records.scale import ValueScale
 from greval.runs.score_columns import JudgedColumns
-from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
+from greval.trust.estimates.figures import (
+    EstimateCell,
+    count_labels_to_halve,
+    iterate_cells,
+    select_items,
+    sum_by_question,
+)
 
 SCALE = ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."})
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=20)
@@ -17,13 +23,13 @@ rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 1
 
 def build_columns(entries):
     """Build columns of two methods from questions, methods and values."""
-    found = JudgedColumns(SCALE, methods={"walk": 0, "local": 1}, groups={"a": 0, "b": 1})
+    columns = JudgedColumns(SCALE, methods={"walk": 0, "local": 1}, groups={"a": 0, "b": 1})
     for question, method, value in entries:
-        found.question.append(question)
-        found.method.append(method)
-        found.group.append(question % 2)
-        found.values.append(value)
-    return found
+        columns.question.append(question)
+        columns.method.append(method)
+        columns.group.append(question % 2)
+        columns.values.append(value)
+    return columns
 
 
 def test_differences_follow_the_means_of_their_group():
@@ -35,6 +41,12 @@ def test_differences_follow_the_means_of_their_group():
         for method, baseline in (("walk", None), ("local", None), ("local", "walk"))
     ]
     assert len([*iterate_cells(build_columns([]), None, grouped=False)]) == 2
+
+
+def test_half_an_interval_needs_four_times_the_labels_or_all():
+    """Of few judged items fewer labels suffice; if new questions add a quarter of the variance, none do."""
+    assert [count_labels_to_halve(100, judged) for judged in (1_000_000, 1000, 100)] == [400, 308, 100]
+    assert count_labels_to_halve(100, 1000, fixed=0.5) is None
 
 
 @given(rows)
