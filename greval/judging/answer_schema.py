@@ -44,13 +44,6 @@ def build_answer_schema(
     may never stop without a limit. A finding has the same limit. A detailed reason may have `DETAILED_FACTOR` times as
     many, a text note twice as many, and a text in an entry of a list half as many. A list has at most
     `MAX_LIST_ENTRIES` entries. A list that is counted has at most `MAX_COUNTED_ENTRIES`, with texts of the full length.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> [*build_answer_schema(metric, many=False)["properties"]]
-        ['reason', 'value']
     """
     factor = DETAILED_FACTOR if metric.reason_depth == "detailed" else 1
     findings = build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)})
@@ -74,13 +67,6 @@ def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[st
     """List the names of the parts of a verdict, except its notes, in the order of the answer.
 
     Findings come directly before the reason, which is derived from them. A value that is counted is not asked for.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], reason_depth="steps",
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> list_verdict_parts(metric, "after")
-        ('value', 'findings', 'reason')
     """
     findings = (FINDINGS,) if metric.reason_depth == "steps" else ()
     order = [name for name in REASON_ORDERS[reason] if name != "value" or not metric.counts]
@@ -186,11 +172,7 @@ def _read_item_number(written: object) -> int | None:
 
 
 def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
-    """Read a value of a scale, also from a label in another case or with other blanks, or from a number as text.
-
-    Raises:
-        OffScaleError: If it is not on the scale, or several values could be meant.
-    """
+    """Read a value of a scale, also from a label in another case or with other blanks, or from a number as text."""
     try:
         return scale.read(written)
     except OffScaleError:
@@ -205,12 +187,7 @@ def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
 
 
 def find_label(text: str, labels: Iterable[str]) -> str | None:
-    """Find the only label that a text can mean, whatever its case and its blanks, or None.
-
-    Example:
-        >>> find_label(" partly  CORRECT", ["Correct", "Partly correct"])
-        'Partly correct'
-    """
+    """Find the only label that a text can mean, whatever its case and its blanks, or None."""
     matches = [label for label in labels if _fold_label(label) == _fold_label(text)]
     return matches[0] if len(matches) == 1 else None
 

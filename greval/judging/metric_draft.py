@@ -80,12 +80,7 @@ async def draft_async(
     client: JudgeClient,
     context: CallContext = NO_RUN,
 ) -> WrittenDraft:
-    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole.
-
-    Raises:
-        DefinitionError: If the name, the description or the scale is not valid for a metric.
-        JudgeError: If the model cannot be reached, or returns no valid definition in three tries.
-    """
+    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole."""
     brief = DraftBrief.parse(name, description, scale, over)
     writer = DraftWriter(client, context)
     write = write_by_parts if client.judge.local else write_whole

@@ -188,12 +188,7 @@ def format_case_before_metric(metric: JudgedMetric, case: Case, numbered: Sequen
 
 
 def sort_shared_fields(needs: Iterable[str]) -> list[str]:
-    """Sort the needs of a metric in the order of a prompt with the case first.
-
-    Example:
-        >>> sort_shared_fields(["answer", "tags.topic", "context"])
-        ['context', 'answer', 'tags.topic']
-    """
+    """Sort the needs of a metric in the order of a prompt with the case first."""
     return sorted(needs, key=lambda need: SHARED_FIELDS.index(need) if need in SHARED_FIELDS else len(SHARED_FIELDS))
 
 

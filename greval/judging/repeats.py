@@ -90,12 +90,7 @@ def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: S
 
 
 def mirror_value(value: Value) -> Value:
-    """Return the verdict on a pair for the pair with its responses exchanged.
-
-    Example:
-        >>> mirror_value("A"), mirror_value("Tie"), mirror_value(2)
-        ('B', 'Tie', -2)
-    """
+    """Return the verdict on a pair for the pair with its responses exchanged."""
     return _MIRRORED.get(value, value) if isinstance(value, str) else -value
 
 

@@ -59,9 +59,6 @@ def parse_reply_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
     Verdicts on items that are listed in several objects are joined.
 
-    Raises:
-        MalformedVerdictError: If there is no such object, or it is doubtful which one or what is meant.
-
     Example:
         >>> schema = {"properties": {"reason": {}, "value": {}}}
         >>> parse_reply_object('<think>{"value": 0}?</think>{"reason": "It fits.", "value": 1}', schema)["value"]

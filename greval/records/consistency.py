@@ -26,12 +26,6 @@ def find_contradictions(
     """Return a sentence for each share of a judgement that contradicts its value, by the name of the note.
 
     The shares with `better` are checked. A mean of different values is not (`votes` counts the repeats of each).
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> coverage = {"coverage": {"count": 2, "of": 2, "share": 1.0}}
-        >>> find_contradictions(load_metric("answer_completeness"), "Somewhat relevant", coverage)
-        {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}
     """
     # A mean is not the value of any single judgement, so no share of theirs can contradict it.
     if len(votes or {}) > 1 and isinstance(metric.scale, ValueScale):

@@ -184,23 +184,11 @@ class Formula(NamedTuple):
 
         Of `A if CONDITION else B`, only the part that counts is read, and of `and`, `or`, `all` and `any` only the
         conditions up to the one that decides. Inputs that are not read need not be there.
-
-        Raises:
-            SkippedInputError: If the formula reads a metric that was skipped.
-            FormulaError: If it divides by 0, or reads a number or a category that a metric did not give.
         """
         return self.function(inputs)
 
     def find_names(self, inputs: FormulaInputs) -> NamesRead:
-        """Find which names the formula reads, as far as these inputs decide it. The others need not be known.
-
-        Example:
-            >>> formula = read_formula("1 if exact >= 1 else right")
-            >>> formula.find_names({})
-            NamesRead(names=('exact',), decided=False)
-            >>> formula.find_names({"exact": FormulaInput(1.0)}), formula.find_names({"exact": FormulaInput(0.0)}).names
-            (NamesRead(names=('exact',), decided=True), ('exact', 'right'))
-        """
+        """Find which names the formula reads, as far as these inputs decide it. The others need not be known."""
         read = _ReadInputs(inputs)
         decided = True
         try:
@@ -245,11 +233,7 @@ class Limit(NamedTuple):
     bound: Formula
 
     def compute_bound(self, **numbers: float) -> float:
-        """Return the number that a figure is compared with, for the numbers of the formula's names.
-
-        Raises:
-            FormulaError: If the formula has no value for them.
-        """
+        """Return the number that a figure is compared with, for the numbers of the formula's names."""
         return self.bound.compute({name: FormulaInput(number) for name, number in numbers.items()})
 
     def is_met(self, figure: float, **numbers: float) -> bool:
@@ -259,9 +243,6 @@ class Limit(NamedTuple):
 
 def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit]:
     """Split a comparison at its last sign into the text of a figure and its limit, whose formula may have these names.
-
-    Raises:
-        ValueError: With the column of the fault.
 
     Example:
         >>> figure, limit = split_comparison("recall < baseline - 0.02", ["baseline"])
@@ -285,15 +266,7 @@ def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit
 # A report parses the limit of a metric for each case.
 @lru_cache(maxsize=64)
 def parse_limit(text: str) -> Limit:
-    """Parse a sign and a number, or a formula without names.
-
-    Raises:
-        ValueError: If the text is anything else.
-
-    Example:
-        >>> parse_limit(">= 0.7").is_met(0.7)
-        True
-    """
+    """Parse a sign and a number, or a formula without names."""
     usage = "write < <= > or >= and a number, such as '>= 0.7'"
     try:
         figure, limit = split_comparison(text)

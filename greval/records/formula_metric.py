@@ -153,11 +153,7 @@ FileMetric = JudgedMetric | FormulaMetric
 
 
 def build_file_metric(content: Mapping[str, object]) -> FileMetric:
-    """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics.
-
-    Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
-    """
+    """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics."""
     return FormulaMetric.model_validate(content) if "formula" in content else build_metric(content)
 
 

@@ -26,10 +26,6 @@ class JudgeChoice(Record):
 
     `temperature` and `base_url` are those of the command if they are None. The temperature "none" leaves it to the
     model. `judge_options` are passed to the model. A key is never part of a metric.
-
-    Example:
-        >>> JudgeChoice.model_validate("openai:gpt-5.4-mini")
-        JudgeChoice(model='openai:gpt-5.4-mini', temperature=None, base_url=None, judge_options={})
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$")]
@@ -63,15 +59,7 @@ class JudgeChoice(Record):
 
 
 def check_options(options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the options of a judge's model if they may be stored with results.
-
-    Raises:
-        ValueError: If the name of one, at any depth, is that of a secret.
-
-    Example:
-        >>> check_options({"reasoning_effort": "low"})
-        {'reasoning_effort': 'low'}
-    """
+    """Return the options of a judge's model if they may be stored with results."""
     if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
         raise ValueError(f"{', '.join(secret)}: secrets come from the environment only")
     return options
@@ -86,15 +74,7 @@ def _iterate_names(content: JsonValue) -> Iterator[str]:
 
 
 def check_base_url(url: str | None) -> str | None:
-    """Return the address of a judge's server if it may be stored with results.
-
-    Raises:
-        ValueError: If it is no http(s) address, or holds credentials.
-
-    Example:
-        >>> check_base_url("http://127.0.0.1:8000/v1")
-        'http://127.0.0.1:8000/v1'
-    """
+    """Return the address of a judge's server if it may be stored with results."""
     if url is not None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -521,11 +521,7 @@ def needs_judge(metrics: Iterable[Metric]) -> bool:
 
 
 def build_metric(content: Mapping[str, object]) -> JudgedMetric:
-    """Build a metric of one of the five public classes from the content of a metric file.
-
-    Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
-    """
+    """Build a metric of one of the five public classes from the content of a metric file."""
     if content.get("preference") is True:
         return PreferenceMetric.model_validate(content)
     many = content.get("over") is not None

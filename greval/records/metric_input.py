@@ -45,13 +45,6 @@ def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] =
 
     A metric that lists claims is not defined for a case in which they are recorded. `besides` are needs that may be
     missing.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["expected_answer"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> explain_missing_needs(metric, Case(question="Who?"))
-        'expected_answer is not recorded'
     """
     if (field := find_listed_field(metric.name)) and getattr(case, field) is not None:
         return f"{field} are recorded, so that none are listed"
@@ -77,11 +70,7 @@ def find_method_error(metric: Metric, case: Case) -> str | None:
 
 
 def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
-    """List the items that are judged individually: each id once, in the order of first occurrence.
-
-    Raises:
-        DataError: If two different texts have the same id, as their verdicts could not be distinguished.
-    """
+    """List the items that are judged individually: each id once, in the order of first occurrence."""
     by_id: dict[str, Item] = {}
     for item in list_items(metric.over, case):
         # One chunk may be retrieved several times, with different scores.
@@ -106,12 +95,7 @@ def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
 
 
 def format_item(item: Item) -> str:
-    """Return the text of an item, or that it has none.
-
-    Example:
-        >>> format_item(Triple(id="t1", subject="booking", predicate="owned by", object="harbour team"))
-        'booking - owned by -> harbour team'
-    """
+    """Return the text of an item, or that it has none."""
     if isinstance(item, Triple):
         return f"{item.subject} - {item.predicate} -> {item.object}"
     return WITHOUT_TEXT if item.text is None else item.text
@@ -121,14 +105,6 @@ def drop_textless_chunks(metric: Metric, case: Case) -> Case:
     """Return a case without the chunks that have no text if a model judges it, because it would judge nothing.
 
     A case whose chunks have no text at all is left as it is: `explain_missing_needs` returns why it is skipped.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["chunks"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> case = drop_textless_chunks(metric, Case(question="Who?", chunks=[{"id": "d1"}, "Ada wrote it."]))
-        >>> [chunk.text for chunk in case.chunks]
-        ['Ada wrote it.']
     """
     if not isinstance(metric, JudgedMetric):
         return case
@@ -257,12 +233,7 @@ def get_item_texts(item: Item) -> tuple[str, ...]:
 
 
 def hash_json(content: JsonValue) -> str:
-    """Return the hash of JSON content; the order of keys does not matter.
-
-    Example:
-        >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
-        True
-    """
+    """Return the hash of JSON content; the order of keys does not matter."""
     return hash_text(format_canonical_json(content))
 
 

@@ -29,9 +29,6 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
     scale of two values, such as 0 and 1 or Correct and Incorrect, words like yes and no, true and false, pass and fail
     denote them, and so do 1 and 0.
 
-    Raises:
-        OffScaleError: If the value is not on the scale. It is never rounded.
-
     Example:
         >>> parse_on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
         4
@@ -52,11 +49,6 @@ def is_missing_value(scale: Scale | None, value: object) -> bool:
     """Return whether a written value stands for none, such as an empty cell, NaN, infinity or "n/a".
 
     If the scale is not known, a text may be the name of a category, and only an empty one stands for none.
-
-    Example:
-        >>> scale = CategoricalScale(categories={"None": "", "Some": ""})
-        >>> is_missing_value(scale, "n/a"), is_missing_value(scale, "none"), is_missing_value(None, "n/a")
-        (True, False, False)
     """
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return True

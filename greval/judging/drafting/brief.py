@@ -35,13 +35,7 @@ _WORDS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class DraftBrief:
-    """The caller's part of a definition: `bounds` of a range, or `names` of categories, or neither.
-
-    Example:
-        >>> brief = DraftBrief.parse("tone", "Whether the answer is polite.", "value", None)
-        >>> brief.levels, brief.thing, brief.needs
-        ((1, 2, 3, 4, 5), 'answer', ('answer',))
-    """
+    """The caller's part of a definition: `bounds` of a range, or `names` of categories, or neither."""
 
     name: str
     description: str
@@ -51,11 +45,7 @@ class DraftBrief:
 
     @classmethod
     def parse(cls, name: str, description: str, scale: DraftScale, over: Over | None) -> DraftBrief:
-        """Parse the requested scale, and check everything before a paid call is made.
-
-        Raises:
-            DefinitionError: If the name, the description or the scale is not valid for a metric.
-        """
+        """Parse the requested scale, and check everything before a paid call is made."""
         match scale:
             case "value":
                 brief = cls(name, description, over, (1, 5), ())

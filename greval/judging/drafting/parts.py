@@ -75,9 +75,6 @@ async def write_by_parts(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric
 
     A middle level or a step that still has a remark after `MAX_ROUNDS` rounds is left out, because a definition is
     complete without it.
-
-    Raises:
-        JudgeError: If the model cannot be reached, or writes no usable text in `MAX_TRIES` tries.
     """
     parts = PartsDraft(brief, writer)
     await parts.write_all()

@@ -28,16 +28,7 @@ _METRIC = re.compile(r"\b(?:metrics?|criteri(?:on|a))\b", re.IGNORECASE)
 
 
 def find_draft_remarks(brief: DraftBrief, metric: JudgedMetric) -> list[str]:
-    """Find what is doubtful in a draft: the remarks of `lint_metric`, cut or long texts, descriptions of other things.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="tone", description="Is the answer polite?", needs=["answer"],
-        ...                      steps=["Read the answer."], range=(0, 1), levels={0: "It is rude", 1: "It is polite."})
-        >>> brief = DraftBrief.parse("tone", "Is the answer polite?", (0, 1), None)
-        >>> [remark for remark in find_draft_remarks(brief, metric) if "levels" in remark]
-        ['scale.levels.0: does not end as a sentence; write whole sentences']
-    """
+    """Find what is doubtful in a draft: remarks of `lint_metric`, cut or long texts, descriptions of other things."""
     return [*lint_metric(metric), *_find_unfinished_texts(metric), *_find_strange_descriptions(brief, metric)]
 
 

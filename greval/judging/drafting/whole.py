@@ -45,11 +45,7 @@ LEVELS_RULE = "levels: a description for each of the integers {levels}; {high} i
 
 
 async def write_whole(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
-    """Ask for a definition, then for a better one as long as there are remarks, at most `MAX_ROUNDS` times.
-
-    Raises:
-        JudgeError: If the model cannot be reached, or writes no valid definition in `MAX_TRIES` tries.
-    """
+    """Ask for a definition, then for a better one as long as there are remarks, at most `MAX_ROUNDS` times."""
     fault = ""
     messages = _build_messages(brief)
     for _ in range(MAX_TRIES):
@@ -125,12 +121,7 @@ def _build_schema(brief: DraftBrief) -> dict[str, Any]:
 
 
 def _read_metric(brief: DraftBrief, text: str) -> JudgedMetric:
-    """Read a metric from the caller's part, which is kept unchanged, and the model's part, which may be invalid.
-
-    Raises:
-        MalformedVerdictError: If the reply is no definition.
-        ValidationError: If the definition is not valid.
-    """
+    """Read a metric from the caller's part, which is kept unchanged, and the model's part, which may be invalid."""
     written = parse_reply_object(text, _build_schema(brief))
     listed = _read_entries(written, "needs", str)
     if unknown := [need for need in listed if need not in PROMPT_FIELDS]:

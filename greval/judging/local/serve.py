@@ -76,15 +76,6 @@ def serve(
 
     Returns:
         The handle. Later calls for the same file, from any thread, return the same handle.
-
-    Raises:
-        JudgeUnavailableError: If the model is not known, not on this machine, or cannot be loaded.
-        MissingExtraError: If the package that runs models is not installed.
-
-    Example:
-        >>> from greval.judging.local.serve import serve
-        >>> serve("smollm2-135m").base_url  # doctest: +SKIP
-        'http://127.0.0.1:43111/v1'
     """
     name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
@@ -105,26 +96,13 @@ def share_servers() -> Mapping[str, str]:
 
 
 def check_model(name_or_path: str | Path | None = None) -> None:
-    """Raise an error if the embedded model, named as for `serve`, could not be started. It is looked up but not loaded.
-
-    Raises:
-        JudgeUnavailableError: If the model is not known or not on this machine.
-        MissingExtraError: If the package that runs models is not installed.
-    """
+    """Raise an error if the embedded model, named as for `serve`, could not be started. It is not loaded."""
     _resolve_model(name_or_path, fetch_missing=False)
     _import_xllamacpp()
 
 
 def describe(model: LocalServer | LocalModel | str) -> str:
-    """Describe an embedded model for users, and how to name a stronger one.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name.
-
-    Example:
-        >>> print(describe("smollm2-135m").splitlines()[0])
-        The judge is smollm2-135m (0.10 GB, Apache-2.0), on this machine's CPU.
-    """
+    """Describe an embedded model for users, and how to name a stronger one."""
     if isinstance(model, LocalServer):
         local_model = MODELS.get(model.model)
         if local_model is None or model.path != model_path(local_model).resolve():

@@ -126,12 +126,7 @@ SCHEMA_RULE = "Answer with one JSON object only, without any other text. It conf
 
 
 class Adaptation(Record):
-    """The changes that requests to a judge need, in the order in which they were learnt.
-
-    Example:
-        >>> Adaptation().add("temperature").describe("openai:m")
-        ('openai:m is asked without a temperature (--temperature none)',)
-    """
+    """The changes that requests to a judge need, in the order in which they were learnt."""
 
     changes: tuple[Change, ...] = ()
 
@@ -151,12 +146,7 @@ class Adaptation(Record):
 
 
 def describe_refusal(label: str, changes: Sequence[Change]) -> str:
-    """Describe in one line what a judge refuses, which the first change is for, and how it is asked from now on.
-
-    Example:
-        >>> describe_refusal("openai:m", ["tools"])
-        'openai:m refuses a JSON schema: it is asked by tool calls (--structured tools)'
-    """
+    """Describe in one line what a judge refuses, which the first change is for, and how it is asked from now on."""
     return f"{label} refuses {CHANGE_TEXTS[changes[0]].refused}: it is {_join_changes(changes)}"
 
 

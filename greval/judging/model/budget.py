@@ -56,10 +56,6 @@ class RunSpending(Record):
     """The calls made to the judge and their cost in US dollars, None if no price is known.
 
     `estimated` is the number of calls whose cost is an estimate, because the provider did not report their tokens.
-
-    Example:
-        >>> RunSpending(calls=2, cost=0.5) + RunSpending(calls=1)
-        RunSpending(calls=3, cost=0.5, estimated=0)
     """
 
     calls: Annotated[int, Field(ge=0)] = 0
@@ -231,11 +227,7 @@ class RunGuard:
                 await self._came.wait()
 
     def admit_call(self, tokens: int = 0) -> None:
-        """Count a call that is about to be made with this estimated number of input tokens.
-
-        Raises:
-            StoppedError: If the call may not be made.
-        """
+        """Count a call that is about to be made with this estimated number of input tokens."""
         if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
             self.stop(format_cap_reason(self.run.before, max_calls=self.max_calls))
         if self.max_cost is not None:
@@ -366,12 +358,7 @@ class RunGuard:
 def format_cap_reason(
     earlier: RunSpending, *, max_calls: int | None = None, max_cost: float | None = None, in_flight: str = ""
 ) -> str:
-    """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue.
-
-    Example:
-        >>> format_cap_reason(RunSpending(calls=3), max_calls=5)
-        'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; raise it to continue'
-    """
+    """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue."""
     if max_calls is not None:
         spent = f"; earlier commands on this run made {earlier.calls:,} of them" if earlier.calls else ""
         return (
@@ -382,12 +369,7 @@ def format_cap_reason(
 
 
 def format_estimated_calls(count: int) -> str:
-    """Format for how many calls a cost is an estimate, as the end of a phrase; empty if for none.
-
-    Example:
-        >>> format_estimated_calls(6)
-        '; the cost of 6 calls is an estimate, because the provider did not report their tokens'
-    """
+    """Format for how many calls a cost is an estimate, as the end of a phrase; empty if for none."""
     calls, their = format_count(count, "call"), "its" if count == 1 else "their"
     return f"; the cost of {calls} is an estimate, because the provider did not report {their} tokens" if count else ""
 

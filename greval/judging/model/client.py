@@ -550,12 +550,7 @@ def _refuse_call(guard: RunGuard, refusal: str) -> Reply:
 
 
 def _format_served_model(metadata: Mapping[str, Any]) -> str:
-    """Format the model that a reply names, and its fingerprint; empty if it names no model.
-
-    Example:
-        >>> _format_served_model({"model_name": "m-2026-01-01", "system_fingerprint": "fp_1"})
-        'm-2026-01-01 (fp_1)'
-    """
+    """Format the model that a reply names, and its fingerprint; empty if it names no model."""
     names = (metadata.get(name) for name in SERVED_MODEL_NAMES)
     model = next((str(name) for name in names if name and isinstance(name, str)), "")
     mark = metadata.get("system_fingerprint")

@@ -204,14 +204,6 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
     A metric that names the model of the run's judge uses its server. Another model has its own `base_url` or that of
     the environment, and none of the `options`, because these belong to a model.
-
-    Raises:
-        JudgeError: If the name is not `PROVIDER:MODEL` or `local`.
-
-    Example:
-        >>> judge = build_chosen_judge(JudgeChoice(model="openai:large"), Judge("openai:small", timeout=30))
-        >>> judge.model, judge.timeout
-        ('openai:large', 30.0)
     """
     parse_judge_name(choice.model)
     model = complete_judge_name(choice.model, choice.base_url)
@@ -230,13 +222,7 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
-    """Return the chat model of a judge for the running event loop, created at first use.
-
-    Raises:
-        JudgeError: If its name is not known or its key is not set.
-        JudgeUnavailableError: If the embedded model cannot be started, or the provider is not known.
-        MissingExtraError: If a package is not installed.
-    """
+    """Return the chat model of a judge for the running event loop, created at first use."""
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
     environment = read_environment(list_environment_names(judge.model))

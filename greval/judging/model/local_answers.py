@@ -145,11 +145,6 @@ def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
 
     It is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one token a
     character, which no script exceeds by much.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> compute_answer_limit(load_metric("correctness"))
-        1024
     """
     more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
     return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH

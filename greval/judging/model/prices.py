@@ -36,11 +36,7 @@ Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class Price(Record):
-    """The price of a model in USD per million tokens. `cached_input` is the same as `input` if it is None.
-
-    Raises:
-        pydantic.ValidationError: If a price is negative, or `cached_input` is higher than `input`.
-    """
+    """The price of a model in USD per million tokens. `cached_input` is the same as `input` if it is None."""
 
     input: Dollars
     cached_input: Dollars | None = None
@@ -69,12 +65,7 @@ class Price(Record):
         return spent / MILLION
 
     def multiply_by(self, factor: float) -> Price:
-        """Return the price multiplied by a factor, such as a discount.
-
-        Example:
-            >>> Price(input=2, output=8).multiply_by(0.5)
-            Price(input=1.0, cached_input=None, output=4.0)
-        """
+        """Return the price multiplied by a factor, such as a discount."""
         cached = None if self.cached_input is None else self.cached_input * factor
         return Price(input=self.input * factor, cached_input=cached, output=self.output * factor)
 

@@ -123,10 +123,6 @@ def estimate_unreported_usage(reported: ReportedUsage, input_tokens: int, output
     """Return the usage with estimates in the place of what was not reported.
 
     A total without its parts is kept: what the estimated input leaves of it is output.
-
-    Example:
-        >>> estimate_unreported_usage(ReportedUsage(Usage(calls=1), total=500), 100, 20).output_tokens
-        400
     """
     usage = reported.usage
     read = usage.input_tokens or input_tokens

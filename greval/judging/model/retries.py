@@ -57,12 +57,7 @@ async def call_with_retries(
 
 
 def format_wait_reason(failure: Failure | None, judge: str) -> str:
-    """Format what a call waits for after a failure.
-
-    Example:
-        >>> format_wait_reason(Failure(kind="rate_limit", message="Slow down."), "openai:m")
-        'the rate limit of openai:m'
-    """
+    """Format what a call waits for after a failure."""
     return WAIT_REASONS.get(failure.kind, "{judge}").format(judge=judge) if failure else judge
 
 

@@ -84,12 +84,7 @@ def describe_answer_settings(model: BaseChatModel) -> dict[str, JsonValue]:
 
 
 def normalise_address(url: str) -> str:
-    """Return an address in the form in which two are compared.
-
-    Example:
-        >>> normalise_address("HTTP://Host:80/v1/") == normalise_address("http://host/v1")
-        True
-    """
+    """Return an address in the form in which two are compared."""
     scheme, _, location = url.partition("://")
     port = {"http": ":80", "https": ":443"}.get(scheme.lower(), "")
     return f"{scheme.lower()}://{_get_host(url).removesuffix(port)}/{location.partition('/')[2].rstrip('/')}"

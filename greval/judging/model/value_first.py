@@ -148,12 +148,7 @@ class _ValueRequests:
 
 
 def _end_sentence(reason: str, most: int) -> str:
-    """End a reason with a full stop, or with an ellipsis after a whole word if it has the greatest length.
-
-    Example:
-        >>> _end_sentence("It names another ye", 19), _end_sentence("It fits", 160)
-        ('It names another…', 'It fits.')
-    """
+    """End a reason with a full stop, or with an ellipsis after a whole word if it has the greatest length."""
     text = reason.strip()
     if len(reason) >= most and not text.endswith(SENTENCE_ENDS):
         return f"{text.rpartition(' ')[0] or text}…"
