@@ -37,7 +37,7 @@ class FormulaMetric(FunctionMetric):
     `pass` in files, is what it must meet for the case to pass.
 
     Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+        DefinitionError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> metric = FormulaMetric(name="release_quality", description="Right and grounded.",

@@ -15,9 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_object_schema
-from greval.judging.drafting.brief import DraftBrief
-from greval.judging.drafting.remarks import find_draft_remarks
-from greval.judging.drafting.writer import MAX_ROUNDS, MAX_TRIES, DraftWriter
+from greval.judging.drafting.brief import MAX_ROUNDS, MAX_TRIES, DraftBrief, DraftWriter, find_draft_remarks
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_reply_object
 from greval.metrics.lint import find_cited_inputs

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from greval import parse_metric, write_metric
 from greval.errors import JudgeError, JudgeUnavailableError
-from greval.judging.drafting.brief import DraftBrief
+from greval.judging.drafting.brief import DraftBrief, DraftWriter, find_draft_remarks
 from greval.judging.drafting.parts import write_by_parts
-from greval.judging.drafting.remarks import find_draft_remarks
-from greval.judging.drafting.writer import DraftWriter
 from greval.judging.model.client import JudgeClient
 from greval.testing import ScriptedJudge
 

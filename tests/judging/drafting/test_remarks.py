@@ -6,8 +6,7 @@ from typing import get_args
 
 import pytest
 
-from greval.judging.drafting.brief import DraftBrief
-from greval.judging.drafting.remarks import MAX_TEXT_CHARS, find_draft_remarks, select_writer_remarks
+from greval.judging.drafting.brief import MAX_TEXT_CHARS, DraftBrief, find_draft_remarks, select_writer_remarks
 from greval.records.case import Over
 from greval.records.metric import build_metric
 
