@@ -43,8 +43,8 @@ CALIBRATIONS: Mapping[str, tuple[str, Mapping[str, float]]] = {
 }
 """Corrections of the default embedded model, which prefers some categories of a metric whatever it judges.
 
-By the name of the metric: the fingerprint of its definition without a judge, and what is added to the log-probability of
-each token that begins a category. `benchmarks/calibrate_local.py` chooses it on development data.
+By the name of the metric: the fingerprint of its definition without a judge, and what is added to the log-probability
+of each token that begins a category. `benchmarks/calibrate_local.py` chooses it on development data.
 """
 FIRST_TOKENS = {"Irrelevant": (48113,)}
 """The numbers of the tokens that begin each of these categories and no other."""

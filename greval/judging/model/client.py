@@ -50,7 +50,6 @@ from greval.judging.model.failures import (
 )
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
 from greval.judging.model.judge_names import list_environment_names
-from greval.judging.model.local_answers import build_local_strategy
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
@@ -171,9 +170,7 @@ class JudgeClient:
 
     def choose_strategy(self, metric: JudgedMetric) -> AnswerStrategy:
         """Choose how the judge is asked for its answers to a metric."""
-        if self.judge.local:
-            return build_local_strategy(metric, self.judge, self.label, self.tier)
-        return build_strategy(metric, self.judge, self.tier)
+        return build_strategy(metric, self.judge, self.label, self.tier)
 
     @property
     def adaptation(self) -> Adaptation:
