@@ -6,8 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, assert_never
 
 from pydantic import JsonValue
@@ -46,31 +45,35 @@ def build_answer_schema(
     `MAX_LIST_ENTRIES` entries. A list that is counted has at most `MAX_COUNTED_ENTRIES`, with texts of the full length.
     """
     factor = DETAILED_FACTOR if metric.reason_depth == "detailed" else 1
-    findings = build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)})
     parts = {
         "reason": _build_text_schema(reason_length and factor * reason_length),
         "value": metric.scale.answer_schema(),
-        FINDINGS: findings,
+        FINDINGS: build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)}),
+        **{
+            name: _build_note_schema(note, reason_length, counted=name == metric.counts)
+            for name, note in metric.notes.items()
+            if not isinstance(note, ShareNote)
+        },
     }
-    verdict = {
-        **_build_note_schemas(metric, "before", reason_length),
-        **{name: parts[name] for name in list_verdict_parts(metric, reason)},
-        **_build_note_schemas(metric, "after", reason_length),
-    }
+    verdict = {name: parts[name] for name in list_answer_parts(metric, reason)}
     if not many:
         return build_object_schema(verdict)
     item = build_object_schema({"item": {"type": "integer"}, **verdict})
     return build_object_schema({"judgements": {"type": "array", "items": item}})
 
 
-def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
-    """List the names of the parts of a verdict, except its notes, in the order of the answer.
+def list_answer_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
+    """List the names of the parts of a verdict in the order of the answer: notes, reason and value, further notes.
 
-    Findings come directly before the reason, which is derived from them. A value that is counted is not asked for.
+    Findings come directly before the reason, which is derived from them. A value that is counted is not asked for, and
+    neither are shares.
     """
+    notes = [(name, note.when) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     findings = (FINDINGS,) if metric.reason_depth == "steps" else ()
     order = [name for name in REASON_ORDERS[reason] if name != "value" or not metric.counts]
-    return tuple(part for name in order for part in ((*findings, name) if name == "reason" else (name,)))
+    verdict = (part for name in order for part in ((*findings, name) if name == "reason" else (name,)))
+    before, after = ([name for name, place in notes if place == when] for when in ("before", "after"))
+    return (*before, *verdict, *after)
 
 
 def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
@@ -159,8 +162,19 @@ def parse_item_verdicts(
     for position, number in enumerate(numbers):
         if number is not None:
             places[number].append(position)
-    read = partial(parse_verdict, metric, shown_ids=shown_ids)
-    return {number: _parse_item_verdict(read, listed, number, positions, items) for number, positions in places.items()}
+    verdicts: dict[int, PlacedVerdict] = {}
+    for number, positions in places.items():
+        if len(positions) != 1:
+            times = f"{len(positions)} verdicts" if positions else "no verdict"
+            verdicts[number] = 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
+            continue
+        try:
+            verdict = parse_verdict(metric, listed[positions[0]], item=items[number], shown_ids=shown_ids)
+        except MalformedVerdictError as error:
+            verdicts[number] = positions[0], error
+        else:
+            verdicts[number] = positions[0], verdict
+    return verdicts
 
 
 def _read_item_number(written: object) -> int | None:
@@ -196,22 +210,6 @@ def _fold_label(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
-def _parse_item_verdict(
-    read: Callable[..., Judgement],
-    listed: Sequence[object],
-    number: int,
-    places: Sequence[int],
-    items: Mapping[int, str],
-) -> PlacedVerdict:
-    if len(places) != 1:
-        times = "no verdict" if not places else f"{len(places)} verdicts"
-        return 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
-    try:
-        return places[0], read(listed[places[0]], item=items[number])
-    except MalformedVerdictError as error:
-        return places[0], error
-
-
 def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """Build the schema of an object with exactly these fields, all required, as strict modes demand."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
@@ -219,15 +217,6 @@ def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _build_text_schema(length: int | None) -> dict[str, Any]:
     return {"type": "string"} if length is None else {"type": "string", "maxLength": length}
-
-
-def _build_note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
-    """Build the schemas of the notes that the judge writes before or after the verdict."""
-    return {
-        name: _build_note_schema(note, length, counted=name == metric.counts)
-        for name, note in metric.notes.items()
-        if not isinstance(note, ShareNote) and note.when == when
-    }
 
 
 def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted: bool) -> dict[str, Any]:
@@ -248,7 +237,9 @@ def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted
 
 def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
     """Parse the notes that the judge wrote, and compute the share notes from them."""
-    parsed = {name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not _is_counted(note)}
+    parsed = {
+        name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not isinstance(note, ShareNote)
+    }
     shares = {name: _compute_share(note, parsed) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
     return {**parsed, **shares}
 
@@ -264,10 +255,6 @@ def _parse_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple
     if extra := [name for name in findings if name not in names]:
         raise MalformedVerdictError("malformed", f"{FINDINGS}.{extra[0]}: there are only {len(names)} steps")
     return tuple(str(findings[name]).strip() for name in names)
-
-
-def _is_counted(note: Note) -> bool:
-    return isinstance(note, ShareNote)
 
 
 def _parse_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue:

@@ -14,13 +14,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
+from greval.judging.answer_schema import ReasonPosition, list_answer_parts, list_step_names
 from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, Turn, swap_responses
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, format_item, list_items
-from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.note import ListNote, ShareNote, TextNote
 from greval.records.result import ShownIds
 from greval.records.scale import ValueScale
 
@@ -222,25 +222,12 @@ def format_examples(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each few-shot example, the message of its case and its expected answer."""
     for example in metric.examples:
-        notes_before, notes_after = (
-            {name: example.notes[name] for name, note in metric.notes.items() if _is_asked(note, when)}
-            for when in ("before", "after")
-        )
         findings = dict(zip(list_step_names(metric), example.findings, strict=False))
-        answer_parts = {"reason": example.reason, "value": example.value, FINDINGS: findings}
-        verdict = {
-            **notes_before,
-            **{name: answer_parts[name] for name in list_verdict_parts(metric, reason)},
-            **notes_after,
-        }
+        parts = {"reason": example.reason, "value": example.value, FINDINGS: findings, **example.notes}
+        verdict = {name: parts[name] for name in list_answer_parts(metric, reason)}
         answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
         items = list_items(metric.over, example.case)
         yield format_case_text(metric, example.case, items), json.dumps(answer, ensure_ascii=False)
-
-
-def _is_asked(note: Note, when: str) -> bool:
-    """Return whether the judge is asked for a note `when` ("before" or "after" the verdict)."""
-    return not isinstance(note, ShareNote) and note.when == when
 
 
 def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: ReasonPosition) -> str:
@@ -249,13 +236,9 @@ def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reas
         "reason": COUNT_REASON_RULE if metric.counts else REASON_RULES[metric.reason_depth][reason],
         "value": f"one of {metric.scale.allowed()}",
         FINDINGS: _format_findings_rule(metric),
+        **{name: _describe_note(note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)},
     }
-    written = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
-    order = [
-        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "before"),
-        *(f"{name}: {parts[name]}" for name in list_verdict_parts(metric, reason)),
-        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "after"),
-    ]
+    order = [f"{name}: {parts[name]}" for name in list_answer_parts(metric, reason)]
     each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
     start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
     lines = [f"{start} in this order:", *(f"- {part}" for part in order)]
@@ -279,21 +262,11 @@ def _describe_note(note: TextNote | ListNote) -> str:
 
 def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosition) -> str:
     """Format the JSON form of the answer, with placeholders as values."""
-    notes_before, notes_after = (
-        {name: _build_placeholder(note) for name, note in metric.notes.items() if _is_asked(note, when)}
-        for when in ("before", "after")
-    )
-    blanks = {FINDINGS: dict.fromkeys(list_step_names(metric), "...")}
-    verdict: dict[str, Any] = {
-        **notes_before,
-        **{name: blanks.get(name, "...") for name in list_verdict_parts(metric, reason)},
-        **notes_after,
-    }
+    blanks: dict[str, object] = {FINDINGS: dict.fromkeys(list_step_names(metric), "...")}
+    for name, note in metric.notes.items():
+        blanks[name] = [dict.fromkeys(note.each, "...")] if isinstance(note, ListNote) else "..."
+    verdict = {name: blanks.get(name, "...") for name in list_answer_parts(metric, reason)}
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
-
-
-def _build_placeholder(note: Note) -> object:
-    return [dict.fromkeys(note.each, "...")] if isinstance(note, ListNote) else "..."
 
 
 def _format_request(metric: JudgedMetric, count: int, listed: str = "") -> str:

@@ -15,7 +15,7 @@ from strategies import metrics
 
 from greval import Judge, Result, ValueMetric, evaluate, load_metric
 from greval.errors import DefinitionError, MalformedVerdictError
-from greval.judging.answer_schema import build_answer_schema, list_verdict_parts, parse_verdict
+from greval.judging.answer_schema import build_answer_schema, list_answer_parts, parse_verdict
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.answer_format import build_schema_arguments
 from greval.judging.model.answer_strategy import compute_answer_limit
@@ -88,7 +88,7 @@ def test_findings_are_read_in_the_order_of_the_steps(found, place):
     answer = {"findings": dict(reversed(named.items())), "reason": "r", "value": 0}
     assert parse_verdict(one, answer).findings == tuple(text.strip() for text in found)
     schema = build_answer_schema(one, many=False, reason=place)
-    assert [*schema["properties"]] == [*list_verdict_parts(one, place)] == schema["required"]
+    assert [*schema["properties"]] == [*list_answer_parts(one, place)] == schema["required"]
     assert [*schema["properties"]["findings"]["properties"]] == [*named]
 
 
