@@ -34,15 +34,11 @@ MAX_COUNTED_ENTRIES = 30
 def build_answer_schema(
     metric: JudgedMetric, *, many: bool, reason: ReasonPosition = "before", reason_length: int | None = None
 ) -> dict[str, Any]:
-    """Build the JSON schema of a judge's answer: first notes, then reason and value, then the remaining notes.
+    """Build the JSON schema of a judge's answer, valid in the strict mode of OpenAI-compatible servers.
 
-    If the depth of the reason is "steps", an object with one finding a step precedes the reason. With `many`, numbered
-    items are judged in one answer. The schema is valid in the strict mode of OpenAI-compatible servers.
-
-    `reason_length` is the most characters of a brief reason, for small models that follow the schema by a grammar and
-    may never stop without a limit. A finding has the same limit. A detailed reason may have `DETAILED_FACTOR` times as
-    many, a text note twice as many, and a text in an entry of a list half as many. A list has at most
-    `MAX_LIST_ENTRIES` entries. A list that is counted has at most `MAX_COUNTED_ENTRIES`, with texts of the full length.
+    With `many`, numbered items are judged in one answer. `reason_length` is the most characters of a brief reason and
+    of a finding, for small models that follow the schema by a grammar and may never stop without a limit. A detailed
+    reason may have `DETAILED_FACTOR` times as many, a text note twice, and a text in an entry of a list half as many.
     """
     factor = DETAILED_FACTOR if metric.reason_depth == "detailed" else 1
     parts = {
@@ -82,10 +78,7 @@ def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
 
 
 def format_schema_name(name: str) -> str:
-    """Format a name as a schema name that every provider accepts: letters, digits, `-` and `_`.
-
-    A changed name gets a hash as suffix, so that different names stay different.
-    """
+    """Format a name as one that every provider accepts, with a hash if it is changed, so that all stay different."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     if plain == name and len(name) <= MAX_SCHEMA_NAME:
         return name
@@ -99,12 +92,7 @@ def parse_verdict(
 ) -> Judgement:
     """Parse one verdict: its reason, its value on the scale, and its notes.
 
-    The value of a metric that `counts` a note is the number of its entries.
-
     `item` is the id of the item that it is about, and `shown_ids` the ids of the numbers that the judge was shown.
-
-    Raises:
-        MalformedVerdictError: If a part is missing or has the wrong type, or the value is not on the scale.
     """
     fields = _require_mapping(answer, "the answer")
     reason = fields.get("reason")
@@ -139,10 +127,7 @@ def parse_item_verdicts(
     """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
     Return, for each number of `items`, the index of its entry in the answer, and its judgement or the error: missing,
-    answered more than once, or unreadable. If all items are numbered from 0 in their order, the numbers are shifted.
-
-    Raises:
-        MalformedVerdictError: If the answer has no list of judgements, or a number that the judge was not shown.
+    answered more than once, or unreadable. An answer with a number that was not shown is malformed as a whole.
     """
     listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):

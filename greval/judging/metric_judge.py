@@ -85,10 +85,7 @@ class MetricJudge:
 
     @property
     def prompt_group(self) -> str:
-        """The name of the prompts for a case that begin alike and are asked of the same judge; empty if none do.
-
-        Prompts with the case first begin alike if their first field is the same. `context` begins with the chunks.
-        """
+        """The name of the prompts for a case that begin alike and are asked of the same judge; empty if none do."""
         if not self._starts_with_case:
             return ""
         needs = [need for need in sort_shared_fields(self.metric.needs) if need != self.metric.over or self.many]

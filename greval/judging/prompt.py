@@ -174,10 +174,7 @@ def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] 
 
 
 def format_case_before_metric(metric: JudgedMetric, case: Case, numbered: Sequence[Item], metric_text: str) -> str:
-    """Format the message of a prompt with the case first: its fields in a shared order, the metric, and the request.
-
-    If all chunks or triples of the case are judged, they are shown as other metrics see them.
-    """
+    """Format the message of a prompt with the case first: its fields in a shared order, the metric, and the request."""
     is_listed = metric.over in LISTINGS and len(numbered) > 1 and tuple(numbered) == list_items(metric.over, case)
     needs = [need for need in sort_shared_fields(metric.needs) if need != metric.over or is_listed]
     parts = [text for need in needs for text in _format_sides(metric, need, case)]
@@ -204,8 +201,7 @@ def _format_sides(metric: JudgedMetric, need: str, case: Case) -> Iterator[str]:
 def list_numbered_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> ShownIds:
     """Return the ids of the items that `format_case_text` numbers, by kind, in the order of their numbers.
 
-    An item that is judged alone is not included, because a single number needs no resolution. A pair has none, because
-    the items of both responses have the same numbers.
+    An item that is judged alone needs none, and the items of both responses of a pair have the same numbers.
     """
     if metric.preference:
         return {}
@@ -270,10 +266,7 @@ def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosit
 
 
 def _format_request(metric: JudgedMetric, count: int, listed: str = "") -> str:
-    """Format the request that follows the items.
-
-    `listed` names the field whose chunks or triples are the items, if they are not shown as items.
-    """
+    """Format the request after the items; `listed` names the field that stands in their place."""
     if not count:
         return ""
     what = "the item" if count == 1 else f"each of the {count} {listed or 'items'} by itself"
@@ -289,10 +282,7 @@ def wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
 
 
 def format_need(need: str, case: Case, name: str = "") -> str:
-    """Format the content of a case for one need, between fences, as a model sees it.
-
-    `name` is appended to the words of the fences, to distinguish the responses of a pair.
-    """
+    """Format the content of a case for one need, between fences; `name` distinguishes the responses of a pair."""
     if need.startswith(TAG):
         tag = need.removeprefix(TAG)
         return wrap_in_fence(
@@ -331,10 +321,7 @@ def _format_listing(field: str, case: Case, name: str) -> str:
 
 
 def _format_aggregates(aggregates: Sequence[str], name: str) -> Iterator[str]:
-    """Yield the aggregates that were computed for the answering model, then the rule on how they count.
-
-    Yields nothing if there are no aggregates.
-    """
+    """Yield the aggregates that were computed for the answering model, then the rule on how they count."""
     for n, text in enumerate(aggregates, 1):
         # As above, a new fence word would change the prompts of all other cases.
         yield wrap_in_fence(f"context{name}", neutralise_fences(text), f' kind="aggregate" n="{n}"')

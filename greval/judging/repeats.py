@@ -22,9 +22,7 @@ _MIRRORED = {"A": "B", "B": "A"}
 def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     """Merge at least one repeated outcome item by item into the majority (categories) or the mean (values).
 
-    Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes:
-    a tie is not decided by chance. Judgements have `votes` and `flip_rate` (share of votes that differ from the most
-    frequent).
+    Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes.
     """
     votes: dict[str | None, list[Judgement]] = {}
     lost: dict[str | None, Failure] = {}
@@ -73,10 +71,8 @@ def _iterate_failures(outcome: Outcome) -> Iterator[Failure]:
 def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: Sequence[Outcome]) -> Outcome:
     """Merge the verdicts on a pair as it is recorded with those on the pair with its responses exchanged.
 
-    Repeats of one order count as one verdict: the most frequent category, a tie if there are several, or the mean.
-    Categories: equal verdicts of both orders are the value, different ones are a tie. Values: the mean of both.
-    `votes` counts the verdicts of all calls, each on the pair as it is recorded. The pair fails if an order has no
-    verdict, because half a pair has the bias that the other half is for.
+    Repeats of one order count as one verdict. Different categories are a tie, and of values the mean counts. The pair
+    fails if an order has no verdict, because half a pair has the bias that the other half is for.
     """
     sides = list_judgements(as_given), [mirror_judgement(judgement) for judgement in list_judgements(exchanged)]
     if not all(sides):

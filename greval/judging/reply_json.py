@@ -371,10 +371,7 @@ def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_pa
 def _list_candidates(
     parts: Sequence[str | _Answer], matches: Sequence[int], entry_keys: AbstractSet[str]
 ) -> list[_Answer]:
-    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer.
-
-    If each item has an object of its own, all of them are the answer.
-    """
+    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer."""
     candidates: list[_Answer] = []
     for n, previous in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
         candidates.append(cast("_Answer", parts[n]))

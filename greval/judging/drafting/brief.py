@@ -120,9 +120,7 @@ class DraftBrief:
     def select_needs(self, texts: Iterable[str], listed: Iterable[str] = ()) -> tuple[str, ...]:
         """Select the needed fields: the judged one and all that the description and the texts of a draft cite.
 
-        Args:
-            texts: The steps and the instructions.
-            listed: The fields that the writer lists. They count if the texts cite none, as in other languages.
+        The fields that the writer lists count if no text cites any, as in other languages.
         """
         cited = set(_find_places(self.description))
         text_needs = {need for text in texts for need in _find_places(text)}
@@ -175,11 +173,7 @@ class DraftWriter:
     async def ask(
         self, name: str, schema: Mapping[str, Any], messages: Sequence[BaseMessage], *, max_tokens: int | None = None
     ) -> tuple[str, str]:
-        """Ask once, and return the text of the reply and, if the call failed, the reason.
-
-        Raises:
-            JudgeUnavailableError: If the model cannot be reached, or the key or the model's name is rejected.
-        """
+        """Ask once, and return the text of the reply and, if the call failed, the reason."""
         question = AnswerFormat(name, schema, self.client.tier, max_tokens=max_tokens)
         # A server that is down is reported at the first call; later calls are retried.
         reply = await self.client.ask(question, [*messages], self._context, patient=self.usage.calls > 0)

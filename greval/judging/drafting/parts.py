@@ -71,8 +71,7 @@ NAME = r"^[A-Z][a-z]{2,14}( [a-z]{2,14})?$"
 async def write_by_parts(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
     """Write the descriptions, the steps and the names of categories, then write anew what remarks point at.
 
-    A middle level or a step that still has a remark after `MAX_ROUNDS` rounds is left out, because a definition is
-    complete without it.
+    A definition is complete without a middle level or a step that still has a remark after `MAX_ROUNDS` rounds.
     """
     parts = PartsDraft(brief, writer)
     await parts.write_all()
@@ -85,10 +84,7 @@ async def write_by_parts(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric
 
 
 class PartsDraft:
-    """The parts of a definition that were written so far: a description for each rank, `find` and `check`.
-
-    Rank 0 is the best. A rank is a level of the range or a category.
-    """
+    """The parts written so far: a description for each rank (level or category, the best first), `find` and `check`."""
 
     def __init__(self, brief: DraftBrief, writer: DraftWriter) -> None:
         """Determine the ranks to describe."""
@@ -218,10 +214,7 @@ class PartsDraft:
         return part if isinstance(part, str) else {0: "best", len(self._ranks) - 1: "worst"}.get(part, "between")
 
     def _build_pattern(self, part: int | str, *, negated: bool) -> str:
-        """Build the regular expression of a part: a whole sentence that begins with the judged thing or a verb.
-
-        A worst that would repeat the best must be `negated`, with a word that says what is missing.
-        """
+        """Build the regular expression of a part; with `negated`, it must say what is missing."""
         thing = self._brief.thing
         if part == "find":
             return f"^(Find|Mark|Note|List) the {SENTENCE}"

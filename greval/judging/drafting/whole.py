@@ -145,11 +145,7 @@ class _WrittenDefinition(Record):
 
 
 def _read_metric(brief: DraftBrief, text: str) -> JudgedMetric:
-    """Read a metric from the caller's part, which is kept unchanged, and the model's part.
-
-    Raises:
-        MalformedVerdictError: If the reply is no valid definition.
-    """
+    """Read a metric from the caller's part, which is kept unchanged, and the model's part."""
     content: dict[str, Any] = parse_reply_object(text, _build_schema(brief))
     try:
         written = _WrittenDefinition.model_validate(content)

@@ -38,8 +38,7 @@ def model_path(model: LocalModel) -> Path:
 def cached_path(name: str | LocalModel) -> Path | None:
     """Return the verified file of a model, or None if it is missing or damaged.
 
-    A file whose size and modification time are those of its last verification is not read again. Any other file is
-    hashed, which takes seconds for a large model.
+    A file whose size and modification time changed since its last verification is hashed, which takes seconds.
     """
     model = find_model(name)
     path = model_path(model)
@@ -84,10 +83,7 @@ def _build_marker(path: Path, sha256: str) -> bytes:
 
 @contextmanager
 def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold a file lock inside this context; `on_wait` is called once if another process holds it.
-
-    The system releases the lock if the process is killed.
-    """
+    """Hold a file lock, which ends with the process; `on_wait` is called once if another process holds it."""
     # The file is never removed: otherwise two processes could each lock a file of that name.
     with path.open("ab") as file:
         announced = False

@@ -49,9 +49,8 @@ def fetch(
 ) -> Path:
     """Return the verified file of a model in the cache, after downloading the missing parts.
 
-    An interrupted fetch resumes with the parts that exist. If two processes fetch at once, the second waits for the
-    first. `on_progress` is called, in the caller's thread, at the start and after each part. `free_space` returns the
-    free bytes at a path, by default those of `shutil.disk_usage`.
+    An interrupted fetch resumes with the parts that exist. `on_progress` is called in the caller's thread, and
+    `free_space` returns the free bytes at a path, by default those of `shutil.disk_usage`.
     """
     job = _FetchJob(
         find_model(name),

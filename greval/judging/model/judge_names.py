@@ -125,12 +125,7 @@ def complete_judge_name(model: str, base_url: str | None = None) -> str:
 
 
 def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | None:
-    """Return the name of a judge that was probably meant by a wrong one, or None.
-
-    Args:
-        model: The wrong name.
-        providers: Further providers that are known, without misspelt ones among them.
-    """
+    """Return the name of a judge that was probably meant by a wrong one, or None; `providers` are known, too."""
     head, *tail = re.split("[:/]", model, maxsplit=1)
     known_names = {*KNOWN_PROVIDERS, *PROVIDER_ALIASES, *providers}
     written = head.lower().replace("-", "_")

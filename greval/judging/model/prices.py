@@ -120,15 +120,7 @@ class Prices(Record):
         return self.models.get(_DATE.sub("", label))
 
     def find(self, name: str) -> dict[str, Price]:
-        """Return the price of a judge by its name, or else the prices of all models whose name contains this text.
-
-        Raises:
-            DataError: If no model has this text in its name. The message suggests the nearest name.
-
-        Example:
-            >>> [*Prices.load().find("openai:gpt-4.1-mini-2025-04-14")], [*Prices.load().find("4.1-n")]
-            (['openai:gpt-4.1-mini-2025-04-14'], ['openai:gpt-4.1-nano'])
-        """
+        """Return the price of a judge by its name, or else the prices of all models whose name contains this text."""
         if price := self.of(name):
             return {name: price}
         if matches := {label: price for label, price in self.models.items() if name.lower() in label.lower()}:

@@ -61,10 +61,7 @@ class Reply(NamedTuple):
 
     @staticmethod
     def from_json(dumped: str, key: str, *, paid: bool) -> Reply:
-        """Build a reply from its cached JSON.
-
-        A reply that was paid for in this run and is in no result yet keeps its usage. Any other is a free cache hit.
-        """
+        """Build a reply from its cached JSON; one that was paid for in this run keeps its usage."""
         fields = json.loads(dumped)
         usage = Usage(**fields["usage"]) if paid else Usage(hits=1)
         # A cache of an earlier version does not have it.

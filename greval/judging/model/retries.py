@@ -33,10 +33,7 @@ The jitter spreads the retries of concurrent calls.
 async def call_with_retries(
     retries: int, attempt: Callable[[], Awaitable[Reply]], sleep: Callable[[float], Awaitable[None]]
 ) -> Reply:
-    """Make a call, and repeat it up to `retries` times while its failure is transient; return the last reply.
-
-    Waits that the provider asks for are respected. A failure is part of the reply, not raised.
-    """
+    """Make a call, and repeat it up to `retries` times while its failure is transient; return the last reply."""
     first = [await attempt()]
     # The usual case, which avoids the cost of AsyncRetrying.
     if not retries or not _is_transient(first[0]):

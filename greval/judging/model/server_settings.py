@@ -54,10 +54,7 @@ DEFAULT_HOSTS = frozenset(
 
 
 def describe_server(model: BaseChatModel) -> dict[str, JsonValue]:
-    """Return the settings of a built chat model that decide which server answers, as far as they are no defaults.
-
-    `address` is that of the client. The others have the names of the model's fields.
-    """
+    """Return the settings of a built chat model that decide which server answers, as far as they are no defaults."""
     settings = _describe_fields(model, SERVER_FIELD)
     for client in _iterate_clients(model):
         # A client of AWS has it.

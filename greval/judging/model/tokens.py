@@ -114,10 +114,7 @@ def _is_openai(model: BaseChatModel) -> bool:
 
 
 def _find_server_tokenizer(model: BaseChatModel) -> Callable[[str], int] | None:
-    """Find a function that counts tokens on the server of a model, or None if the server does not count tokens.
-
-    llama.cpp serves /tokenize next to /v1. The model's client already has the key and the address.
-    """
+    """Find a function that counts tokens on the server of a model; llama.cpp serves /tokenize next to /v1."""
     client = getattr(model, "root_client", None) if _is_openai(model) else None
     base = getattr(client, "base_url", None)
     if client is None or base is None or base.host == OPENAI_HOST:
