@@ -256,7 +256,7 @@ def test_the_first_latency_holds_no_start_up(monkeypatch):
     class Slow(JudgeClient):
         made = False
 
-        async def ready(self, *environment):
+        async def ready(self):
             if not self.made:
                 self.made, now[0] = True, now[0] + 100
             return await super().ready()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -48,8 +48,7 @@ from greval.judging.model.failures import (
     list_models,
     list_secrets,
 )
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
-from greval.judging.model.judge_names import list_environment_names
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
@@ -83,7 +82,6 @@ class Connection:
     model: BaseChatModel
     pace: RateLimiter
     secrets: tuple[str, ...]
-    environment: tuple[str | None, ...]
     adaptation: Adaptation
     direct: DirectModel | None = None
 
@@ -140,8 +138,6 @@ class JudgeClient:
         self._reply_source = reply_source
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
-        self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
-        self._variables = list_environment_names(self.judge.model) if self._given is None else ()
         # A model object retries by itself.
         self._retries = self.judge.max_retries if self._given is None else 0
 
@@ -153,7 +149,7 @@ class JudgeClient:
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
-        return self._describe(self._read_environment())[0]
+        return self._identity
 
     @property
     def tier(self) -> Tier:
@@ -183,15 +179,11 @@ class JudgeClient:
         adaptation = self.adaptation
         return adaptation.select_tier(tier) if adaptation.changes and self._may_change("format") else tier
 
-    def _read_environment(self) -> tuple[str | None, ...]:
-        return read_environment(self._variables)
-
-    async def ready(self, environment: tuple[str | None, ...] | None = None) -> Connection:
-        """Return the connection to the model for the running event loop; `environment` is what was just read of it."""
+    async def ready(self) -> Connection:
+        """Return the connection to the model for the running event loop, created at first use."""
         loop = asyncio.get_running_loop()
-        environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
-        if line is None or line.environment != environment or line.adaptation is not adaptation:
+        if line is None or line.adaptation is not adaptation:
             # Loops of earlier calls of `asyncio.run` never come back.
             for ended in [event_loop for event_loop in self._lines if event_loop.is_closed()]:
                 del self._lines[ended]
@@ -213,7 +205,7 @@ class JudgeClient:
         """Return what is learnt of the judge in the running event loop; at first, what other clients have learnt."""
         loop = asyncio.get_running_loop()
         if loop not in self._states:
-            learnt = _LEARNT.get(loop, {}).get(self._format_identity(), NO_ADAPTATION) if self._given is None else None
+            learnt = _LEARNT.get(loop, {}).get(self._identity_text, NO_ADAPTATION) if self._given is None else None
             # The embedded model refuses no part of a request.
             self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=self.judge.local, has_trial=self._is_remote)
             self._say(self._states[loop].adaptation.describe(self.label))
@@ -255,14 +247,13 @@ class JudgeClient:
         noted = context.one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         is_named = memory or self._reply_source or context.recorder
-        environment = self._read_environment()
         spent: list[Usage] = []
         while True:
-            key = self._compute_key(question, messages, context.repeat, environment) if is_named else ""
+            key = self._compute_key(question, messages, context.repeat) if is_named else ""
             for store in memory:
                 if cached := store.get(key):
                     return cached._replace(usage=sum(spent, cached.usage)) if spent else cached
-            line = await self.ready(environment)
+            line = await self.ready()
             if self._reply_source:
                 return await self._reply_source(key, line, question, messages)
             retries = self._retries if patient else 0
@@ -274,7 +265,7 @@ class JudgeClient:
             reply = reply if len(spent) == 1 else reply._replace(usage=sum(spent, Usage()))
             # They may be newer than the key.
             if key and self.adaptation.changes:
-                key = self._compute_key(question, messages, context.repeat, environment)
+                key = self._compute_key(question, messages, context.repeat)
             return reply._replace(key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -327,9 +318,7 @@ class JudgeClient:
                         await line.pace.acquire(tokens, cautious=guard.watchful)
                     stack.callback(line.pace.release)
                     await guard.wait_until_allowed()
-                call = partial(adapted.ask, line.model, messages, context.config, direct=line.direct)
-                read_refusal = partial(self._read_refusal, line, adapted, messages)
-                reply = await self._call_once(line, call, messages, tokens, read_refusal, context)
+                reply = await self._call_once(line, adapted, messages, tokens, context)
                 # Output tokens show that the judge took the request, whatever became of the answer.
                 if reply.failure is None or reply.usage.output_tokens is not None:
                     state.proven = True
@@ -346,28 +335,29 @@ class JudgeClient:
         return await call_with_retries(retries, attempt, sleep)
 
     async def _call_once(
-        self,
-        line: Connection,
-        call: Callable[[], Awaitable[AIMessage]],
-        messages: Sequence[BaseMessage],
-        tokens: int,
-        read_refusal: Callable[[BaseException, Failure], Failure | None],
-        context: CallContext,
+        self, line: Connection, question: AnswerFormat, messages: list[BaseMessage], tokens: int, context: CallContext
     ) -> Reply:
         """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
         guard, meter = context.guard, context.meter
         if meter and (refusal := meter.admit_call(self.label)):
             return _refuse_call(guard, refusal)
-        self._admit_call(tokens, context)
+        try:
+            guard.admit_call(tokens)
+        except StoppedError:
+            if meter:
+                # It has counted one too many.
+                meter.withdraw_call(self.label)
+            raise
         reply = estimate = None
         start = read_clock()
         try:
             # A slow stream of bytes never reaches the timeout of the transport.
             async with asyncio.timeout(_select_timeout(self.judge)):
-                reply = read_reply(await call(), messages)
+                message = await question.ask(line.model, messages, context.config, direct=line.direct)
+                reply = read_reply(message, messages)
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
-            reply = self._read_error(error, line, read_refusal)
+            reply = self._read_error(error, line, question, messages)
         finally:
             # Also if the call is cancelled, because it may be paid for.
             guard.record_reply(reply, estimate)
@@ -377,14 +367,11 @@ class JudgeClient:
         return reply._replace(latency=read_clock() - start)
 
     def _read_error(
-        self,
-        error: BaseException,
-        line: Connection,
-        read_refusal: Callable[[BaseException, Failure], Failure | None],
+        self, error: BaseException, line: Connection, question: AnswerFormat, messages: list[BaseMessage]
     ) -> Reply:
         """Build the reply of a failed call: its failure, and how long the provider asks to wait."""
         failure = classify_error(error, line.secrets)
-        refusal = read_refusal(error, failure)
+        refusal = self._read_refusal(line, question, messages, error, failure)
         wait = read_wait(error) if failure.kind in TRANSIENT_FAILURES else RequestedWait()
         if wait.unusable:
             line.pace.warn_once(f"{self.label} asks to wait {wait.unusable[:MAX_WAIT_CHARS]!r}, which cannot be meant")
@@ -434,7 +421,7 @@ class JudgeClient:
             return failure.model_copy(update={"kind": "request"})
         state.adapt(new)
         if self._given is None:
-            _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._format_identity()] = state.adaptation
+            _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._identity_text] = state.adaptation
         self._say([describe_refusal(self.label, new)])
         return failure.model_copy(update={"kind": "request"})
 
@@ -463,47 +450,28 @@ class JudgeClient:
         confidence = question.confidence and "logprobs" not in adaptation.changes
         return question.adapt(self.select_tier(question.tier), confidence=confidence)
 
-    def _admit_call(self, tokens: int, context: CallContext) -> None:
-        """Count a call for the guard; if it admits none, the meter has counted one too many."""
-        try:
-            context.guard.admit_call(tokens)
-        except StoppedError:
-            if context.meter:
-                context.meter.withdraw_call(self.label)
-            raise
-
     def _connect(self, model: BaseChatModel, adaptation: Adaptation) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = get_rate_limiter(model)
         pace.set_limits(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), self._read_environment(), adaptation, direct)
+        return Connection(model, pace, list_secrets(model), adaptation, direct)
 
-    def _compute_key(
-        self,
-        question: AnswerFormat,
-        messages: list[BaseMessage],
-        repeat: int,
-        environment: tuple[str | None, ...] | None = None,
-    ) -> str:
+    def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        _, identity = self._describe(environment or self._read_environment())
         # Replies to changed requests are cached by the changes, too.
-        if changes := self.adaptation.changes:
-            identity = f"{identity}{json.dumps(changes)}"
+        changes = self.adaptation.changes
+        identity = f"{self._identity_text}{json.dumps(changes)}" if changes else self._identity_text
         return compute_reply_key((question.form, identity, str(repeat), *texts))
 
-    def _format_identity(self) -> str:
-        """Return the identity as text."""
-        return self._describe(self._read_environment())[1]
+    @cached_property
+    def _identity(self) -> dict[str, JsonValue]:
+        return self.describe_judge()
 
-    def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
-        """Return the identity, and the same as text, built again only if the environment changed."""
-        if self._identity is None or self._identity[0] != environment:
-            identity = self.describe_judge()
-            self._identity = environment, identity, json.dumps(identity, sort_keys=True)
-        return self._identity[1:]
+    @cached_property
+    def _identity_text(self) -> str:
+        return json.dumps(self._identity, sort_keys=True)
 
     def describe_judge(self) -> dict[str, JsonValue]:
         """Describe the judge's identity, see `identity`."""

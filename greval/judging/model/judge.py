@@ -218,7 +218,7 @@ async def get_chat_model(judge: Judge) -> BaseChatModel:
     """Return the chat model of a judge for the running event loop, created at first use."""
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    environment = read_environment(list_environment_names(judge.model))
+    environment = [os.environ.get(name) for name in list_environment_names(judge.model)]
     key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         # Another call may have built the model meanwhile.
@@ -239,12 +239,6 @@ def check_judge(judge: Judge) -> None:
         _read_openai_key(judge)
     else:
         _build_provider_model(judge)
-
-
-def read_environment(names: Sequence[str]) -> tuple[str | None, ...]:
-    """Read the environment variables that a chat model is built from, see `list_environment_names`."""
-    # A list is faster than a generator, and each call reads the environment.
-    return tuple([os.environ.get(name) for name in names])
 
 
 def build_described_model(judge: Judge) -> BaseChatModel | None:
