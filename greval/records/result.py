@@ -60,7 +60,8 @@ NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
 """The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
-def _add_reported(first: Number | None, second: Number | None) -> Number | None:
+def add_reported(first: Number | None, second: Number | None) -> Number | None:
+    """Add two numbers, of which one that is not known counts as nothing."""
     return second if first is None else first if second is None else first + second
 
 
@@ -91,11 +92,11 @@ class Usage(Record):
         is_partial = _lacks_cost(self) or _lacks_cost(other)
         return Usage(
             calls=self.calls + other.calls,
-            input_tokens=_add_reported(self.input_tokens, other.input_tokens),
-            output_tokens=_add_reported(self.output_tokens, other.output_tokens),
-            cached_tokens=_add_reported(self.cached_tokens, other.cached_tokens),
+            input_tokens=add_reported(self.input_tokens, other.input_tokens),
+            output_tokens=add_reported(self.output_tokens, other.output_tokens),
+            cached_tokens=add_reported(self.cached_tokens, other.cached_tokens),
             hits=self.hits + other.hits,
-            cost=None if is_partial else _add_reported(self.cost, other.cost),
+            cost=None if is_partial else add_reported(self.cost, other.cost),
         )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.judging.local.cache import cached_path, model_path
 from greval.judging.local.fetch import ALTERNATIVES_HINT, fetch
-from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
+from greval.judging.local.models import DEFAULT_MODEL, MODELS, find_model
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -89,24 +89,19 @@ def check_model(name_or_path: str | Path | None = None) -> None:
     _import_xllamacpp()
 
 
-def describe(model: LocalServer | LocalModel | str) -> str:
+def describe(server: LocalServer) -> str:
     """Describe an embedded model for users, and how to name a stronger one."""
-    if isinstance(model, LocalServer):
-        local_model = MODELS.get(model.model)
-        if local_model is None or model.path != model_path(local_model).resolve():
-            size = model.path.stat().st_size / 1e9
-            return (
-                f"The judge is {model.path}, a model file of your own ({size:.2f} GB),"
-                f" on this machine's CPU.\n{_STRONGER_JUDGE_HINT}"
-            )
+    model = MODELS.get(server.model)
+    if model is None or server.path != model_path(model).resolve():
+        size = server.path.stat().st_size / 1e9
+        what = f"{server.path}, a model file of your own ({size:.2f} GB), on this machine's CPU."
     else:
-        local_model = find_model(model)
-    return (
-        f"The judge is {local_model.name} ({local_model.size / 1e9:.2f} GB, {local_model.licence}),"
-        " on this machine's CPU.\n"
-        "It is small and meant for trying greval out: check its verdicts before you"
-        f" rely on them. greval local list describes its origin.\n{_STRONGER_JUDGE_HINT}"
-    )
+        what = (
+            f"{model.name} ({model.size / 1e9:.2f} GB, {model.licence}), on this machine's CPU.\n"
+            "It is small and meant for trying greval out: check its verdicts before you rely on them. "
+            "greval local list describes its origin."
+        )
+    return f"The judge is {what}\n{_STRONGER_JUDGE_HINT}"
 
 
 def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:

@@ -18,7 +18,7 @@ from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
 from greval.judging.model.reply_cache import Reply
 from greval.records.record import Record
-from greval.records.result import Failure, FailureKind, Usage
+from greval.records.result import Failure, FailureKind, Usage, add_reported
 
 FAILURE_GROUPS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),
@@ -63,7 +63,7 @@ class RunSpending(Record):
         """Add calls and costs. An unknown cost counts as 0 if the other is known."""
         return RunSpending(
             calls=self.calls + other.calls,
-            cost=_add_costs(self.cost, other.cost),
+            cost=add_reported(self.cost, other.cost),
             estimated=self.estimated + other.estimated,
         )
 
@@ -235,7 +235,7 @@ class RunGuard:
         is_estimated = cost is None and estimate is not None and (cost := self.cost(estimate)) is not None
         if cost is not None:
             for guard in self._list_guards():
-                guard.spent = _add_costs(guard.spent, cost)
+                guard.spent = add_reported(guard.spent, cost)
                 guard.estimated += is_estimated
             self._priced += 1
         if failure and failure.kind == "rate_limit":
@@ -355,7 +355,3 @@ def _format_answer_excerpt(failure: Failure) -> str:
     """Format the start of an answer on one line, without keys or control characters, and its error."""
     excerpt = shorten_text(redact_secrets(failure.raw or ""), MAX_EXCERPT_CHARS)
     return f"which began {excerpt!r} ({failure.message})" if excerpt else f"which was empty ({failure.message})"
-
-
-def _add_costs(first: float | None, second: float | None) -> float | None:
-    return second if first is None else first if second is None else first + second

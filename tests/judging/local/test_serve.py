@@ -13,6 +13,8 @@ import pytest
 from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
+from greval.judging.local.cache import model_path
+from greval.judging.local.models import MODELS
 from greval.judging.local.serve import LocalServer, count_usable_cores, describe, serve, share_servers
 
 if TYPE_CHECKING:
@@ -198,18 +200,12 @@ def test_cut_file_is_an_error_without_noise(smollm: Path, tmp_path: Path, capfd:
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.local_model
-def test_description_of_what_is_served(server: LocalServer) -> None:
-    """A handle is described as the model that it serves."""
-    assert describe(server) == describe("smollm2-135m")
-
-
-def test_description_tells_what_to_expect() -> None:
-    """The sentence names model, size, licence, purpose and the way to a better judge."""
-    text = describe("qwen2.5-coder-1.5b")
-    for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying"):
+def test_a_description_names_model_size_licence_purpose_and_a_stronger_judge() -> None:
+    """A model of the table is described by what it is good for."""
+    path = model_path(MODELS["qwen2.5-coder-1.5b"]).resolve()
+    text = describe(LocalServer("http://127.0.0.1:1/v1", "key", path.stem, path, 8192))
+    for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying", "--judge openai:NAME"):
         assert words in text
-    assert "--judge openai:NAME" in text
 
 
 def test_description_of_a_users_own_file(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ models:
 def test_a_wrong_price_is_shown(tmp_path):
     """A price that is no number is told with what stands there."""
     path = written(tmp_path, "as_of: a\nsource: b\nmodels:\n  x: {input: cheap, output: 1}\n")
-    with pytest.raises(DataError, match=r":4: models > x > input: input should be a valid number, got 'cheap'"):
+    with pytest.raises(DataError, match=r":4: models > x > input: must be a number, got 'cheap'"):
         Prices.load(path)
 
 
