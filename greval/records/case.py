@@ -152,11 +152,7 @@ class Gold(Record):
 
     @property
     def gains(self) -> dict[str, int] | None:
-        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful.
-
-        Essential documents come first, then helpful ones, then those that have only a grade. None if no
-        relevance is recorded.
-        """
+        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful; None if not recorded."""
         if self.essential_docs is None and self.helpful_docs is None and self.grades is None:
             return None
         essential = dict.fromkeys(self.essential_docs or (), ESSENTIAL)
@@ -166,10 +162,7 @@ class Gold(Record):
 
 
 def is_grade_mapping(gold: object) -> bool:
-    """Return whether gold data is a plain mapping of documents to grades.
-
-    The two forms cannot be confused because no field of `Gold` is a number.
-    """
+    """Return whether gold data is a plain mapping of documents to grades; no field of `Gold` is a number."""
     if not isinstance(gold, Mapping) or not gold or any(name in Gold.model_fields for name in gold):
         return False
     # A bool is an int in Python, but no grade.

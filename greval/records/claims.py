@@ -25,10 +25,7 @@ def find_listed_field(name: str) -> ClaimField | None:
 
 
 def map_values(results: Iterable[Result]) -> dict[str, dict[str, object]]:
-    """Return the values of scored results by metric and item, for metrics that build on them.
-
-    The values of a metric that lists claims are their texts. Their ids are made from their positions.
-    """
+    """Return the values of scored results by metric and item; those of a metric that lists claims are their texts."""
     return {result.metric: _map_result(result) for result in results if isinstance(result.outcome, Scored)}
 
 

@@ -85,10 +85,7 @@ def format_value(value: object) -> str:
 
 
 def _convert_path(loc: Path, data: object) -> tuple[Path, object]:
-    """Convert a path of pydantic to a path in the data, and return it with what is there.
-
-    Tags of unions are dropped, and the indices of categories are replaced by their names.
-    """
+    """Convert a path of pydantic to one in the data without tags of unions, and return it with what is there."""
     path: Path = ()
     for part in loc:
         step = _find_step(part, data)

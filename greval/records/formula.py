@@ -32,7 +32,7 @@ MAX_DEPTH = 60
 
 
 class FormulaInput(NamedTuple):
-    """What a metric found on a case: a number, the mean of the numbers of its items if it has several, and a category.
+    """The number of a metric on a case, that of several items being their mean, and its category.
 
     `reason` says why there is no number; `skipped` is true if the metric was skipped for this reason.
     """
@@ -115,29 +115,20 @@ FormulaInputs = Mapping[str, FormulaInput]
 _Compute = Callable[[FormulaInputs], float]
 
 
-class FormulaFunction(NamedTuple):
-    """A function of formulas: what it computes, the least and the most number of arguments, and how it is written."""
-
-    compute: Callable[..., float]
-    usage: str
-    least: int = 1
-    most: int = MAX_CHARACTERS
-
-
 def _scale_number(number: float, zero_at: float, one_at: float) -> float:
     """Map a number so that `zero_at` becomes 0 and `one_at` becomes 1; nothing is cut off."""
     return (number - zero_at) / (one_at - zero_at)
 
 
-FUNCTIONS: dict[str, FormulaFunction] = {
-    "mean": FormulaFunction(lambda *numbers: fsum(numbers) / len(numbers), "mean(a, b)"),
-    "min": FormulaFunction(lambda *numbers: min(numbers), "min(a, b)"),
-    "max": FormulaFunction(lambda *numbers: max(numbers), "max(a, b)"),
-    "all": FormulaFunction(lambda *numbers: float(all(numbers)), "all(a >= 0.5, b >= 0.5)"),
-    "any": FormulaFunction(lambda *numbers: float(any(numbers)), "any(a >= 0.5, b >= 0.5)"),
-    "scaled": FormulaFunction(_scale_number, "scaled(a, 1, 5), with the numbers that count as 0 and as 1", 3, 3),
+FUNCTIONS: dict[str, tuple[Callable[..., float], str]] = {
+    "mean": (lambda *numbers: fsum(numbers) / len(numbers), "mean(a, b)"),
+    "min": (lambda *numbers: min(numbers), "min(a, b)"),
+    "max": (lambda *numbers: max(numbers), "max(a, b)"),
+    "all": (lambda *numbers: float(all(numbers)), "all(a >= 0.5, b >= 0.5)"),
+    "any": (lambda *numbers: float(any(numbers)), "any(a >= 0.5, b >= 0.5)"),
+    "scaled": (_scale_number, "scaled(a, 1, 5), with the numbers that count as 0 and as 1"),
 }
-"""The functions that a formula may call."""
+"""The functions that a formula may call, each with how it is written."""
 GRAMMAR = f"a formula has numbers, names, + - * /, comparisons, and, or, not, if else, {', '.join(FUNCTIONS)}"
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -182,8 +173,7 @@ class Formula(NamedTuple):
     def compute(self, inputs: FormulaInputs) -> float:
         """Return the value for the verdicts on a case.
 
-        Of `A if CONDITION else B`, only the part that counts is read, and of `and`, `or`, `all` and `any` only the
-        conditions up to the one that decides. Inputs that are not read need not be there.
+        Only the conditions and parts that count are read. Inputs that are not read need not be there.
         """
         return self.function(inputs)
 
@@ -380,7 +370,7 @@ class _FormulaReader(FormulaText):
     def _read_name(self, node: ast.Name) -> _Compute:
         name = node.id
         if name in FUNCTIONS:
-            return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name].usage}")
+            return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name][1]}")
         self.uses.append(NameUse(self.find_column(node), name))
         return lambda inputs: _get_input_number(name, inputs[name])
 
@@ -443,19 +433,19 @@ class _FormulaReader(FormulaText):
 
     def _read_call(self, node: ast.Call, parts: list[_Compute]) -> _Compute:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        function = FUNCTIONS.get(name)
-        if function is None:
+        if name not in FUNCTIONS:
             suggestion = did_you_mean(name, FUNCTIONS)
             return self._add_fault(node, f"{self._quote(node.func)} is no function of formulas{suggestion}")
-        if node.keywords or not function.least <= len(node.args) <= function.most:
-            return self._add_fault(node, f"{self._quote(node)}: write {function.usage}")
-        if name == "scaled":
-            ends = [_get_number(part) for part in node.args[1:]]
-            if None in ends or ends[0] == ends[1]:
-                return self._add_fault(node, f"{self._quote(node)}: write {function.usage}; these must differ")
+        compute, usage = FUNCTIONS[name]
+        is_complete = len(parts) == 3 if name == "scaled" else bool(parts)  # noqa: PLR2004 - a number and both ends
+        if node.keywords or not is_complete:
+            return self._add_fault(node, f"{self._quote(node)}: write {usage}")
+        ends = [_get_number(part) for part in node.args[1:]] if name == "scaled" else [0, 1]
+        if None in ends or ends[0] == ends[1]:
+            return self._add_fault(node, f"{self._quote(node)}: write {usage}; these must differ")
         if quantifier := {"all": all, "any": any}.get(name):
             return self._join(quantifier, parts)
-        return lambda inputs: function.compute(*(part(inputs) for part in parts))
+        return lambda inputs: compute(*(part(inputs) for part in parts))
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -478,16 +468,18 @@ def _get_number(node: ast.expr) -> float | None:
 
 
 def _get_input_number(name: str, formula_input: FormulaInput) -> float:
-    if formula_input.skipped:
-        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
     if formula_input.number is None:
-        raise FormulaError(f"{name} has no number: {formula_input.reason}")
+        raise _build_input_error(name, formula_input, f"has no number: {formula_input.reason}")
     return formula_input.number
 
 
 def _get_input_label(name: str, formula_input: FormulaInput) -> str:
-    if formula_input.skipped:
-        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
     if formula_input.label is None:
-        raise FormulaError(f"{name} has no category: it gave several verdicts, or numbers")
+        raise _build_input_error(name, formula_input, "has no category: it gave several verdicts, or numbers")
     return formula_input.label
+
+
+def _build_input_error(name: str, formula_input: FormulaInput, fault: str) -> FormulaError:
+    if formula_input.skipped:
+        return SkippedInputError(f"{name} is skipped: {formula_input.reason}")
+    return FormulaError(f"{name} {fault}")

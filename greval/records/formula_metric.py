@@ -96,13 +96,7 @@ class FormulaMetric(FunctionMetric):
         return NamesRead(tuple(dict.fromkeys(map(self.get_metric_name, read.names))), read.decided)
 
     def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - a formula reads verdicts
-        """Compute the formula; the reason has the numbers in the place of the names.
-
-        Of the verdicts, only those that the formula reads need to be there.
-
-        Raises:
-            FormulaError: If the formula has no value for these verdicts.
-        """
+        """Compute the formula from the verdicts that it reads; the reason has numbers in the place of the names."""
         formula = self.parsed
         read = {*self.find_read_metrics(verdicts).names} & verdicts.keys()
         places = ((name, self.get_metric_name(name)) for name in formula.names)

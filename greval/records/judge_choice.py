@@ -24,8 +24,7 @@ NO_TEMPERATURE: Final = "none"
 class JudgeChoice(Record):
     """The judge that a metric names: a model by the name that `--judge` takes, or a mapping with further settings.
 
-    `temperature` and `base_url` are those of the command if they are None. The temperature "none" leaves it to the
-    model. `judge_options` are passed to the model. A key is never part of a metric.
+    `temperature` and `base_url` are those of the command if they are None. A key is never part of a metric.
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$")]

@@ -63,8 +63,7 @@ if TYPE_CHECKING:
 class Example(Record):
     """A few-shot example: a judged case that the prompt shows before the case to judge.
 
-    If the metric is over items, the case holds one item. `notes` are the requested notes, `findings` the
-    finding of each step in order, for a metric whose reason goes step by step.
+    If the metric is over items, the case holds one item. A metric whose reason goes step by step needs `findings`.
     """
 
     case: Case
@@ -201,10 +200,7 @@ class FunctionMetric(Metric):
 
 
 class ComparedIds(NamedTuple):
-    """The ids that a metric compares: a function that lists the expected and the returned ones of a case.
-
-    `names` says what the ids of each side are of. `value_without_hit` is the value of a case in which none met.
-    """
+    """The expected and the returned ids of a case, what each side is of, and the value of a case in which none met."""
 
     list_ids: Callable[[Case], tuple[Iterable[str], Iterable[str]]]
     names: tuple[str, str]
@@ -324,10 +320,7 @@ class JudgedMetric(Metric):
 
     @property
     def dependency_places(self) -> Mapping[str, str]:
-        """The names of the metrics that filter the items or list the claims, each with its first place.
-
-        That is a place in `uses`, or in `needs` for claims.
-        """
+        """The metrics that filter the items or list the claims, each with its first place in `uses` or `needs`."""
         places: dict[str, str] = {}
         for field, use in self.uses.items():
             places.setdefault(use.judged_by, f"uses.{field}.judged_by")

@@ -142,11 +142,7 @@ class CategoricalScale(Record):
         return ", ".join(f'"{name}"' for name in self.names)
 
     def read(self, raw: object) -> str:
-        """Return the category with exactly the name `raw`.
-
-        Raises:
-            OffScaleError: If no category has this name. A similar name is never accepted.
-        """
+        """Return the category with exactly the name `raw`; raise `OffScaleError` if there is none."""
         # Names are stored in NFC, but a judge may write an accent as a character of its own.
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:
@@ -278,11 +274,7 @@ class ValueScale(Record):
         return ", ".join(map(str, self.values)) if self._is_enumerated else f"an integer from {low} to {high}"
 
     def read(self, raw: object) -> int | float:
-        """Return `raw` as a level.
-
-        Raises:
-            OffScaleError: If it is not a level of the scale. It is never clamped or rounded.
-        """
+        """Return `raw` as a level; raise `OffScaleError` if it is none. It is never clamped or rounded."""
         low, high = self.range
         number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
         if number is None or not low <= number <= high or not self._has_level(number):
@@ -291,12 +283,7 @@ class ValueScale(Record):
         return _convert_number(Decimal(repr(number)))
 
     def find_nearest(self, number: float) -> int | float:
-        """Return the level nearest to a number, such as the mean of several annotations.
-
-        Example:
-            >>> ValueScale(range=(0, 3), step=0.5, levels={0: "Useless.", 3: "Perfect."}).find_nearest(1.3)
-            1.5
-        """
+        """Return the level nearest to a number, such as the mean of several annotations."""
         low, high = self.range
         step = self.step or 1
         places = round((min(max(number, low), high) - low) / step)
@@ -331,11 +318,7 @@ class MeasureScale(Record):
         return self
 
     def read(self, raw: object) -> float:
-        """Return `raw` as a float.
-
-        Raises:
-            OffScaleError: If it is not a finite number within the range.
-        """
+        """Return `raw` as a float; raise `OffScaleError` if it is not a finite number within the range."""
         if isinstance(raw, int | float) and not isinstance(raw, bool) and self._is_in_range(raw):
             return float(raw)
         upper = "without an upper end" if self.high is None else f"to {self.high}"
@@ -386,10 +369,7 @@ Scale = Annotated[
 
 
 class NumberRange(NamedTuple):
-    """The lowest and the highest number that a scale can give, and whether there is no third one.
-
-    `high` is missing (None) if the scale has no upper end, such as seconds or counts.
-    """
+    """The lowest and the highest number that a scale can give, if any, and whether there is no third one."""
 
     low: float
     high: float | None
@@ -406,14 +386,7 @@ class NumberRange(NamedTuple):
 
 
 def find_number_range(scale: Scale) -> NumberRange | None:
-    """Return the range of a scale; None for fewer than two numbers, as for categories of which at most one has a score.
-
-    Example:
-        >>> find_number_range(MeasureScale(unit="s"))
-        NumberRange(low=0.0, high=None, binary=False)
-        >>> find_number_range(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        NumberRange(low=0.0, high=1.0, binary=True)
-    """
+    """Return the range of a scale; None for categories of which at most one has a score."""
     match scale:
         case CategoricalScale(categories=categories):
             scores = {category.score for category in categories if category.score is not None}
@@ -451,12 +424,7 @@ class ScaleDirection(NamedTuple):
 
 
 def find_direction(scale: Scale) -> ScaleDirection:
-    """Return the direction and ends of a scale.
-
-    Example:
-        >>> find_direction(MeasureScale(unit="s", better="lower"))
-        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False, unit='s')
-    """
+    """Return the direction and ends of a scale."""
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
     unit = (scale.unit or "") if isinstance(scale, MeasureScale) else ""

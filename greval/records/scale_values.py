@@ -48,7 +48,7 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
 def is_missing_value(scale: Scale | None, value: object) -> bool:
     """Return whether a written value stands for none, such as an empty cell, NaN, infinity or "n/a".
 
-    If the scale is not known, a text may be the name of a category, and only an empty one stands for none.
+    Without a scale, any text that is not empty may be the name of a category.
     """
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return True
@@ -70,10 +70,7 @@ def _parse_category(scale: CategoricalScale, value: object) -> str:
 
 
 def _find_category(scale: CategoricalScale, text: str) -> str | None:
-    """Return the category of a name; names that differ only in case are one, because no scale holds both.
-
-    A name that is a number may be written as another text of the same number, such as 1.0 for 1.
-    """
+    """Return the category of a name in any case, or of another text of the same number, such as 1.0 for 1."""
     exact = next((name for name in scale.names if name.casefold() == text.casefold()), None)
     number = _parse_number(text)
     if exact is not None or isinstance(number, str):
@@ -113,10 +110,7 @@ def _read_answer(text: str) -> bool | None:
 
 
 def _parse_number(value: object) -> Any:  # noqa: ANN401 - what is no number is left as it is
-    """Parse a number given as text; anything else is left for the scale to reject.
-
-    A comma is a decimal comma unless it may separate thousands.
-    """
+    """Parse a number given as text, also with a decimal comma; anything else is left for the scale to reject."""
     if not isinstance(value, str):
         return value
     text = value.strip()
