@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import fault_server as fault
 import pytest
 
-from greval import Case, Judge, compile_metric, draft_metric, parse_metric, write_metric
+from greval import Judge, draft_metric, parse_metric, write_metric
 from greval.errors import JudgeError
 from greval.testing import ScriptedJudge
 
@@ -82,13 +80,6 @@ def test_drafts_over_items(over):
     assert over in metric.needs
 
 
-def test_a_draft_is_ready_to_judge():
-    """What was drafted compiles and judges as any definition."""
-    metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written()]))
-    runnable = compile_metric(metric, ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}]))
-    assert runnable.invoke(Case(question="Hi?", answer="Thank you.")).judgements[0].number == 1
-
-
 FAULTY = {
     "a category twice": written(categories=[CATEGORIES[0], CATEGORIES[0]]),
     "one category": written(categories=CATEGORIES[:1]),
@@ -153,12 +144,3 @@ def test_what_the_caller_gave_stays():
     """The name and the description are the caller's, whatever the model writes."""
     metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written(name="x", description="y")]))
     assert (metric.name, metric.description) == ("tone", "Whether it is polite.")
-
-
-def test_drafting_within_a_running_loop():
-    """A draft can be asked for where an event loop runs, as in a notebook."""
-
-    async def notebook():
-        return draft_metric("tone", "d", judge=ScriptedJudge([written()]))
-
-    assert asyncio.run(notebook()).name == "tone"

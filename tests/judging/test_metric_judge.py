@@ -273,31 +273,6 @@ def test_nothing_left_to_judge_is_skipped():
     assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"reason": "It thanks.", "value": "Polite"}\n```',
-        'Let me think. {"reason": "draft", "value": "Rude"}\nNo: {"reason": "It thanks.", "value": "Polite"} Done.',
-        '<think>{"value": "Rude"}</think>{"reason": "It thanks.", "value": "Polite"}',
-        'A {brace} and {"reason": "It thanks.", "extra": {"value": "Rude"}, "value": "Polite"}',
-    ],
-)
-def test_text_tier_reads_the_last_object(text):
-    """From a model that writes plain text the last complete object counts, at the first asking."""
-    judge = ScriptedJudge([text], tier="text")
-    result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, result.judgements[0].reason) == ("Polite", "It thanks.")
-    assert (len(judge.calls), result.tier) == (1, "text")
-
-
-def test_a_cut_object_hides_the_verdict_before_it():
-    """A verdict before an object that is cut may be a draft: the judge is asked again."""
-    judge = ScriptedJudge(['{"reason": "draft", "value": "Rude"} {"reason": "cut', GOOD], tier="text")
-    result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, len(judge.calls)) == ("Polite", 2)
-    assert "the last object cannot be read" in judge.calls[1][-1].text
-
-
 def test_text_tier_shows_the_form():
     """A model without schemas is shown the form of the answer, others are not."""
     plain, native = ScriptedJudge([GOOD], tier="text"), ScriptedJudge([GOOD])
@@ -392,61 +367,10 @@ def test_tools_tier_over_http(fault_server, behaviour, value):
     assert sent["tool_choice"]["function"]["name"] == "tone"
 
 
-def test_schema_tier_over_http(fault_server):
-    """A server that takes a schema gets ours under a good name, strict, with the settings of the judge."""
-    metric = CategoricalMetric(**{**TONE.model_dump(), "name": "tön.e@2"})
-    judge = Judge("openai:fake", base_url=fault_server.url, max_tokens=77, seed=5, options={"top_p": 0.5})
-    compile_metric(metric, judge).invoke(CASE)
-    (sent,) = fault_server.bodies
-    assert sent["response_format"]["type"] == "json_schema"
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["response_format"]["json_schema"]["name"])
-    assert sent["response_format"]["json_schema"]["strict"] is True
-    assert (sent["temperature"], sent["seed"], sent["top_p"], sent["max_completion_tokens"]) == (0.0, 5, 0.5, 77)
-    assert (sent["model"], sent.get("logprobs")) == ("fake", None)
-
-
-def test_text_tier_over_http(fault_server):
-    """A server that takes neither schema nor tools is asked in plain text."""
-    fault_server.plan = fault.says("Well: " + json.dumps(GOOD))
-    judge = Judge("openai:fake", base_url=fault_server.url, structured="text")
-    assert compile_metric(TONE, judge).invoke(CASE).judgements[0].value == "Polite"
-    assert not {"tools", "response_format"} & {*fault_server.bodies[0]}
-
-
-def test_notes_come_back():
-    """Further fields come back with the judgement, and shares are counted in code."""
-    notes = {
-        "elements": {"means": "facts", "each": {"name": "the fact", "found": ["yes", "no"]}, "when": "before"},
-        "advice": "what would help",
-        "coverage": {"share": "elements", "where": {"found": "yes"}},
-    }
-    metric = CategoricalMetric(**{**TONE.model_dump(), "notes": notes})
-    elements = [{"name": "who", "found": "yes"}, {"name": "when", "found": "no"}]
-    judge = ScriptedJudge([{"elements": elements, **GOOD, "advice": "Say when."}])
-    notes = compile_metric(metric, judge).invoke(CASE).judgements[0].notes
-    assert notes == {"elements": elements, "advice": "Say when.", "coverage": {"count": 1, "of": 2, "share": 0.5}}
-
-
 def with_tokens(*pieces):
     """Give a message that was made of these tokens."""
     content = [{"token": token, "logprob": log, "bytes": [*token.encode()]} for token, log in pieces]
     return AIMessage("".join(token for token, _ in pieces), response_metadata={"logprobs": {"content": content}})
-
-
-def test_confidence_is_that_of_the_value():
-    """A reason that holds `"value": 0` does not mislead: the probability is that of the value itself."""
-    reason = ('{"reason": "I say \\"value\\": 0, or {\\"value\\": 0}", ', -7.0)
-    judge = ScriptedJudge([with_tokens(reason, ('"value": ', -0.0), ("7", math.log(0.8)), ("}", -0.5))])
-    judgement = compile_metric(DEPTH, judge).invoke(CASE).judgements[0]
-    assert (judgement.value, judgement.confidence) == (7, pytest.approx(0.8))
-
-
-def test_confidence_of_a_label_of_several_tokens():
-    """A label of several tokens, in any script, has the product of their probabilities."""
-    metric = CategoricalMetric(**{**TONE.model_dump(exclude={"scale"}), "categories": {"Höflich": "p", "Grob": "r"}})
-    label = [('"', 0.0), ("Hö", math.log(0.5)), ("flich", math.log(0.5)), ('"', 0.0)]
-    judge = ScriptedJudge([with_tokens(('{"reason": "größer", "value": ', -3.0), *label, ("}", -3.0))])
-    assert compile_metric(metric, judge).invoke(CASE).judgements[0].confidence == pytest.approx(0.25)
 
 
 def test_confidence_of_items():
@@ -470,11 +394,6 @@ def test_confidence_over_http(fault_server):
     assert found == [pytest.approx(math.exp(-1.0) * 0.6), None]
     compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).invoke(CASE)
     assert [body.get("logprobs") for body in fault_server.bodies] == [True, True, None]
-
-
-def test_without_probabilities_there_is_no_confidence():
-    """A model that tells no probabilities gives no confidence, not 0 and not 1."""
-    assert compile_metric(TONE, ScriptedJudge([GOOD])).invoke(CASE).judgements[0].confidence is None
 
 
 async def test_batches_go_out_together(fault_server):

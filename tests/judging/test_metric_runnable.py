@@ -186,13 +186,6 @@ def test_callbacks_of_the_model_itself():
     assert tracer.seen["model"]["metadata"]["release"] == "7"
 
 
-def test_config_can_be_bound():
-    """with_config, a run name and run ids work as in any runnable."""
-    tracer = Tracing()
-    compile_metric(TONE, ScriptedJudge([GOOD])).with_config(callbacks=[tracer], run_name="bound").invoke(CASE)
-    assert tracer.runs[0] == ("chain", "bound", None)
-
-
 async def test_events():
     """astream_events tells the start and end of the chain and of its model."""
     runnable = compile_metric(TONE, ScriptedJudge([GOOD]))

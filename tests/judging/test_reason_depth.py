@@ -242,25 +242,3 @@ def test_the_command_line_has_the_option(greval_says, fault_server: FaultServer)
     assert "step_1 to step_3" in fault_server.bodies[0]["messages"][0]["content"]
     code, out, _ = greval_says("results", "run", "--format", "jsonl")
     assert len(json.loads(out)["outcome"]["judgements"][0]["findings"]) == 3
-
-
-@pytest.mark.nightly
-def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
-    """`reason_depth` of `/v1/evaluate` and of `/v1/runs` asks for findings, and results carry them."""
-    served, runs = pytest.importorskip("served_metrics"), pytest.importorskip("served_runs")
-    answer = {"findings": {f"step_{n}": "Seen." for n in (1, 2, 3)}, "reason": "r", "value": 1}
-    with (
-        runs.over_http({"scripted": ScriptedJudge([answer])}) as judges,
-        served.client_of(served.app_of(tmp_path, judges)) as client,
-    ):
-        body = {"cases": [CASE], "metrics": ["correctness"], "reason_depth": "steps"}
-        (row,) = client.post("/v1/evaluate", json=body).json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3
-        (row,) = client.post("/v1/evaluate", json={**body, "reason_depth": None}).json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == []
-        assert client.post("/v1/evaluate", json={**body, "reason_depth": "deep"}).status_code == 422
-        assert client.get("/v1/metrics/correctness").json()["reason_depth"] == "brief"
-        run = runs.started(client, runs.uploaded(client, [CASE]), reason_depth="steps")
-        assert runs.ended(client, run)["status"] == "finished"
-        (row,) = client.get(f"/v1/runs/{run}/results").json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3

