@@ -85,26 +85,23 @@ def test_a_server_that_does_all(fault_server, judge):
     assert fault_server.bodies[0]["logprobs"] is True
 
 
-def test_a_server_that_tells_probabilities(fault_server, judge):
-    """Token probabilities that cover the value are found."""
-    text = json.dumps(GOOD)
-    fault_server.plan = says(text, tokens=[{"token": letter, "logprob": math.log(0.99)} for letter in text])
-    assert found(judge).probabilities == "yes"
+VERDICT = json.dumps(GOOD)
+LETTERS = [{"token": letter, "logprob": math.log(0.99)} for letter in VERDICT]
 
 
-def test_a_server_without_tools(fault_server, judge):
-    """A server that refuses tools is found not to call them; the rest stands."""
-    fault_server.plan = lambda body: error(400, message="tools are not supported") if "tools" in body else ok()
-    told = found(judge)
-    assert (told.reachable, told.schema_enforced, told.tool_calls) == (True, "yes", "no")
-
-
-def test_a_server_that_tells_no_tokens(fault_server, judge):
-    """Where the server tells no tokens, this is said, and no number is made up."""
-    fault_server.plan = gives(GOOD, usage=None)
-    told = found(judge)
-    assert told.token_counts == "no"
-    assert told.usage.input_tokens is None
+@pytest.mark.parametrize(
+    ("plan", "name", "finding"),
+    [
+        (says(VERDICT, tokens=LETTERS), "probabilities", "yes"),
+        (lambda body: error(400, message="tools are not supported") if "tools" in body else ok(), "tool_calls", "no"),
+        (gives(GOOD, usage=None), "token_counts", "no"),
+    ],
+)
+def test_what_one_server_has_or_lacks(fault_server, judge, plan, name, finding):
+    """Probabilities that cover the value, refused tools and counts that are not told are found; the rest stands."""
+    fault_server.plan = plan
+    checked = found(judge)
+    assert (checked.reachable, checked.schema_enforced, getattr(checked, name)) == (True, "yes", finding)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_results_without_findings_are_read():
 def test_a_note_named_findings_stands_in_the_way_of_steps_only():
     """The name is taken only if findings are asked for; a run cannot force it either."""
     noted = metric("brief", notes={"findings": "what was found"})
-    with pytest.raises(ValueError, match=r"notes\.findings: the name is taken"):
+    with pytest.raises(DefinitionError, match=r"notes\.findings: the name is taken"):
         metric("steps", notes={"findings": "what was found"})
     with pytest.raises(DefinitionError, match=r"m: reason_depth steps: notes\.findings"):
         set_reason_depth([noted], "steps")
@@ -166,9 +166,9 @@ def test_a_note_named_findings_stands_in_the_way_of_steps_only():
 def test_examples_show_a_finding_for_each_step():
     """An example of a metric by steps has findings, and is shown with them; other depths leave them out."""
     example = {"case": {"question": "q", "answer": "a"}, "reason": "r", "value": 1}
-    with pytest.raises(ValueError, match="findings: give one for each of the 2 steps, got 0"):
+    with pytest.raises(DefinitionError, match=r"examples\.1\.findings: give one for each of the 2 steps, got 0"):
         metric("steps", examples=[example])
-    with pytest.raises(ValueError, match="findings: give one for each of the 2 steps, got 1"):
+    with pytest.raises(DefinitionError, match="findings: give one for each of the 2 steps, got 1"):
         metric("brief", examples=[{**example, "findings": ["a"]}])
     told = {**example, "findings": [*FOUND.values()]}
     (shown,) = [answer for _, answer in format_examples(metric("steps", examples=[told]), many=False)]

@@ -363,30 +363,25 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
     assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx(found)
 
 
-def test_the_token_after_a_value_tells_it_from_a_longer_one():
-    """The digit 1 has the probability of 1 and of 10; the token after it divides it."""
-    tokens = with_others(('{"value": ', 1, {}), ("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05}))
-    tokens += with_others((' "reason": "1"}', 1, {}))
-    found = compute_value_probabilities(tokens, ("value",), LEVELS)
-    assert found == pytest.approx({3: 0.1, 1: 0.675, 10: 0.18})
-
-
-def test_values_of_several_tokens_part_at_any_of_them():
-    """A token in place of a later one counts with the probability of those before it."""
-    tokens = with_others(('{"value": ', 1, {}), ("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {}))
-    assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx({3: 0.2, 1: 0.2, 10: 0.6})
-
-
-def test_categories_have_the_probabilities_of_their_beginnings():
-    """Two categories with the same beginning are told apart by the token after it, in any script."""
-    tokens = with_others(
-        ('{"value": "', 1, {}),
-        ("Un", 0.6, {"Hö": 0.3, "U": 0.1}),
-        ("klar", 0.5, {"höflich": 0.5}),
-        ('"}', 1, {}),
-    )
-    found = compute_value_probabilities(tokens, ("value",), ("Höflich", "Unklar", "Unhöflich"))
-    assert found == pytest.approx({"Höflich": 0.3, "Unklar": 0.3, "Unhöflich": 0.3})
+@pytest.mark.parametrize(
+    ("pieces", "values", "expected"),
+    [
+        # The digit 1 has the probability of 1 and of 10; the token after it divides it.
+        ([("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05})], LEVELS, {3: 0.1, 1: 0.675, 10: 0.18}),
+        # A token in place of a later one counts with the probability of those before it.
+        ([("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {})], LEVELS, {3: 0.2, 1: 0.2, 10: 0.6}),
+        # Two categories with the same beginning are told apart by the token after it, in any script.
+        (
+            [('"', 1, {}), ("Un", 0.6, {"Hö": 0.3, "U": 0.1}), ("klar", 0.5, {"höflich": 0.5}), ('"}', 1, {})],
+            ("Höflich", "Unklar", "Unhöflich"),
+            {"Höflich": 0.3, "Unklar": 0.3, "Unhöflich": 0.3},
+        ),
+    ],
+)
+def test_values_of_several_tokens_part_at_any_of_them(pieces, values, expected):
+    """The probability of a value is that of all tokens that tell it from the others."""
+    tokens = with_others(('{"value": ', 1, {}), *pieces, (' "reason": "1"}', 1, {}))
+    assert compute_value_probabilities(tokens, ("value",), values) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

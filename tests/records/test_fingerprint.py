@@ -165,11 +165,6 @@ def test_case_key(change, same):
     assert (key_of(CASE.model_copy(update=change)) == key) is same
 
 
-def test_case_key_by_definition():
-    """Another definition is another judgement."""
-    assert key_of(CASE) != key_of(CASE, "kram")
-
-
 def test_content_key_does_not_tell_who_is_judged():
     """The same content of two samples and methods has one key; other content has another."""
     twin = CASE.model_copy(update={"id": "q2", "method": "chunks"})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
 
-from greval import compile_metric, evaluate, load_metric
+from greval import compile_metric
 from greval.judging.answer_schema import parse_item_verdicts
 from greval.judging.prompt import format_case_text, list_numbered_ids, neutralise_fences
 from greval.records.case import Case
@@ -83,41 +83,6 @@ def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
         assert told == tuple(item.id for item in texts[kind])
         for item, (_, content) in zip(texts[kind], shown[kind], strict=True):
             assert not hasattr(item, "text") or content == neutralise_fences(item.text)
-
-
-def test_numbers_are_those_of_the_items_that_were_left(tmp_path):
-    """The judge's chunk 1 is the case's second one if the first was sorted out; the id says so, in any output."""
-    case = {"id": "q1", "question": "Who?", "answer": "Ada.", "chunks": ["Tea is a drink.", "Ada wrote it."]}
-    note = {"element": "Ada", "source": "chunk 1", "role": "direct", "in_answer": "yes"}
-    verdict = {
-        "question_elements": [],
-        "source_elements": [note],
-        "reason": "Chunk 1 names Ada.",
-        "value": "Relevant",
-        "recommendations": "Nothing; chunk 2 is not there.",
-    }
-
-    def answer(messages):
-        text = messages[1].text
-        if '<item n="1">' in text:
-            return {
-                "judgements": [
-                    {"item": n, "reason": "As item 2 says.", "value": "Irrelevant" if n == 1 else "Relevant"}
-                    for n in (1, 2)
-                ]
-            }
-        assert '<chunk n="1">\nAda wrote it.' in text
-        return verdict
-
-    run = evaluate(
-        [{**case, "triples": []}], [load_metric("answer_completeness")], ScriptedJudge(answer), out=tmp_path / "run"
-    )
-    rows = {row.metric: row.judgements for row in run.results()}
-    (judgement,) = rows["answer_completeness"]
-    assert judgement.shown_ids == {"chunk": ("c2",)}
-    assert list_cited_items(judgement) == {"chunk 1": "c2"}
-    assert [list_cited_items(one) for one in rows["chunk_evaluation"]] == [{"item 2": "c2"}] * 2
-    assert "chunk 1 is c2" in format_details(judgement.findings, judgement.notes, list_cited_items(judgement))
 
 
 def test_an_item_judged_alone_has_no_number_to_name():

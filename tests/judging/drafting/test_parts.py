@@ -133,19 +133,20 @@ def test_a_middle_that_is_both_ends_is_written_anew():
     assert metric.scale.levels[3] == TEXTS["between"]
 
 
-def test_a_worst_that_repeats_the_best_must_say_what_is_missing():
+@pytest.mark.parametrize(
+    ("best", "worst"),
+    [
+        (TEXTS["best"], TEXTS["best"]),
+        (
+            "The answer greets the reader and thanks them for the question.",
+            "The answer greets the reader and thanks them, although it later mocks, scolds and threatens all of us.",
+        ),
+    ],
+)
+def test_a_worst_that_reads_like_the_best_must_say_what_is_missing(best, worst):
     """The second time, the grammar wants a negation, so that the ends differ."""
     mended = "The answer does not greet the reader or thank them."
-    metric, remarks, _ = drafted(SmallModel(worst=[TEXTS["best"], mended]), (0, 1))
-    assert (metric.scale.levels[0], remarks) == (mended, [])
-
-
-def test_a_worst_that_begins_as_the_best_must_say_what_is_missing():
-    """A worst that grants what the best has, and only adds a flaw, is written anew."""
-    best = "The answer greets the reader and thanks them for the question."
-    granted = "The answer greets the reader and thanks them, although it later mocks, scolds and threatens all of us."
-    mended = "The answer does not greet the reader or thank them."
-    metric, remarks, _ = drafted(SmallModel(best=best, worst=[granted, mended]), (0, 1))
+    metric, remarks, _ = drafted(SmallModel(best=best, worst=[worst, mended]), (0, 1))
     assert (metric.scale.levels[0], remarks) == (mended, [])
 
 

@@ -234,32 +234,25 @@ def test_fetching_may_be_allowed(shop) -> None:
         serve("smollm2-135m", fetch_missing=True)
 
 
-@pytest.mark.parametrize("name", ["gpt-5", "local:gpt-5"])
-def test_unknown_name(name: str) -> None:
-    """A name that is neither a model nor a path is an error that lists the models."""
-    with pytest.raises(JudgeUnavailableError, match=r"'gpt-5' is not known.*smollm2"):
-        serve(name)
-
-
-def test_variable_holds_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`GREVAL_LOCAL_MODEL` is read as a path, whatever it looks like."""
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gpt-5", r"'gpt-5' is not known.*smollm2"),
+        ("local:gpt-5", r"'gpt-5' is not known.*smollm2"),
+        ("local:./no.gguf", r"no\.gguf: No such file"),
+        ("local:./page.gguf", "not a GGUF file"),
+        (None, "model file some-model: No such file"),
+    ],
+)
+def test_a_name_or_a_file_that_is_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str | None, message: str
+) -> None:
+    """It is refused before the runtime sees it; `GREVAL_LOCAL_MODEL` is read as a path, whatever it looks like."""
     monkeypatch.setenv("GREVAL_LOCAL_MODEL", "some-model")
-    with pytest.raises(JudgeUnavailableError, match="model file some-model: No such file"):
-        serve()
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    """A path without a file is an error that names it."""
-    with pytest.raises(JudgeUnavailableError, match=r"no\.gguf: No such file"):
-        serve(f"local:{tmp_path}/no.gguf")
-
-
-def test_file_of_another_kind(tmp_path: Path) -> None:
-    """A file that is no GGUF is refused before the runtime sees it."""
-    path = tmp_path / "page.gguf"
-    path.write_text("<html>")
-    with pytest.raises(JudgeUnavailableError, match="not a GGUF file"):
-        serve(path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.gguf").write_text("<html>")
+    with pytest.raises(JudgeUnavailableError, match=message):
+        serve(name)
 
 
 def test_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

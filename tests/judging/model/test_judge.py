@@ -86,33 +86,19 @@ def test_wrong_settings(settings, told):
 
 
 def test_where_the_reason_stands_makes_another_judge():
-    """A judge that gives its reason after the value is told apart in what is kept of earlier runs."""
+    """The embedded model, and it alone, gives its value first by default; the setting decides if there is one."""
     assert Judge("openai:fake", reason="after").identity != Judge("openai:fake").identity
     assert Judge("openai:fake", reason="before").identity == Judge("openai:fake").identity
-
-
-def test_the_embedded_model_gives_its_value_first_by_default():
-    """Its verdicts in the other order are those of another judge, and the setting decides if there is one."""
     assert Judge("local").identity == Judge("local", reason="after").identity
-    assert Judge("local").identity["reason"] == "after"
     assert "reason" not in Judge("local", reason="before").identity
-    assert [Judge(name).reason_position for name in ("local:small", "openai:local")] == ["after", "before"]
+    positions = [Judge(name).reason_position for name in ("local", "local:small", "openai:local", "locally:x")]
+    assert positions == ["after", "after", "before", "before"]
 
 
 def test_options_that_are_no_secrets():
     """Options that merely speak of tokens are options."""
     options = {"max_completion_tokens": 9, "logit_bias": {"7": 1}, "extra_body": {"cache_prompt": False}}
     assert Judge("openai:a", options=options).options == options
-
-
-def test_local_is_asked_for_by_name():
-    """Only the provider `local` is the embedded model."""
-    assert [Judge(name).local for name in ("local", "local:small", "openai:local", "locally:x")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
 
 
 @pytest.mark.parametrize(

@@ -150,13 +150,9 @@ def test_a_server_is_asked_for_its_own_count(ask, words, base, place):
     assert (count("one two three"), count.exact, count.how) == (3, True, OWN_TOKENIZER)
 
 
-def test_a_server_that_refuses_is_estimated(ask, words):
-    """Without the right key there is an estimate, and no error."""
+def test_a_server_that_refuses_or_does_not_count_is_estimated(ask, words, fault_server):
+    """A server of OpenAI's kind need not count tokens, and without the right key there is no error either."""
     assert not create_token_counter(ask(f"http://127.0.0.1:{words.server_port}/v1", key="wrong")).exact
-
-
-def test_a_server_without_counts_is_estimated(ask, fault_server):
-    """A server of OpenAI's kind need not count tokens."""
     assert create_token_counter(ask(fault_server.url)).how == ESTIMATE_METHOD
 
 
