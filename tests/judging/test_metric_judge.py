@@ -57,15 +57,6 @@ def listing(*entries):
     return {"judgements": [*entries]}
 
 
-def test_items_are_mapped_by_number_not_by_place():
-    """Answers in any order land on the right ids, in the order of the case."""
-    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in reversed(asked(m).items()))))
-    result = compile_metric(CHUNKS, judge).invoke(passages(4))
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(4).chunks]
-    assert all(j.reason == f"about {j.item}" for j in result.judgements)
-    assert (len(judge.calls), result.usage.calls, result.finished) == (1, 1, True)
-
-
 ENTRIES = st.lists(st.tuples(st.integers(-1, 7), st.sampled_from(["Yes", "No", "Maybe", 1, None])), max_size=12)
 
 
@@ -174,32 +165,38 @@ def test_what_the_judge_made_up_opens_no_fence():
     assert len(objection) < 500
 
 
-def test_default_batches():
-    """At most ten items are judged in one call, in the order of the case, and all are judged."""
-    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in asked(m).items())))
-    result = compile_metric(CHUNKS, judge).invoke(passages(23))
-    assert sorted(len(asked(call)) for call in judge.calls) == [3, 10, 10]
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(23).chunks]
-    assert result.usage.calls == 3
-
-
-def test_batches_by_number(fault_server):
-    """`max_items` bounds the items of a call; ids are mapped batch by batch."""
-    judge = Judge("openai:fake", base_url=fault_server.url, max_items=2)
-    result = compile_metric(CHUNKS, judge).invoke(passages(5))
-    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == [1, 2, 2]
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(5).chunks]
-    assert (result.usage.calls, result.usage.input_tokens, result.usage.cached_tokens) == (3, 300, 120)
-
-
 def test_one_item_a_call(fault_server):
-    """With one item a call the answer is a single verdict, and still lands on the item."""
-    fault_server.plan = lambda body: fault.ok("Yes" if "x014" in body["messages"][-1]["content"] else "No")
+    """With one item a call the answer is a single verdict, and a bad one fails that item only."""
+    bad = fault.says("Well.")
+    fault_server.plan = lambda body: bad if "x014" in body["messages"][1]["content"] else fault.ok()
     judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
     result = compile_metric(CHUNKS, judge).invoke(passages(3))
-    assert {j.item: j.value for j in result.judgements} == {"x007": "No", "x014": "Yes", "x021": "No"}
+    assert [judgement.item for judgement in result.judgements] == ["x007", "x021"]
+    assert [(f.item, f.kind, f.raw) for f in result.failures] == [("x014", "malformed", "Well.")]
     schema = fault_server.bodies[0]["response_format"]["json_schema"]["schema"]
     assert [*schema["properties"]] == ["reason", "value"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "chunks", "letters", "sizes"),
+    [
+        ({}, 23, 9, [3, 10, 10]),
+        ({"max_items": 2}, 5, 9, [1, 2, 2]),
+        ({"item_tokens": 440}, 5, 400, [1, 4]),
+        ({"item_tokens": 440}, 5, 1200, [1] * 5),
+        ({"item_tokens": 440}, 5, 50, [5]),
+    ],
+)
+def test_batches(fault_server, settings, chunks, letters, sizes):
+    """A call has at most ten items, `max_items` or `item_tokens`; a longer item stands alone and whole."""
+    case = Case(question="Which?", chunks=[f"{n} " + "x" * letters for n in range(chunks)])
+    judge = Judge("openai:fake", base_url=fault_server.url, **settings)
+    result = compile_metric(CHUNKS, judge).invoke(case)
+    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == sizes
+    assert [judgement.item for judgement in result.judgements] == [chunk.id for chunk in case.chunks]
+    assert all("x" * letters in body["messages"][1]["content"] for body in fault_server.bodies)
+    usage = result.usage
+    assert (usage.calls, usage.input_tokens, usage.cached_tokens) == tuple(n * len(sizes) for n in (1, 100, 40))
 
 
 EXEMPLARY = TONE.model_copy(
@@ -227,27 +224,6 @@ def test_the_reason_stands_before_the_value_or_after_it(fault_server, tier, reas
         assert re.findall(r'"(reason|value)"', system.partition("Form:")[2]) == order
 
 
-def test_one_item_that_fails(fault_server):
-    """With one item a call a bad answer fails that item only."""
-    bad = fault.says("Well.")
-    fault_server.plan = lambda body: bad if "x014" in body["messages"][1]["content"] else fault.ok()
-    judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
-    result = compile_metric(CHUNKS, judge).invoke(passages(3))
-    assert [j.item for j in result.judgements] == ["x007", "x021"]
-    assert [(f.item, f.kind, f.raw) for f in result.failures] == [("x014", "malformed", "Well.")]
-
-
-@pytest.mark.parametrize(("letters", "sizes"), [(400, [1, 4]), (1200, [1, 1, 1, 1, 1]), (50, [5])])
-def test_batches_by_tokens(fault_server, letters, sizes):
-    """`item_tokens` bounds the estimated tokens of a call; an item beyond it stands alone and whole."""
-    case = Case(question="Which?", chunks=[f"{n} " + "x" * letters for n in range(5)])
-    judge = Judge("openai:fake", base_url=fault_server.url, item_tokens=440)
-    result = compile_metric(CHUNKS, judge).invoke(case)
-    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == sizes
-    assert len(result.judgements) == 5
-    assert sum("x" * letters in body["messages"][1]["content"] for body in fault_server.bodies) == len(sizes)
-
-
 def test_triples_are_items():
     """Triples are judged by number and mapped to their ids as chunks are."""
     judge = ScriptedJudge([listing(entry(2, "t2", 0), entry(1, "t1", 2))])
@@ -273,13 +249,18 @@ def test_nothing_left_to_judge_is_skipped():
     assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
 
 
-def test_text_tier_shows_the_form():
-    """A model without schemas is shown the form of the answer, others are not."""
-    plain, native = ScriptedJudge([GOOD], tier="text"), ScriptedJudge([GOOD])
-    for judge in (plain, native):
-        compile_metric(TONE, judge).invoke(CASE)
-    assert 'Form: {"reason": "...", "value": "..."}' in plain.calls[0][0].text
-    assert "Form:" not in native.calls[0][0].text
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+def test_a_bad_answer_is_given_back_with_the_fault(tier):
+    """A verdict off the scale is given back once; only a model without schemas is shown the form of the answer."""
+    judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier=tier)
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
+    system, human, said, objection = judge.calls[1]
+    assert [system, human] == judge.calls[0]
+    assert ('Form: {"reason": "...", "value": "..."}' in system.text) == (tier == "text")
+    assert said.text == '{"reason": "r", "value": "Nice"}'
+    assert "'Nice' is not one of the categories" in objection.text
+    assert "Polite" in objection.text
 
 
 def test_text_tier_shows_the_form_of_lists_and_notes():
@@ -293,18 +274,6 @@ def test_text_tier_shows_the_form_of_lists_and_notes():
     assert form == listing({"item": 1, "facts": [fact], "reason": "...", "value": "...", "advice": "..."})
     assert [*form["judgements"][0]] == ["item", "facts", "reason", "value", "advice"]
     assert "found (yes | no)" in judge.calls[0][0].text
-
-
-def test_text_tier_is_asked_again_with_the_fault():
-    """A plain-text answer that is no verdict is given back once with the validation error."""
-    judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier="text")
-    result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
-    system, human, said, objection = judge.calls[1]
-    assert [system, human] == judge.calls[0]
-    assert said.text == '{"reason": "r", "value": "Nice"}'
-    assert "'Nice' is not one of the categories" in objection.text
-    assert "Polite" in objection.text
 
 
 def tool_call(arguments, *, broken=False):

@@ -11,30 +11,23 @@ import fault_server as fault
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import RunnableLambda, RunnableParallel
+from tone_metrics import TONE
 from traced_runs import Tracing
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load_metric
 from greval.records.case import Case
-from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
+from greval.records.metric import ComputedMetric, ValueMetric
 from greval.records.result import Judgement, Skipped, Usage
 from greval.records.scale import MeasureScale
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
-BASE = {"description": "d", "steps": ["s"]}
-
-
-TONE = CategoricalMetric(name="tone", needs=["question", "answer"], categories={"Polite": "p", "Rude": "r"}, **BASE)
-
-
-DEPTH = ValueMetric(name="depth", needs=["question", "answer"], range=(1, 3), levels={1: "low", 3: "high"}, **BASE)
-
-
+DEPTH = ValueMetric(
+    name="depth", needs=["question", "answer"], range=(1, 3), levels={1: "low", 3: "high"}, description="d", steps=["s"]
+)
 CASE = Case(id="q1", method="walk", question="Well?", answer="Thanks.", tags={"kind": "short"})
-
-
 GOOD = {"reason": "It thanks.", "value": "Polite"}
 
 

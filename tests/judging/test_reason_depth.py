@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from strategies import metrics
+from tone_metrics import PASSAGES
 
 from greval import Judge, Result, ValueMetric, evaluate, load_metric
 from greval.errors import DefinitionError, MalformedVerdictError
@@ -23,7 +24,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.openai_direct import build_body
 from greval.judging.prompt import format_examples, format_system_text
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.records.metric import ManyCategoricalMetric, build_metric, set_reason_depth
+from greval.records.metric import build_metric, set_reason_depth
 from greval.runs.forecast import estimate_output_tokens, forecast
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
@@ -39,19 +40,6 @@ def metric(depth="steps", **more):
     """Give a small metric of two steps."""
     return ValueMetric(
         **{"name": "m", "description": "d", "needs": ["answer"], "steps": ["Look.", "Weigh."], **SCALE, **more},
-        reason_depth=depth,
-    )
-
-
-def many(depth="steps"):
-    """Give a small metric over chunks."""
-    return ManyCategoricalMetric(
-        name="passages",
-        description="d",
-        over="chunks",
-        needs=["chunks"],
-        steps=["Look.", "Weigh."],
-        categories={"Good": "g", "Bad": "b"},
         reason_depth=depth,
     )
 
@@ -127,13 +115,12 @@ def test_a_missing_finding_is_asked_for_once_more(tier):
 
 def test_each_item_has_its_findings():
     """In a list of verdicts every entry has findings of its own."""
-    entries = [
-        {"item": n, "findings": {"step_1": f"{n}a", "step_2": f"{n}b"}, "reason": "r", "value": "Good"} for n in (1, 2)
-    ]
-    result = compile_metric(many(), ScriptedJudge([{"judgements": entries}])).invoke(
+    entries = [{"item": n, "findings": {"step_1": f"found {n}"}, "reason": "r", "value": "Good"} for n in (1, 2)]
+    (metric,) = set_reason_depth([PASSAGES], "steps")
+    result = compile_metric(metric, ScriptedJudge([{"judgements": entries}])).invoke(
         {"question": "q", "chunks": ["x", "y"]}
     )
-    assert [judgement.findings for judgement in result.judgements] == [("1a", "1b"), ("2a", "2b")]
+    assert [judgement.findings for judgement in result.judgements] == [("found 1",), ("found 2",)]
 
 
 def test_repeats_keep_the_findings_of_the_verdict_that_counts():
@@ -178,14 +165,10 @@ def test_examples_show_a_finding_for_each_step():
 
 
 def test_no_such_depth():
-    """A depth that there is not is refused with those that there are."""
+    """A depth that there is not is refused with those that there are; what is computed has none."""
+    assert set_reason_depth([COMPUTED_METRICS["latency"]], "steps") == (COMPUTED_METRICS["latency"],)
     with pytest.raises(DefinitionError, match="one of brief, detailed, steps, got 'deep'"):
         set_reason_depth([metric()], "deep")
-
-
-def test_computed_metrics_have_no_depth():
-    """What is computed stays what it is."""
-    assert set_reason_depth([COMPUTED_METRICS["latency"]], "steps") == (COMPUTED_METRICS["latency"],)
 
 
 def test_a_run_sets_the_depth_for_all_its_metrics(tmp_path):

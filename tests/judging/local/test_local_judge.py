@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -26,15 +25,12 @@ from greval.judging.model import judge
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.local_model
 
 JUDGE = Judge("local:smollm2-135m", max_tokens=120)
 
 
-def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path, caplog):
     """A verdict on the scale comes back with a reason and its cost, and first use says what the model is."""
     case = Case(id="q", question="Who wrote it?", expected_answer="Ada", answer="Ada Lovelace wrote it.")
     judge._DESCRIBED.clear()  # another test may have used the model before

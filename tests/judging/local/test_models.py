@@ -14,7 +14,7 @@ from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_
 HASH = "ab" * 32
 
 
-def test_names_are_keys() -> None:
+def test_names_are_keys():
     """Each model stands in the table under its own name, the default among them."""
     assert all(model.name == name for name, model in MODELS.items())
     assert DEFAULT_MODEL in MODELS
@@ -24,7 +24,7 @@ def test_names_are_keys() -> None:
     ("name", "parts"),
     [("qwen2.5-coder-1.5b", 22), ("qwen2.5-coder-0.5b", 6), ("smollm2-135m", 1)],
 )
-def test_parts_are_pinned_in_order(name: str, parts: int) -> None:
+def test_parts_are_pinned_in_order(name, parts):
     """A model's parts are all there, each once, in the order of their numbers."""
     packages = MODELS[name].packages
     assert len({*packages}) == parts
@@ -34,14 +34,14 @@ def test_parts_are_pinned_in_order(name: str, parts: int) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-def test_notes_are_honest(model: LocalModel) -> None:
+def test_notes_are_honest(model):
     """Every note tells the origin, the upstream licence and what the model is good for."""
     assert "Repackaged" in model.note
     assert f"Upstream licence: {model.licence}" in model.note
     assert "trying things out" in model.note or "plumbing only" in model.note
 
 
-def test_no_address_is_shipped() -> None:
+def test_no_address_is_shipped():
     """No file of the package names a registry, a host or a path of some machine."""
     folder = Path(greval.judging.local.__file__).parent
     for path in [*folder.glob("*.py"), *folder.glob("packages/*.txt")]:
@@ -61,13 +61,13 @@ def test_no_address_is_shipped() -> None:
         {"packages": ["--index-url=x"]},
     ],
 )
-def test_models_have_safe_names_and_pinned_packages(change: dict[str, object]) -> None:
+def test_models_have_safe_names_and_pinned_packages(change):
     """A name becomes that of a file, and a package without version and hash could be any other one."""
     with pytest.raises(ValidationError):
         LocalModel(**{**MODELS["smollm2-135m"].model_dump(), **change})
 
 
-def test_unknown_name_lists_the_known() -> None:
+def test_unknown_name_lists_the_known():
     """A wrong name is answered with the right ones and the way to a file."""
     with pytest.raises(JudgeUnavailableError, match=r"smollm2-135m.*local:/path"):
         find_model("gpt-5")

@@ -63,55 +63,38 @@ def test_a_first_refusal_of_the_key_ends_the_run(kind, hint):
         guard.admit_call()
 
 
-def test_a_key_that_worked_is_given_up_after_five():
-    """Once a call was answered, five refusals in a row are needed; an answer begins the count anew."""
-    guard = record_replies(RunGuard(), GOOD, *[failing("authentication")] * (MAX_REFUSALS_IN_A_ROW - 1))
-    assert guard.why is None
-    record_replies(guard, GOOD, *[failing("authentication")] * (MAX_REFUSALS_IN_A_ROW - 1))
-    assert guard.why is None
-    assert record_replies(guard, failing("authentication")).fatal
+@pytest.mark.parametrize(
+    ("answered", "kind", "row"),
+    [
+        (True, "authentication", MAX_REFUSALS_IN_A_ROW),
+        (False, "request", MAX_FAILURES_IN_A_ROW),
+        (True, "request", None),
+        *((False, kind, None) for kind in ("refusal", "content_filter", "length", "context_window")),
+    ],
+)
+def test_failures_in_a_row_that_end_the_run(answered, kind, row):
+    """A key that worked is refused five times first; wrong requests end only a run without any answer."""
+    guard = RunGuard(max_outage=(0, 0))
+    for _ in range(2 if answered else 1):  # an answer begins the count anew
+        record_replies(guard, *[GOOD] * answered, *[failing(kind)] * ((row or 100) - 1))
+        assert guard.why is None
+    assert record_replies(guard, failing(kind)).fatal == (row is not None)
 
 
-def test_wrong_requests_without_any_answer_end_the_run():
-    """Twenty wrong requests in a row with no answer at all end it; after an answer they are single cases."""
-    guard = record_replies(RunGuard(), *[failing("request")] * (MAX_FAILURES_IN_A_ROW - 1))
-    assert guard.why is None
-    assert record_replies(guard, failing("request")).fatal
-    assert record_replies(RunGuard(), GOOD, *[failing("request")] * (MAX_FAILURES_IN_A_ROW * 5)).why is None
-
-
-@pytest.mark.parametrize("kind", ["refusal", "content_filter", "length", "context_window"])
-def test_what_a_judge_says_of_a_case_ends_nothing(kind):
-    """A judge that answers, with whatever, works."""
-    assert record_replies(RunGuard(max_outage=(0, 0)), *[failing(kind)] * 100).why is None
-
-
+@pytest.mark.parametrize(("answered", "seconds"), [(False, 5), (True, 60)])
 @pytest.mark.parametrize("kind", ["connection", "server", "timeout"])
-def test_a_dead_endpoint_ends_the_run_after_some_time(kind):
-    """Twenty failures at once are no end; those of an endpoint that is away for longer are."""
+def test_a_dead_endpoint_ends_the_run_after_some_time(kind, answered, seconds):
+    """Many failures at once are no end; those of an endpoint that is away for longer are, from the first one on."""
     clock = ManualClock(100)
-    guard = record_replies(
-        RunGuard(max_outage=(5, 60), model="openai:m", clock=clock), *[failing(kind)] * (MAX_FAILURES_IN_A_ROW * 2)
-    )
-    assert guard.why is None
-    clock.seconds = 104.9
+    guard = record_replies(RunGuard(max_outage=(5, 60), model="openai:m", clock=clock), *[GOOD] * answered)
+    clock.seconds = 200  # nothing was asked meanwhile: that is no failure
+    record_replies(guard, *[failing(kind)] * (MAX_FAILURES_IN_A_ROW * 2))
+    clock.seconds = 199.9 + seconds
     assert record_replies(guard, failing(kind)).why is None
-    clock.seconds = 105
+    clock.seconds = 200 + seconds
     assert record_replies(guard, failing(kind)).fatal
     assert kind in guard.why
     assert guard.why.endswith(format_failure_hint(kind, "openai:m"))
-
-
-def test_an_endpoint_that_worked_may_be_away_longer():
-    """After an answer the longer time counts, from the first failure on."""
-    clock = ManualClock(100)
-    guard = record_replies(RunGuard(max_outage=(0, 60), clock=clock), GOOD)
-    clock.seconds = 200  # nothing was asked meanwhile: that is no failure
-    record_replies(guard, *[failing("connection")] * (MAX_FAILURES_IN_A_ROW + 1))
-    clock.seconds = 259
-    assert record_replies(guard, failing("connection")).why is None
-    clock.seconds = 260
-    assert record_replies(guard, failing("connection")).fatal
 
 
 def test_rate_limits_never_end_a_run():
@@ -393,15 +376,6 @@ def test_one_metric_that_cannot_be_read_ends_the_run_beside_one_that_can(tmp_pat
     assert len(judge.calls) < 4 * FIRST
 
 
-@pytest.mark.parametrize("kind", sorted(UNREADABLE_KINDS))
-def test_forty_answers_without_a_verdict_are_the_end(kind):
-    """One less is none; the advice is that of the kind."""
-    bad = Failure(kind=kind, message="bad", raw="so")
-    guard = record_answers(RunGuard(), *[bad] * (FIRST - 1))
-    assert guard.why is None
-    assert record_answers(guard, bad).fatal
-
-
 @pytest.mark.parametrize("kind", ["refusal", "content_filter", "context_window", "timeout", "rate_limit"])
 def test_what_is_about_one_case_or_the_endpoint_is_no_unreadable_answer(kind):
     """A refusal neither adds to the row nor ends it."""
@@ -425,16 +399,18 @@ def test_a_judge_that_never_judged_the_case_ends_no_single_call():
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.sampled_from([1, FIRST - 1, FIRST, 250, LATER])), max_size=5), st.booleans()
+    st.sampled_from(sorted(UNREADABLE_KINDS)),
+    st.lists(st.tuples(st.booleans(), st.sampled_from([1, FIRST - 1, FIRST, 250, LATER])), max_size=5),
+    st.booleans(),
 )
-def test_a_run_ends_exactly_where_the_row_is_long_enough(parts, before):
+def test_a_run_ends_exactly_where_the_row_is_long_enough(kind, parts, before):
     """For any sequence of verdicts and answers without one: the row since the last verdict counts, and nothing else."""
     guard = RunGuard()
     guard.was_read = lambda _: before
     row, proven, over = 0, before, False
     for good, count in parts:
         for _ in range(count):
-            record_answers(guard, None if good else MALFORMED)
+            record_answers(guard, None if good else Failure(kind=kind, message="bad", raw="so"))
             row, proven = (0, True) if good else (row + 1, proven)
             over = over or row >= (LATER if proven else FIRST)
             assert (guard.why is not None) == over

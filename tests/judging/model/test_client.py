@@ -15,25 +15,18 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
+from tone_metrics import TONE
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval.judging.model.answer_format import AnswerFormat, select_tier
+from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.records.metric import CategoricalMetric
 from greval.records.result import Usage
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 URL = "http://127.0.0.1:9/v1"
-TONE = CategoricalMetric(
-    name="tone",
-    description="d",
-    needs=["question", "answer"],
-    steps=["s"],
-    categories={"Polite": "p", "Rude": "r"},
-)
 CASE = {"question": "Well?", "answer": "Thanks."}
 GOOD = {"reason": "It thanks.", "value": "Polite"}
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
@@ -53,25 +46,15 @@ class ToolModel(FakeListChatModel):
         (ToolModel(responses=["x"]), "tools"),
         (FakeListChatModel(responses=["x"]), "text"),
         (ScriptedJudge(["x"], tier="tools"), "tools"),
-    ],
-)
-def test_best_tier(model, tier):
-    """A model's best way is found from what it has, without asking it."""
-    assert select_tier(model) == JudgeClient(model).tier == tier
-
-
-@pytest.mark.parametrize(
-    ("judge", "tier"),
-    [
         (Judge("openai:a"), "schema"),
         (Judge("local"), "schema"),
         (Judge("anthropic:a"), "tools"),
         (Judge("openai:a", structured="text"), "text"),
     ],
 )
-def test_tier_of_settings(judge, tier):
-    """Settings say the tier without a model being made, and a fixed one is kept."""
-    assert JudgeClient(judge).tier == tier
+def test_tier(model, tier):
+    """A model's best way is found from what it has, or from its settings without a model being made."""
+    assert JudgeClient(model).tier == tier
 
 
 def test_plain_model_is_asked_in_text():

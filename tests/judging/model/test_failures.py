@@ -8,28 +8,20 @@ import fault_server as fault
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from tone_metrics import TONE
 from virtual_time import in_virtual_time
 
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, classify_error, redact_secrets
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
-from greval.records.metric import CategoricalMetric
 from greval.records.result import Failed, Scored, Usage
 from greval.runs.runnable import compile_metric
 from greval.testing import USAGE, ScriptedJudge
 
-TONE = CategoricalMetric(
-    name="tone",
-    description="Whether the answer is polite.",
-    needs=["question", "answer"],
-    steps=["Read the answer."],
-    categories={"Polite": "Courteous.", "Rude": "Insults."},
-)
 GOOD = {"reason": "It thanks.", "value": "Polite"}
 CASES = [
     Case(id=id_, question="Well?", answer=answer) for id_, answer in (("a", "Thanks."), ("b", "BAD"), ("c", "Ta."))
 ]
-TIERS = ("schema", "tools", "text")
 ONE, TWO = Usage(calls=1, input_tokens=100, output_tokens=20), Usage(calls=2, input_tokens=200, output_tokens=40)
 
 
@@ -79,7 +71,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
 @pytest.mark.parametrize("name", ANSWERS)
 def test_scripted_failure(name, tier):
     """Every failure of a model has its kind, its raw text and its cost, in every tier, and stays alone."""

@@ -21,20 +21,11 @@ from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_CACHED_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
-from greval.records.metric import CategoricalMetric, ValueMetric
+from greval.records.metric import CategoricalMetric
 from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})
-
-AGREES = ValueMetric(
-    name="agrees",
-    description="d",
-    needs=["question", "answer"],
-    range=(0, 1),
-    levels={0: "No.", 1: "Yes."},
-    steps=["s"],
-)
 
 
 @given(
@@ -273,7 +264,7 @@ async def test_options_are_sent(options, is_sent):
     """Options of the model reach the server with each call, and make another judge."""
     async with fault.FaultServer(fault.streams() if "streaming" in options else fault.ok()) as server:
         judge = Judge("openai:m", base_url=server.url, options=options)
-        assert (await compile_metric(AGREES, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
+        assert (await compile_metric(METRIC, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
         assert is_sent(server.bodies[0], server.headers[0])
         assert judge.identity != Judge("openai:m", base_url=server.url).identity
 

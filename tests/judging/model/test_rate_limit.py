@@ -121,20 +121,6 @@ async def test_tokens_of_answers_count():
 
 
 @in_virtual_time
-async def test_the_lowest_limit_counts():
-    """Of several limits for one key the lowest is kept to, whichever came first."""
-    for limits in ((1200, 6000), (6000, 1200)):
-        pace, owners = RateLimiter(now), [Owner() for _ in limits]
-        for owner, limit in zip(owners, limits, strict=True):
-            pace.set_limits(owner, requests=limit, tokens=None)
-        start = now()
-        for _ in range(26):
-            await pace.acquire()
-        burst, rate = 20, (1200 - 19) / 60
-        assert now() - start == pytest.approx((26 - burst) / rate)
-
-
-@in_virtual_time
 async def test_a_server_with_room_for_few_calls_gets_no_more():
     """Answers do not raise the number of calls that the server works on at a time."""
     pace, most, flying = RateLimiter(now), 2, []
@@ -365,8 +351,8 @@ async def test_no_pause_is_longer_than_five_minutes():
 async def test_a_limit_lives_as_long_as_who_set_it():
     """Of several limits the lowest counts; when its owner is gone the next one finds no limit left behind."""
     pace, strict, mild = RateLimiter(), Owner(), Owner()
-    pace.set_limits(strict, requests=60, tokens=None)
-    pace.set_limits(mild, requests=6000, tokens=None)
+    for owner, limit in ((mild, 6000), (strict, 60), (mild, 6000)):
+        pace.set_limits(owner, requests=limit, tokens=None)
     assert pace._requests.per_minute == 60
     del strict
     gc.collect()
