@@ -80,7 +80,7 @@ class MetricJudge:
         examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
             SystemMessage(SHARED_SYSTEM_TEXT if self._starts_with_case else format_system_text(metric, **form)),
-            *(turn for case, answer in examples for turn in _build_example_turns(case, answer)),
+            *(turn for case, answer in examples for turn in (HumanMessage(case), AIMessage(answer))),
         ]
 
     @property
@@ -220,11 +220,6 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
         raise stopped
     return cast("list[T]", ends)
-
-
-def _build_example_turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
-    """Build the messages of a few-shot example: the case and its answer."""
-    return HumanMessage(case), AIMessage(answer)
 
 
 def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Literal
 
 from greval.records.metric import JudgedMetric, Metric
-from greval.records.result import Failed, Failure, Judgement, OrderVerdict, Outcome, Scored
+from greval.records.result import Failed, Failure, Judgement, OrderVerdict, Outcome, Scored, build_outcome
 from greval.records.scale import CategoricalScale, Value
 
 TIE = "Tie"
@@ -34,9 +34,7 @@ def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     failures = [verdict for verdict in decided if isinstance(verdict, Failure)]
     failures += [failure for item, failure in lost.items() if item not in votes]
     judgements = tuple(verdict for verdict in decided if isinstance(verdict, Judgement))
-    if judgements:
-        return Scored(judgements=judgements, failures=tuple(failures))
-    return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
+    return build_outcome(judgements, failures)
 
 
 def _decide_item(metric: Metric, judgements: Sequence[Judgement]) -> Judgement | Failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Required, Self, TypedDict, get_args
 
 from pydantic import (
@@ -180,14 +181,8 @@ class FunctionMetric(Metric):
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    version: str = ""
-
-    @model_serializer(mode="wrap")
-    def _dump_without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an empty version."""
-        content: dict[str, Any] = dump(self)
-        # Definitions without a version keep the fingerprints that they had before there were versions.
-        return content if self.version else {key: part for key, part in content.items() if key != "version"}
+    # Definitions without a version keep the fingerprints that they had before there were versions.
+    version: Annotated[str, Field(exclude_if=not_)] = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:

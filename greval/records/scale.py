@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from operator import not_
 from typing import Annotated, Any, Literal, NamedTuple, Self, assert_never
 
 from pydantic import (
     Discriminator,
     Field,
     PlainValidator,
-    SerializerFunctionWrapHandler,
     StrictBool,
     Tag,
     field_validator,
@@ -42,6 +42,7 @@ MAX_STEPPED_LEVELS = 101
 Value = int | float | str
 Better = Literal["higher", "lower"]
 End = Annotated[int, Field(strict=True, ge=-MAX_EXACT, le=MAX_EXACT)]
+Step = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
@@ -168,7 +169,8 @@ class ValueScale(Record):
     """
 
     range: tuple[End, End]
-    step: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None = None
+    # Definitions from before there were steps keep their fingerprints.
+    step: Annotated[Step | None, Field(exclude_if=not_)] = None
     levels: dict[Level, Text]
     better: Better = "higher"
 
@@ -207,12 +209,6 @@ class ValueScale(Record):
         if faults:
             raise ValueError("\n".join(faults))
         return self
-
-    @model_serializer(mode="wrap")
-    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `step` if it is None."""
-        # Definitions from before there were steps keep their fingerprints.
-        return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
 
     def _find_step_fault(self) -> str:
         """Return why the step does not fit the range, empty if it does."""

@@ -42,18 +42,20 @@ def test_a_model_that_keeps_to_the_schema(tier):
     assert (told.usage.calls, len(model.calls)) == (4, 4)
 
 
-def test_a_model_that_only_follows_the_words():
-    """A model that writes the word as the text asks is told apart from one that is held to the schema."""
-    told = found(ScriptedJudge([{"reason": "r", "value": "umber"}]))
-    assert (told.reachable, told.schema_enforced) == (True, "no")
-
-
 @pytest.mark.parametrize(
-    "answer", ["Umber, I think.", '{"value": "Umber"}', '{"reason": 1, "value": "Umber"}', "", "[]"]
+    "answer",
+    [
+        "Umber, I think.",
+        '{"value": "Umber"}',
+        '{"reason": 1, "value": "Umber"}',
+        '{"reason": "r", "value": "umber"}',
+        "",
+    ],
 )
-def test_a_model_that_answers_in_its_own_way(answer):
-    """An answer without the form that was asked for is no enforced schema."""
-    assert found(ScriptedJudge([answer])).schema_enforced == "no"
+def test_a_model_that_is_not_held_to_the_schema(answer):
+    """An answer without the form that was asked for, or with the word as the text asks, is no enforced schema."""
+    told = found(ScriptedJudge([answer]))
+    assert (told.reachable, told.schema_enforced) == (True, "no")
 
 
 def test_a_model_that_never_says_the_same_twice():

@@ -39,17 +39,10 @@ def test_categories_of_the_models_own(tier):
 
 
 def test_categories_that_are_given():
-    """Names that the caller gives are asked for by name."""
-    judge = ScriptedJudge([written()])
-    metric = draft_metric("tone", "Whether it is polite.", scale=["Polite", "Casual", "Rude"], judge=judge)
-    assert metric.scale.names == ("Polite", "Casual", "Rude")
-    assert "exactly Polite, Casual, Rude" in judge.calls[0][0].text
-
-
-def test_other_names_than_those_given_are_mended():
-    """Categories that the caller did not name are a fault of the draft."""
+    """Names that the caller gives are asked for by name; others are a fault of the draft, which is mended."""
     judge = ScriptedJudge([written(), written(categories=CATEGORIES[:2])])
     assert draft_metric("tone", "d", scale=["Polite", "Rude"], judge=judge).scale.names == ("Polite", "Rude")
+    assert "exactly Polite, Rude" in judge.calls[0][0].text
     assert "must be exactly Polite, Rude" in judge.calls[1][-1].text
 
 

@@ -14,12 +14,13 @@ from greval.judging.answer_schema import parse_item_verdicts
 from greval.judging.prompt import format_case_text, list_numbered_ids, neutralise_fences
 from greval.records.case import Case
 from greval.records.judgement_text import find_cited_items, format_details, list_cited_items
-from greval.records.metric import ManyCategoricalMetric, build_metric
+from greval.records.metric import build_metric
 from greval.records.metric_input import list_judged_items
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
 
 BASE = {"name": "m", "description": "d", "scale": {"categories": {"A": "a", "B": "b"}}, "steps": ["s"]}
+CHUNKS = build_metric({**BASE, "over": "chunks", "needs": ["chunks"]})
 MORE = Case(
     question="q",
     chunks=[{"id": "last", "text": "x"}],
@@ -87,21 +88,15 @@ def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
 
 def test_an_item_judged_alone_has_no_number_to_name():
     """With one item in a call there is nothing else to tell it from."""
-    metric = ManyCategoricalMetric(
-        name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
-    )
     judge = ScriptedJudge([{"judgements": [{"item": 1, "reason": "item 1", "value": "A"}]}])
-    result = compile_metric(metric, judge).invoke({"question": "q", "chunks": ["x"]})
+    result = compile_metric(CHUNKS, judge).invoke({"question": "q", "chunks": ["x"]})
     assert result.judgements[0].shown_ids == {}
 
 
 def test_items_of_a_list_share_what_was_shown():
     """Each verdict of a list carries the numbers of the whole list, as its reason may name any of them."""
-    metric = ManyCategoricalMetric(
-        name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
-    )
     listed_ = [{"item": n, "reason": "r", "value": "A"} for n in (2, 1)]
-    told = parse_item_verdicts(metric, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
+    told = parse_item_verdicts(CHUNKS, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
     assert [judgement.shown_ids for _, judgement in told.values()] == [{"item": ("x", "y")}] * 2
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -109,7 +110,7 @@ class Judge(Record):
         Annotated[float, Field(ge=0, le=2)] | None, BeforeValidator(lambda t: None if t == NO_TEMPERATURE else t)
     ] = 0.0
     timeout: Annotated[float, Field(gt=0)] = 60.0
-    base_url: str | None = None
+    base_url: Annotated[str | None, AfterValidator(check_base_url)] = None
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     seed: int | None = None
     structured: Structured = "auto"
@@ -139,23 +140,11 @@ class Judge(Record):
     @field_validator("options")
     @classmethod
     def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Reject options that are settings of the judge, and read `headers` by the name that models have for it."""
+        """Reject secrets and settings of the judge, and read `headers` by the name that models have for it."""
         if misplaced := [name for name in options if name in cls.model_fields]:
             raise ValueError(f"{', '.join(misplaced)}: set it by itself, not as an option of the model")
         headers = {"default_headers": options["headers"]} if "headers" in options else {}
-        return {name: value for name, value in options.items() if name != "headers"} | headers
-
-    @field_validator("options")
-    @classmethod
-    def _reject_secrets(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Reject secrets in the options, because the options are stored with the results."""
-        return check_options(options)
-
-    @field_validator("base_url")
-    @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        """Reject invalid addresses, and addresses with credentials, because they are stored with the results."""
-        return check_base_url(url)
+        return check_options({name: value for name, value in options.items() if name != "headers"} | headers)
 
     @property
     def label(self) -> str:

@@ -272,9 +272,7 @@ class RefusingModel(BaseChatModel):
         self.asked.append(self.temperature)
         if self.temperature is not None:
             raise self.error
-        return ChatResult(
-            generations=[ChatGeneration(message=AIMessage('{"reason": "r", "value": "Polite"}'))]
-        )
+        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"reason": "r", "value": "Polite"}'))])
 
 
 def build_error(name, text, **attributes):

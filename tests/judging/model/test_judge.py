@@ -148,29 +148,20 @@ async def test_own_server_needs_no_key(monkeypatch):
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 0, 3)
     assert model.temperature == 0.0
+    judge = Judge("openai:fake", base_url=URL, temperature=None)
+    assert (await get_chat_model(judge)).temperature is None
 
 
-async def test_temperature_can_be_left_to_the_model():
-    """With temperature None the model's own is used: some models refuse any other."""
-    model = await get_chat_model(Judge("openai:fake", base_url=URL, temperature=None))
-    assert model.temperature is None
+def test_models_are_made_once():
+    """The same settings give the same model within a loop; other settings another, and each loop its own."""
+    judges = [Judge("openai:fake", base_url=URL, seed=seed) for seed in (0, 0, 1)]
 
+    async def build_all():
+        return await asyncio.gather(*map(get_chat_model, judges))
 
-async def test_models_are_made_once():
-    """The same settings give the same model within a loop, other settings another."""
-    judge = Judge("openai:fake", base_url=URL)
-    one, two, other = await asyncio.gather(
-        *map(get_chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1)))
-    )
+    (one, two, other), (later, *_) = asyncio.run(build_all()), asyncio.run(build_all())
     assert one is two
-    assert other is not one
-
-
-def test_each_loop_has_its_own_model():
-    """Models are not shared by loops, nor kept after theirs is gone."""
-    judge = Judge("openai:fake", base_url=URL)
-    one, two = (asyncio.run(get_chat_model(judge)) for _ in range(2))
-    assert one is not two
+    assert len({id(model) for model in (one, other, later)}) == 3
 
 
 class Settings:
