@@ -143,7 +143,7 @@ class CategoricalScale(Record):
         return ", ".join(f'"{name}"' for name in self.names)
 
     def read(self, raw: object) -> str:
-        """Return the category with exactly the name `raw`; raise `OffScaleError` if there is none."""
+        """Return the category with exactly the name `raw`; raise `OffScaleError` if no category has it."""
         # Names are stored in NFC, but a judge may write an accent as a character of its own.
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:

@@ -32,10 +32,10 @@ MAX_CACHED_MODELS = 8
 class AnswerFormat:
     """The format of an answer: a named JSON schema, and the tier by which it is requested.
 
-    `confidence` requests the probability of each token, and `alternatives` those of so many other tokens in its place.
-    `logit_bias` are added to the log-probabilities of tokens, by their numbers, before one is chosen. `value_first`
-    requests the value before the reason, in the tier `schema`. `max_tokens` limits the answer in other tiers than
-    `tools`.
+    `confidence` requests the probability of each token, and `alternatives` the number of other tokens in its place
+    whose probability is requested too. `logit_bias` are added to the log-probabilities of tokens, by their numbers,
+    before one is chosen. `value_first` requests the value before the reason, in the tier `schema`. `max_tokens` limits
+    the answer in other tiers than `tools`.
     """
 
     name: str
