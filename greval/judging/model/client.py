@@ -146,10 +146,10 @@ class JudgeClient:
         """The name of the judge in results."""
         return self.judge.label
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
-        return self._identity
+        return self.describe_judge()
 
     @property
     def tier(self) -> Tier:
@@ -404,26 +404,26 @@ class JudgeClient:
         if part is None:
             return None
         state = self._get_state()
+        refused = failure.model_copy(update={"kind": "request"})
         # Another call was refused meanwhile.
         if state.adaptation is not line.adaptation:
-            return failure.model_copy(update={"kind": "request"})
+            return refused
         changeable = [name for name in sent if self._may_change(name)]
         if part not in changeable or state.proven or state.fixed:
             answered = "it answered with it before; " if part in changeable else ""
             hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
-            return failure.model_copy(update={"kind": "request", "message": f"{failure.message}; {answered}{hint}"})
+            return refused.model_copy(update={"message": f"{failure.message}; {answered}{hint}"})
         # This class sends the newer name.
         is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"
         limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
         changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
         new = [change for change in changes if change not in state.adaptation.changes]
-        if not new:
-            return failure.model_copy(update={"kind": "request"})
-        state.adapt(new)
-        if self._given is None:
-            _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._identity_text] = state.adaptation
-        self._say([describe_refusal(self.label, new)])
-        return failure.model_copy(update={"kind": "request"})
+        if new:
+            state.adapt(new)
+            if self._given is None:
+                _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._identity_text] = state.adaptation
+            self._say([describe_refusal(self.label, new)])
+        return refused
 
     def _may_change(self, part: RequestPart) -> bool:
         """Return whether a part of requests may be changed: not what the user has set, unless it loses nothing."""
@@ -466,12 +466,8 @@ class JudgeClient:
         return compute_reply_key((question.form, identity, str(repeat), *texts))
 
     @cached_property
-    def _identity(self) -> dict[str, JsonValue]:
-        return self.describe_judge()
-
-    @cached_property
     def _identity_text(self) -> str:
-        return json.dumps(self._identity, sort_keys=True)
+        return json.dumps(self.identity, sort_keys=True)
 
     def describe_judge(self) -> dict[str, JsonValue]:
         """Describe the judge's identity, see `identity`."""
