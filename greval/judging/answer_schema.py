@@ -6,8 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, assert_never
 
 from pydantic import JsonValue
@@ -35,56 +34,42 @@ MAX_COUNTED_ENTRIES = 30
 def build_answer_schema(
     metric: JudgedMetric, *, many: bool, reason: ReasonPosition = "before", reason_length: int | None = None
 ) -> dict[str, Any]:
-    """Build the JSON schema of a judge's answer: first notes, then reason and value, then the remaining notes.
+    """Build the JSON schema of a judge's answer, valid in the strict mode of OpenAI-compatible servers.
 
-    If the depth of the reason is "steps", an object with one finding a step precedes the reason. With `many`, numbered
-    items are judged in one answer. The schema is valid in the strict mode of OpenAI-compatible servers.
-
-    `reason_length` is the most characters of a brief reason, for small models that follow the schema by a grammar and
-    may never stop without a limit. A finding has the same limit. A detailed reason may have `DETAILED_FACTOR` times as
-    many, a text note twice as many, and a text in an entry of a list half as many. A list has at most
-    `MAX_LIST_ENTRIES` entries. A list that is counted has at most `MAX_COUNTED_ENTRIES`, with texts of the full length.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> [*build_answer_schema(metric, many=False)["properties"]]
-        ['reason', 'value']
+    With `many`, numbered items are judged in one answer. `reason_length` is the most characters of a brief reason and
+    of a finding, for small models that follow the schema by a grammar and may never stop without a limit. A detailed
+    reason may have `DETAILED_FACTOR` times as many, a text note twice, and a text in an entry of a list half as many.
     """
     factor = DETAILED_FACTOR if metric.reason_depth == "detailed" else 1
-    findings = build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)})
     parts = {
         "reason": _build_text_schema(reason_length and factor * reason_length),
         "value": metric.scale.answer_schema(),
-        FINDINGS: findings,
+        FINDINGS: build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)}),
+        **{
+            name: _build_note_schema(note, reason_length, counted=name == metric.counts)
+            for name, note in metric.notes.items()
+            if not isinstance(note, ShareNote)
+        },
     }
-    verdict = {
-        **_build_note_schemas(metric, "before", reason_length),
-        **{name: parts[name] for name in list_verdict_parts(metric, reason)},
-        **_build_note_schemas(metric, "after", reason_length),
-    }
+    verdict = {name: parts[name] for name in list_answer_parts(metric, reason)}
     if not many:
         return build_object_schema(verdict)
     item = build_object_schema({"item": {"type": "integer"}, **verdict})
     return build_object_schema({"judgements": {"type": "array", "items": item}})
 
 
-def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
-    """List the names of the parts of a verdict, except its notes, in the order of the answer.
+def list_answer_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
+    """List the names of the parts of a verdict in the order of the answer: notes, reason and value, further notes.
 
-    Findings come directly before the reason, which is derived from them. A value that is counted is not asked for.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], reason_depth="steps",
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> list_verdict_parts(metric, "after")
-        ('value', 'findings', 'reason')
+    Findings come directly before the reason, which is derived from them. A value that is counted is not asked for, and
+    neither are shares.
     """
+    notes = [(name, note.when) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     findings = (FINDINGS,) if metric.reason_depth == "steps" else ()
     order = [name for name in REASON_ORDERS[reason] if name != "value" or not metric.counts]
-    return tuple(part for name in order for part in ((*findings, name) if name == "reason" else (name,)))
+    verdict = (part for name in order for part in ((*findings, name) if name == "reason" else (name,)))
+    before, after = ([name for name, place in notes if place == when] for when in ("before", "after"))
+    return (*before, *verdict, *after)
 
 
 def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
@@ -93,10 +78,7 @@ def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
 
 
 def format_schema_name(name: str) -> str:
-    """Format a name as a schema name that every provider accepts: letters, digits, `-` and `_`.
-
-    A changed name gets a hash as suffix, so that different names stay different.
-    """
+    """Format a name as one that every provider accepts, with a hash if it is changed, so that all stay different."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     if plain == name and len(name) <= MAX_SCHEMA_NAME:
         return name
@@ -110,12 +92,7 @@ def parse_verdict(
 ) -> Judgement:
     """Parse one verdict: its reason, its value on the scale, and its notes.
 
-    The value of a metric that `counts` a note is the number of its entries.
-
     `item` is the id of the item that it is about, and `shown_ids` the ids of the numbers that the judge was shown.
-
-    Raises:
-        MalformedVerdictError: If a part is missing or has the wrong type, or the value is not on the scale.
     """
     fields = _require_mapping(answer, "the answer")
     reason = fields.get("reason")
@@ -150,10 +127,7 @@ def parse_item_verdicts(
     """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
     Return, for each number of `items`, the index of its entry in the answer, and its judgement or the error: missing,
-    answered more than once, or unreadable. If all items are numbered from 0 in their order, the numbers are shifted.
-
-    Raises:
-        MalformedVerdictError: If the answer has no list of judgements, or a number that the judge was not shown.
+    answered more than once, or unreadable. An answer with a number that was not shown is malformed as a whole.
     """
     listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
@@ -173,8 +147,19 @@ def parse_item_verdicts(
     for position, number in enumerate(numbers):
         if number is not None:
             places[number].append(position)
-    read = partial(parse_verdict, metric, shown_ids=shown_ids)
-    return {number: _parse_item_verdict(read, listed, number, positions, items) for number, positions in places.items()}
+    verdicts: dict[int, PlacedVerdict] = {}
+    for number, positions in places.items():
+        if len(positions) != 1:
+            times = f"{len(positions)} verdicts" if positions else "no verdict"
+            verdicts[number] = 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
+            continue
+        try:
+            verdict = parse_verdict(metric, listed[positions[0]], item=items[number], shown_ids=shown_ids)
+        except MalformedVerdictError as error:
+            verdicts[number] = positions[0], error
+        else:
+            verdicts[number] = positions[0], verdict
+    return verdicts
 
 
 def _read_item_number(written: object) -> int | None:
@@ -186,11 +171,7 @@ def _read_item_number(written: object) -> int | None:
 
 
 def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
-    """Read a value of a scale, also from a label in another case or with other blanks, or from a number as text.
-
-    Raises:
-        OffScaleError: If it is not on the scale, or several values could be meant.
-    """
+    """Read a value of a scale, also from a label in another case or with other blanks, or from a number as text."""
     try:
         return scale.read(written)
     except OffScaleError:
@@ -205,34 +186,13 @@ def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
 
 
 def find_label(text: str, labels: Iterable[str]) -> str | None:
-    """Find the only label that a text can mean, whatever its case and its blanks, or None.
-
-    Example:
-        >>> find_label(" partly  CORRECT", ["Correct", "Partly correct"])
-        'Partly correct'
-    """
+    """Find the only label that a text can mean, whatever its case and its blanks, or None."""
     matches = [label for label in labels if _fold_label(label) == _fold_label(text)]
     return matches[0] if len(matches) == 1 else None
 
 
 def _fold_label(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
-
-
-def _parse_item_verdict(
-    read: Callable[..., Judgement],
-    listed: Sequence[object],
-    number: int,
-    places: Sequence[int],
-    items: Mapping[int, str],
-) -> PlacedVerdict:
-    if len(places) != 1:
-        times = "no verdict" if not places else f"{len(places)} verdicts"
-        return 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
-    try:
-        return places[0], read(listed[places[0]], item=items[number])
-    except MalformedVerdictError as error:
-        return places[0], error
 
 
 def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -242,15 +202,6 @@ def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _build_text_schema(length: int | None) -> dict[str, Any]:
     return {"type": "string"} if length is None else {"type": "string", "maxLength": length}
-
-
-def _build_note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
-    """Build the schemas of the notes that the judge writes before or after the verdict."""
-    return {
-        name: _build_note_schema(note, length, counted=name == metric.counts)
-        for name, note in metric.notes.items()
-        if not isinstance(note, ShareNote) and note.when == when
-    }
 
 
 def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted: bool) -> dict[str, Any]:
@@ -271,7 +222,9 @@ def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted
 
 def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
     """Parse the notes that the judge wrote, and compute the share notes from them."""
-    parsed = {name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not _is_counted(note)}
+    parsed = {
+        name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not isinstance(note, ShareNote)
+    }
     shares = {name: _compute_share(note, parsed) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
     return {**parsed, **shares}
 
@@ -287,10 +240,6 @@ def _parse_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple
     if extra := [name for name in findings if name not in names]:
         raise MalformedVerdictError("malformed", f"{FINDINGS}.{extra[0]}: there are only {len(names)} steps")
     return tuple(str(findings[name]).strip() for name in names)
-
-
-def _is_counted(note: Note) -> bool:
-    return isinstance(note, ShareNote)
 
 
 def _parse_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue:

@@ -36,11 +36,10 @@ REFUSED = Reply("", Usage(), Failure(kind="request", message="the judge refuses 
 
 
 class JudgeCapabilities(Record):
-    """The findings of `check`.
+    """The findings of `check_judge`.
 
-    `tier` is the way in which greval asks this judge for structured answers. `answers` is true if it answered at
-    all. `message` describes the error of the first call, if any, and `failure` is its kind. `adaptations` are lines on
-    what the judge refuses and how it is asked instead.
+    `tier` is the way in which greval asks for structured answers, `answers` whether the judge answered at all,
+    `message` the error of the first call, and `adaptations` say what it refuses and how it is asked instead.
     """
 
     judge: str
@@ -60,13 +59,9 @@ class JudgeCapabilities(Record):
 
 
 async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
-    """Check in four calls what a judge supports. The replies are not cached.
+    """Check in four calls what a judge supports: settings, or a chat model. The replies are not cached.
 
-    Args:
-        model: Settings of a judge or a chat model.
-
-    Returns:
-        The findings. `repeatable` is "yes" if the same question at the same settings got an identical text twice.
+    `repeatable` is "yes" if the same question at the same settings got an identical text twice.
 
     Raises:
         JudgeError: If the judge cannot be used at all.

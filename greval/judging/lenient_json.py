@@ -61,9 +61,6 @@ _KEPT = re.compile(
 def parse_lenient_object(text: str, start: int) -> tuple[dict[str, Any], int]:
     r"""Parse the object whose brace is at `start`, and return it with the position after it.
 
-    Raises:
-        ValueError: If it cannot be read; the message names the character.
-
     Example:
         >>> parse_lenient_object("{'value': 1, 'reason': 'half of \\(x\\)',}", 0)[0]
         {'value': 1, 'reason': 'half of \\(x\\)'}

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.concurrency import run_sync
-from greval.judging.drafting.brief import DraftBrief, DraftScale
+from greval.judging.drafting.brief import DraftBrief, DraftScale, DraftWriter, find_draft_remarks
 from greval.judging.drafting.parts import write_by_parts
-from greval.judging.drafting.remarks import find_draft_remarks
 from greval.judging.drafting.whole import write_whole
-from greval.judging.drafting.writer import DraftWriter
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -80,12 +78,7 @@ async def draft_async(
     client: JudgeClient,
     context: CallContext = NO_RUN,
 ) -> WrittenDraft:
-    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole.
-
-    Raises:
-        DefinitionError: If the name, the description or the scale is not valid for a metric.
-        JudgeError: If the model cannot be reached, or returns no valid definition in three tries.
-    """
+    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole."""
     brief = DraftBrief.parse(name, description, scale, over)
     writer = DraftWriter(client, context)
     write = write_by_parts if client.judge.local else write_whole

@@ -80,15 +80,12 @@ class MetricJudge:
         examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
             SystemMessage(SHARED_SYSTEM_TEXT if self._starts_with_case else format_system_text(metric, **form)),
-            *(turn for case, answer in examples for turn in _build_example_turns(case, answer)),
+            *(turn for case, answer in examples for turn in (HumanMessage(case), AIMessage(answer))),
         ]
 
     @property
     def prompt_group(self) -> str:
-        """The name of the prompts for a case that begin alike and are asked of the same judge; empty if none do.
-
-        Prompts with the case first begin alike if their first field is the same. `context` begins with the chunks.
-        """
+        """The name of the prompts for a case that begin alike and are asked of the same judge; empty if none do."""
         if not self._starts_with_case:
             return ""
         needs = [need for need in sort_shared_fields(self.metric.needs) if need != self.metric.over or self.many]
@@ -223,11 +220,6 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
         raise stopped
     return cast("list[T]", ends)
-
-
-def _build_example_turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
-    """Build the messages of a few-shot example: the case and its answer."""
-    return HumanMessage(case), AIMessage(answer)
 
 
 def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:

@@ -62,11 +62,7 @@ class MetricRunnable(CaseRunnable):
         client: JudgeClient | None = None,
         prompt_group: str = "",
     ) -> None:
-        """Store the compiled parts.
-
-        `client` is that of the judge, None if the metric is computed. `prompt_group` is the same name for metrics whose
-        prompts for a case begin alike, and empty if they do not.
-        """
+        """Store the compiled parts. Metrics of one `prompt_group` have prompts for a case that begin alike."""
         self.name = metric.name
         self.metric = metric
         self.fingerprint = mark

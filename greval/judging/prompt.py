@@ -14,13 +14,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
+from greval.judging.answer_schema import ReasonPosition, list_answer_parts, list_step_names
 from greval.records.case import RESPONSE_FIELDS, TAG, Case, Traversal, Triple, Turn, swap_responses
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, format_item, list_items
-from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.note import ListNote, ShareNote, TextNote
 from greval.records.result import ShownIds
 from greval.records.scale import ValueScale
 
@@ -174,10 +174,7 @@ def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] 
 
 
 def format_case_before_metric(metric: JudgedMetric, case: Case, numbered: Sequence[Item], metric_text: str) -> str:
-    """Format the message of a prompt with the case first: its fields in a shared order, the metric, and the request.
-
-    If all chunks or triples of the case are judged, they are shown as other metrics see them.
-    """
+    """Format the message of a prompt with the case first: its fields in a shared order, the metric, and the request."""
     is_listed = metric.over in LISTINGS and len(numbered) > 1 and tuple(numbered) == list_items(metric.over, case)
     needs = [need for need in sort_shared_fields(metric.needs) if need != metric.over or is_listed]
     parts = [text for need in needs for text in _format_sides(metric, need, case)]
@@ -188,12 +185,7 @@ def format_case_before_metric(metric: JudgedMetric, case: Case, numbered: Sequen
 
 
 def sort_shared_fields(needs: Iterable[str]) -> list[str]:
-    """Sort the needs of a metric in the order of a prompt with the case first.
-
-    Example:
-        >>> sort_shared_fields(["answer", "tags.topic", "context"])
-        ['context', 'answer', 'tags.topic']
-    """
+    """Sort the needs of a metric in the order of a prompt with the case first."""
     return sorted(needs, key=lambda need: SHARED_FIELDS.index(need) if need in SHARED_FIELDS else len(SHARED_FIELDS))
 
 
@@ -209,8 +201,7 @@ def _format_sides(metric: JudgedMetric, need: str, case: Case) -> Iterator[str]:
 def list_numbered_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> ShownIds:
     """Return the ids of the items that `format_case_text` numbers, by kind, in the order of their numbers.
 
-    An item that is judged alone is not included, because a single number needs no resolution. A pair has none, because
-    the items of both responses have the same numbers.
+    An item that is judged alone needs none, and the items of both responses of a pair have the same numbers.
     """
     if metric.preference:
         return {}
@@ -227,25 +218,12 @@ def format_examples(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each few-shot example, the message of its case and its expected answer."""
     for example in metric.examples:
-        notes_before, notes_after = (
-            {name: example.notes[name] for name, note in metric.notes.items() if _is_asked(note, when)}
-            for when in ("before", "after")
-        )
         findings = dict(zip(list_step_names(metric), example.findings, strict=False))
-        answer_parts = {"reason": example.reason, "value": example.value, FINDINGS: findings}
-        verdict = {
-            **notes_before,
-            **{name: answer_parts[name] for name in list_verdict_parts(metric, reason)},
-            **notes_after,
-        }
+        parts = {"reason": example.reason, "value": example.value, FINDINGS: findings, **example.notes}
+        verdict = {name: parts[name] for name in list_answer_parts(metric, reason)}
         answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
         items = list_items(metric.over, example.case)
         yield format_case_text(metric, example.case, items), json.dumps(answer, ensure_ascii=False)
-
-
-def _is_asked(note: Note, when: str) -> bool:
-    """Return whether the judge is asked for a note `when` ("before" or "after" the verdict)."""
-    return not isinstance(note, ShareNote) and note.when == when
 
 
 def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: ReasonPosition) -> str:
@@ -254,13 +232,9 @@ def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reas
         "reason": COUNT_REASON_RULE if metric.counts else REASON_RULES[metric.reason_depth][reason],
         "value": f"one of {metric.scale.allowed()}",
         FINDINGS: _format_findings_rule(metric),
+        **{name: _describe_note(note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)},
     }
-    written = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
-    order = [
-        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "before"),
-        *(f"{name}: {parts[name]}" for name in list_verdict_parts(metric, reason)),
-        *(f"{name}: {_describe_note(note)}" for name, note in written if note.when == "after"),
-    ]
+    order = [f"{name}: {parts[name]}" for name in list_answer_parts(metric, reason)]
     each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
     start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
     lines = [f"{start} in this order:", *(f"- {part}" for part in order)]
@@ -284,28 +258,15 @@ def _describe_note(note: TextNote | ListNote) -> str:
 
 def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosition) -> str:
     """Format the JSON form of the answer, with placeholders as values."""
-    notes_before, notes_after = (
-        {name: _build_placeholder(note) for name, note in metric.notes.items() if _is_asked(note, when)}
-        for when in ("before", "after")
-    )
-    blanks = {FINDINGS: dict.fromkeys(list_step_names(metric), "...")}
-    verdict: dict[str, Any] = {
-        **notes_before,
-        **{name: blanks.get(name, "...") for name in list_verdict_parts(metric, reason)},
-        **notes_after,
-    }
+    blanks: dict[str, object] = {FINDINGS: dict.fromkeys(list_step_names(metric), "...")}
+    for name, note in metric.notes.items():
+        blanks[name] = [dict.fromkeys(note.each, "...")] if isinstance(note, ListNote) else "..."
+    verdict = {name: blanks.get(name, "...") for name in list_answer_parts(metric, reason)}
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
 
 
-def _build_placeholder(note: Note) -> object:
-    return [dict.fromkeys(note.each, "...")] if isinstance(note, ListNote) else "..."
-
-
 def _format_request(metric: JudgedMetric, count: int, listed: str = "") -> str:
-    """Format the request that follows the items.
-
-    `listed` names the field whose chunks or triples are the items, if they are not shown as items.
-    """
+    """Format the request after the items; `listed` names the field that stands in their place."""
     if not count:
         return ""
     what = "the item" if count == 1 else f"each of the {count} {listed or 'items'} by itself"
@@ -321,10 +282,7 @@ def wrap_in_fence(word: str, content: str, attribute: str = "") -> str:
 
 
 def format_need(need: str, case: Case, name: str = "") -> str:
-    """Format the content of a case for one need, between fences, as a model sees it.
-
-    `name` is appended to the words of the fences, to distinguish the responses of a pair.
-    """
+    """Format the content of a case for one need, between fences; `name` distinguishes the responses of a pair."""
     if need.startswith(TAG):
         tag = need.removeprefix(TAG)
         return wrap_in_fence(
@@ -363,10 +321,7 @@ def _format_listing(field: str, case: Case, name: str) -> str:
 
 
 def _format_aggregates(aggregates: Sequence[str], name: str) -> Iterator[str]:
-    """Yield the aggregates that were computed for the answering model, then the rule on how they count.
-
-    Yields nothing if there are no aggregates.
-    """
+    """Yield the aggregates that were computed for the answering model, then the rule on how they count."""
     for n, text in enumerate(aggregates, 1):
         # As above, a new fence word would change the prompts of all other cases.
         yield wrap_in_fence(f"context{name}", neutralise_fences(text), f' kind="aggregate" n="{n}"')

@@ -7,12 +7,12 @@ Its verdicts then cancel out, and the judgement says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Literal
 
 from greval.records.metric import JudgedMetric, Metric
-from greval.records.result import Failed, Failure, Judgement, OrderVerdict, Outcome, Scored
+from greval.records.result import Failed, Failure, Judgement, OrderVerdict, Outcome, Scored, build_outcome
 from greval.records.scale import CategoricalScale, Value
 
 TIE = "Tie"
@@ -22,23 +22,19 @@ _MIRRORED = {"A": "B", "B": "A"}
 def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     """Merge at least one repeated outcome item by item into the majority (categories) or the mean (values).
 
-    Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes:
-    a tie is not decided by chance. Judgements have `votes` and `flip_rate` (share of votes that differ from the most
-    frequent).
+    Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes.
     """
     votes: dict[str | None, list[Judgement]] = {}
     lost: dict[str | None, Failure] = {}
-    for judgement in (judgement for outcome in outcomes for judgement in _iterate_judgements(outcome)):
+    for judgement in list_judgements(outcomes):
         votes.setdefault(judgement.item, []).append(judgement)
-    for failure in (failure for outcome in outcomes for failure in _iterate_failures(outcome)):
+    for failure in (failure for outcome in outcomes for failure in _list_failures(outcome)):
         lost.setdefault(failure.item, failure)
     decided = [_decide_item(metric, item_judgements) for item_judgements in votes.values()]
     failures = [verdict for verdict in decided if isinstance(verdict, Failure)]
     failures += [failure for item, failure in lost.items() if item not in votes]
     judgements = tuple(verdict for verdict in decided if isinstance(verdict, Judgement))
-    if judgements:
-        return Scored(judgements=judgements, failures=tuple(failures))
-    return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
+    return build_outcome(judgements, failures)
 
 
 def _decide_item(metric: Metric, judgements: Sequence[Judgement]) -> Judgement | Failure:
@@ -54,48 +50,31 @@ def _decide_item(metric: Metric, judgements: Sequence[Judgement]) -> Judgement |
         return next(judgement for judgement in judgements if judgement.value == winners[0]).model_copy(update=shared)
     mean = fmean(float(judgement.value) for judgement in judgements)
     nearest = min(judgements, key=lambda judgement: abs(float(judgement.value) - mean))
-    # A level of the scale is named as the scale names it.
-    value = int(mean) if mean.is_integer() else mean
-    return nearest.model_copy(update={**shared, "value": value, "number": mean})
+    return nearest.model_copy(update={**shared, "value": _as_whole_number(mean), "number": mean})
 
 
-def _iterate_judgements(outcome: Outcome) -> Iterator[Judgement]:
-    yield from outcome.judgements if isinstance(outcome, Scored) else ()
-
-
-def _iterate_failures(outcome: Outcome) -> Iterator[Failure]:
-    if isinstance(outcome, Scored):
-        yield from outcome.failures
-    elif isinstance(outcome, Failed):
-        yield from outcome.failures or (outcome.error,)
+def _list_failures(outcome: Outcome) -> Sequence[Failure]:
+    """List the failures of the items; of an outcome that failed as a whole, its error."""
+    if isinstance(outcome, Failed):
+        return outcome.failures or (outcome.error,)
+    return outcome.failures if isinstance(outcome, Scored) else ()
 
 
 def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: Sequence[Outcome]) -> Outcome:
     """Merge the verdicts on a pair as it is recorded with those on the pair with its responses exchanged.
 
-    Repeats of one order count as one verdict: the most frequent category, a tie if there are several, or the mean.
-    Categories: equal verdicts of both orders are the value, different ones are a tie. Values: the mean of both.
-    `votes` counts the verdicts of all calls, each on the pair as it is recorded. The pair fails if an order has no
-    verdict, because half a pair has the bias that the other half is for.
+    Repeats of one order count as one verdict. Different categories are a tie, and of values the mean counts. The pair
+    fails if an order has no verdict, because half a pair has the bias that the other half is for.
     """
     sides = list_judgements(as_given), [mirror_judgement(judgement) for judgement in list_judgements(exchanged)]
-    if not all(sides):
-        lost = next(
-            _list_failures(outcomes)[0]
-            for outcomes, judgements in zip((as_given, exchanged), sides, strict=True)
-            if not judgements
-        )
-        return Failed(error=lost)
+    for outcomes, judgements in zip((as_given, exchanged), sides, strict=True):
+        if not judgements:
+            return Failed(error=next(outcome.error for outcome in outcomes if isinstance(outcome, Failed)))
     return Scored(judgements=(_merge_sides(metric, *sides),))
 
 
 def mirror_value(value: Value) -> Value:
-    """Return the verdict on a pair for the pair with its responses exchanged.
-
-    Example:
-        >>> mirror_value("A"), mirror_value("Tie"), mirror_value(2)
-        ('B', 'Tie', -2)
-    """
+    """Return the verdict on a pair for the pair with its responses exchanged."""
     return _MIRRORED.get(value, value) if isinstance(value, str) else -value
 
 
@@ -107,10 +86,6 @@ def mirror_judgement(judgement: Judgement) -> Judgement:
 def list_judgements(outcomes: Iterable[Outcome]) -> list[Judgement]:
     """List the judgements of scored outcomes."""
     return [judgement for outcome in outcomes if isinstance(outcome, Scored) for judgement in outcome.judgements]
-
-
-def _list_failures(outcomes: Iterable[Outcome]) -> list[Failure]:
-    return [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
 
 
 def _merge_sides(metric: JudgedMetric, as_given: Sequence[Judgement], exchanged: Sequence[Judgement]) -> Judgement:

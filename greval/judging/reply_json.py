@@ -59,15 +59,12 @@ def parse_reply_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
     Verdicts on items that are listed in several objects are joined.
 
-    Raises:
-        MalformedVerdictError: If there is no such object, or it is doubtful which one or what is meant.
-
     Example:
         >>> schema = {"properties": {"reason": {}, "value": {}}}
         >>> parse_reply_object('<think>{"value": 0}?</think>{"reason": "It fits.", "value": 1}', schema)["value"]
         1
     """
-    return _select_object(text, schema.get("properties", {})).fields
+    return _select_object(text, schema.get("properties", {}))[0]
 
 
 def find_value(text: str, path: ValuePath) -> TextSpan | None:
@@ -79,7 +76,7 @@ def find_value(text: str, path: ValuePath) -> TextSpan | None:
         '1'
     """
     try:
-        span = _select_object(text, {str(path[0]): {}}).span
+        span = _select_object(text, {str(path[0]): {}})[1]
     except MalformedVerdictError:
         return None
     for step in path:
@@ -188,13 +185,8 @@ class _Answer(NamedTuple):
     fault: str = ""
 
 
-class _Selected(NamedTuple):
-    fields: dict[str, Any]
-    span: TextSpan | None = None
-
-
-def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
-    """Select the answer of a reply."""
+def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, Any], TextSpan | None]:
+    """Select the answer of a reply, and find its span if it is strict JSON."""
     keys = properties.keys()
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
@@ -203,7 +195,7 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
         try:
             fields, end = _DECODER.raw_decode(text, start)
             if keys <= fields.keys() and text[end:].strip() in {"", "```"}:
-                return _Selected(_check_texts(fields, text), (start, end))
+                return _check_texts(fields, text), (start, end)
         except (ValueError, RecursionError):
             pass
     parts = _list_parts(text, keys)
@@ -217,7 +209,7 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> _Selected:
         raise MalformedVerdictError("malformed", f"the last object cannot be read: {last.fault}")
     # A verdict before it may be a draft.
     if objects[-1] not in matches:
-        return _Selected(last.fields)
+        return last.fields, None
     candidates = _list_candidates(parts, matches, entry_keys)
     is_first = not any(part for part in parts[: objects[-1]] if not isinstance(part, str) or _LEAD.sub("", part, 1))
     _check_rest(parts[objects[-1] :], keys | entry_keys, is_part=not is_first)
@@ -374,10 +366,7 @@ def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_pa
 def _list_candidates(
     parts: Sequence[str | _Answer], matches: Sequence[int], entry_keys: AbstractSet[str]
 ) -> list[_Answer]:
-    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer.
-
-    If each item has an object of its own, all of them are the answer.
-    """
+    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer."""
     candidates: list[_Answer] = []
     for n, previous in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
         candidates.append(cast("_Answer", parts[n]))
@@ -396,19 +385,21 @@ def _is_announced(text: str) -> bool:
     return is_short and bool(_ANNOUNCEMENT.search(sentence)) and not _COMPARISON.search(sentence)
 
 
-def _join_answers(answers: Sequence[_Answer], properties: Mapping[str, Any], entry_keys: AbstractSet[str]) -> _Selected:
+def _join_answers(
+    answers: Sequence[_Answer], properties: Mapping[str, Any], entry_keys: AbstractSet[str]
+) -> tuple[dict[str, Any], TextSpan | None]:
     """Join the candidates, the last first: equal ones are one answer, and lists of verdicts on items one list."""
     last = answers[0]
     fields = [answer.fields or {} for answer in answers]
     if all(candidate == fields[0] for candidate in fields) and not (entry_keys and "item" in fields[0]):
-        return _Selected(fields[0], last.span)
+        return fields[0], last.span
     if entry_keys:
         (key,) = properties
         lists = [part.get(key, [part]) for part in reversed(fields)]
         if all(isinstance(entries, list) for entries in lists):
-            return _Selected({key: [entry for entries in lists for entry in entries]})
+            return {key: [entry for entries in lists for entry in entries]}, None
     if "value" in properties and all("value" in part and part["value"] == fields[0]["value"] for part in fields):
-        return _Selected(fields[0], last.span)
+        return fields[0], last.span
     raise MalformedVerdictError(
         "malformed", f"the answer holds {len(answers)} objects that differ, and nothing says which one counts; give one"
     )
@@ -448,20 +439,14 @@ def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]
     opening = text[start]
     if opening not in "{[":
         return
-    position, number = _skip_space(text, start + 1), 0
+    position, number = skip_space(text, start + 1), 0
     while text[position] not in "}]":
         step: str | int = number
         if opening == "{":
             step, position = _DECODER.raw_decode(text, position)
-            position = _skip_space(text, _skip_space(text, position) + 1)
+            position = skip_space(text, skip_space(text, position) + 1)
         end = _DECODER.raw_decode(text, position)[1]
         yield step, (position, end)
-        position = _skip_space(text, end)
-        position = _skip_space(text, position + 1) if text[position] == "," else position
+        position = skip_space(text, end)
+        position = skip_space(text, position + 1) if text[position] == "," else position
         number += 1
-
-
-def _skip_space(text: str, position: int) -> int:
-    while text[position] in _WHITESPACE:
-        position += 1
-    return position

@@ -128,10 +128,7 @@ class ThoughtScanner:
         return False
 
     def _close(self, name: str) -> bool:
-        """Close thoughts, and return whether none were open, so that only their end is marked.
-
-        An end that fits none of those that are open ends nothing.
-        """
+        """Close thoughts, and return whether none were open, so that only their end is marked."""
         if name in self._open:
             del self._open[self._open.index(name) :]
             return False

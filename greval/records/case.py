@@ -152,11 +152,7 @@ class Gold(Record):
 
     @property
     def gains(self) -> dict[str, int] | None:
-        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful.
-
-        Essential documents come first, then helpful ones, then those that have only a grade. None if no
-        relevance is recorded.
-        """
+        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful; None if not recorded."""
         if self.essential_docs is None and self.helpful_docs is None and self.grades is None:
             return None
         essential = dict.fromkeys(self.essential_docs or (), ESSENTIAL)
@@ -166,14 +162,7 @@ class Gold(Record):
 
 
 def is_grade_mapping(gold: object) -> bool:
-    """Return whether gold data is a plain mapping of documents to grades.
-
-    The two forms cannot be confused because no field of `Gold` is a number.
-
-    Example:
-        >>> is_grade_mapping({"d1": 3, "d2": 0}), is_grade_mapping({"essential_docs": ["d1"]})
-        (True, False)
-    """
+    """Return whether gold data is a plain mapping of documents to grades; no field of `Gold` is a number."""
     if not isinstance(gold, Mapping) or not gold or any(name in Gold.model_fields for name in gold):
         return False
     # A bool is an int in Python, but no grade.
@@ -228,13 +217,7 @@ def _read_triple(item: object, made_id: str) -> object:
 
 
 def is_unnamed(chunk: Chunk, position: int) -> bool:
-    """Return whether a chunk has no document and only the id that was made from its position, which begins at 1.
-
-    Example:
-        >>> case = Case(question="?", chunks=["Ada wrote it.", {"id": "d7", "text": "Notes."}])
-        >>> [is_unnamed(chunk, position) for position, chunk in enumerate(case.chunks, 1)]
-        [True, False]
-    """
+    """Return whether a chunk has no document and only the id that was made from its position, which begins at 1."""
     return chunk.doc_id is None and chunk.id == f"{CHUNK_PREFIX}{position}"
 
 
@@ -308,12 +291,7 @@ History = Annotated[tuple[Turn, ...] | None, Field(exclude_if=not_)]
 
 
 def format_history(turns: Iterable[Turn] | None) -> str:
-    r"""Format turns for people, one after the other; empty without turns.
-
-    Example:
-        >>> format_history([Turn(role="user", text="Who wrote it?"), Turn(role="assistant", text="Ada.")])
-        'user: Who wrote it?\nassistant: Ada.'
-    """
+    r"""Format turns for people, one after the other; empty without turns."""
     return "\n".join(f"{turn.role}: {turn.text}" for turn in turns or ())
 
 
@@ -439,13 +417,7 @@ def read_need(case: Case, need: str) -> object:
 
 
 def swap_responses(case: Case) -> Case:
-    """Return a pair with its two responses exchanged; the names of the methods stay at their places.
-
-    Example:
-        >>> pair = Case(question="Who?", answer="Ada.", other_response=Response(answer="Bob."))
-        >>> swap_responses(pair).answer, swap_responses(pair).other_response.answer
-        ('Bob.', 'Ada.')
-    """
+    """Return a pair with its two responses exchanged; the names of the methods stay at their places."""
     second = case.other_response or Response()
     # No judge sees the names of the methods.
     fields = Response.model_fields.keys() - {"method"}
@@ -454,11 +426,6 @@ def swap_responses(case: Case) -> Case:
 
 
 def sort_methods(names: Iterable[str], baseline: str | None = None) -> tuple[str, ...]:
-    """Sort the names of methods, each once: the baseline first, the others by name.
-
-    Example:
-        >>> sort_methods(["walk", "local", "walk", "basic"], "local")
-        ('local', 'basic', 'walk')
-    """
+    """Sort the names of methods, each once: the baseline first, the others by name."""
     # The order of responses differs between two runs on the same data, and so would the sign of a difference.
     return tuple(sorted(set(names), key=lambda name: (name != baseline, name)))

@@ -20,27 +20,12 @@ CLAIMS_NOTE, CLAIM_PART = "claims", "claim"
 
 
 def find_listed_field(name: str) -> ClaimField | None:
-    """Return the field of claims that the metric of a name lists, None for any other metric.
-
-    Example:
-        >>> find_listed_field("answer_claims")
-        'claims'
-    """
+    """Return the field of claims that the metric of a name lists, None for any other metric."""
     return _LISTED_FIELDS.get(name)
 
 
 def map_values(results: Iterable[Result]) -> dict[str, dict[str, object]]:
-    """Return the values of scored results by metric and item, for metrics that build on them.
-
-    The values of a metric that lists claims are their texts. Their ids are made from their positions.
-
-    Example:
-        >>> listed = Judgement(value=1, reason="One.", notes={"claims": [{"claim": "Ada wrote it."}]})
-        >>> row = Result(metric="answer_claims", fingerprint="f", judge="j", tier="schema",
-        ...              outcome=Scored(judgements=(listed,)))
-        >>> map_values([row])
-        {'answer_claims': {'a1': 'Ada wrote it.'}}
-    """
+    """Return the values of scored results by metric and item; those of a metric that lists claims are their texts."""
     return {result.metric: _map_result(result) for result in results if isinstance(result.outcome, Scored)}
 
 

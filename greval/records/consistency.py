@@ -23,15 +23,9 @@ MIN_VALUES = 3
 def find_contradictions(
     metric: JudgedMetric, value: Value, notes: Mapping[str, JsonValue], votes: Mapping[str, int] | None = None
 ) -> dict[str, str]:
-    """Return a sentence for each share of a judgement that contradicts its value, by the name of the note.
+    """Return a sentence for each share with `better` that contradicts the value of its judgement, by its name.
 
-    The shares with `better` are checked. A mean of different values is not (`votes` counts the repeats of each).
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> coverage = {"coverage": {"count": 2, "of": 2, "share": 1.0}}
-        >>> find_contradictions(load_metric("answer_completeness"), "Somewhat relevant", coverage)
-        {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}
+    A mean of different values is not checked (`votes` counts the repeats of each).
     """
     # A mean is not the value of any single judgement, so no share of theirs can contradict it.
     if len(votes or {}) > 1 and isinstance(metric.scale, ValueScale):

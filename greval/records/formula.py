@@ -32,7 +32,7 @@ MAX_DEPTH = 60
 
 
 class FormulaInput(NamedTuple):
-    """What a metric found on a case: a number, the mean of the numbers of its items if it has several, and a category.
+    """The number of a metric on a case, that of several items being their mean, and its category.
 
     `reason` says why there is no number; `skipped` is true if the metric was skipped for this reason.
     """
@@ -115,29 +115,20 @@ FormulaInputs = Mapping[str, FormulaInput]
 _Compute = Callable[[FormulaInputs], float]
 
 
-class FormulaFunction(NamedTuple):
-    """A function of formulas: what it computes, the least and the most number of arguments, and how it is written."""
-
-    compute: Callable[..., float]
-    usage: str
-    least: int = 1
-    most: int = MAX_CHARACTERS
-
-
 def _scale_number(number: float, zero_at: float, one_at: float) -> float:
     """Map a number so that `zero_at` becomes 0 and `one_at` becomes 1; nothing is cut off."""
     return (number - zero_at) / (one_at - zero_at)
 
 
-FUNCTIONS: dict[str, FormulaFunction] = {
-    "mean": FormulaFunction(lambda *numbers: fsum(numbers) / len(numbers), "mean(a, b)"),
-    "min": FormulaFunction(lambda *numbers: min(numbers), "min(a, b)"),
-    "max": FormulaFunction(lambda *numbers: max(numbers), "max(a, b)"),
-    "all": FormulaFunction(lambda *numbers: float(all(numbers)), "all(a >= 0.5, b >= 0.5)"),
-    "any": FormulaFunction(lambda *numbers: float(any(numbers)), "any(a >= 0.5, b >= 0.5)"),
-    "scaled": FormulaFunction(_scale_number, "scaled(a, 1, 5), with the numbers that count as 0 and as 1", 3, 3),
+FUNCTIONS: dict[str, tuple[Callable[..., float], str]] = {
+    "mean": (lambda *numbers: fsum(numbers) / len(numbers), "mean(a, b)"),
+    "min": (lambda *numbers: min(numbers), "min(a, b)"),
+    "max": (lambda *numbers: max(numbers), "max(a, b)"),
+    "all": (lambda *numbers: float(all(numbers)), "all(a >= 0.5, b >= 0.5)"),
+    "any": (lambda *numbers: float(any(numbers)), "any(a >= 0.5, b >= 0.5)"),
+    "scaled": (_scale_number, "scaled(a, 1, 5), with the numbers that count as 0 and as 1"),
 }
-"""The functions that a formula may call."""
+"""The functions that a formula may call, each with how it is written."""
 GRAMMAR = f"a formula has numbers, names, + - * /, comparisons, and, or, not, if else, {', '.join(FUNCTIONS)}"
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -182,25 +173,12 @@ class Formula(NamedTuple):
     def compute(self, inputs: FormulaInputs) -> float:
         """Return the value for the verdicts on a case.
 
-        Of `A if CONDITION else B`, only the part that counts is read, and of `and`, `or`, `all` and `any` only the
-        conditions up to the one that decides. Inputs that are not read need not be there.
-
-        Raises:
-            SkippedInputError: If the formula reads a metric that was skipped.
-            FormulaError: If it divides by 0, or reads a number or a category that a metric did not give.
+        Only the conditions and parts that count are read. Inputs that are not read need not be there.
         """
         return self.function(inputs)
 
     def find_names(self, inputs: FormulaInputs) -> NamesRead:
-        """Find which names the formula reads, as far as these inputs decide it. The others need not be known.
-
-        Example:
-            >>> formula = read_formula("1 if exact >= 1 else right")
-            >>> formula.find_names({})
-            NamesRead(names=('exact',), decided=False)
-            >>> formula.find_names({"exact": FormulaInput(1.0)}), formula.find_names({"exact": FormulaInput(0.0)}).names
-            (NamesRead(names=('exact',), decided=True), ('exact', 'right'))
-        """
+        """Find which names the formula reads, as far as these inputs decide it. The others need not be known."""
         read = _ReadInputs(inputs)
         decided = True
         try:
@@ -245,11 +223,7 @@ class Limit(NamedTuple):
     bound: Formula
 
     def compute_bound(self, **numbers: float) -> float:
-        """Return the number that a figure is compared with, for the numbers of the formula's names.
-
-        Raises:
-            FormulaError: If the formula has no value for them.
-        """
+        """Return the number that a figure is compared with, for the numbers of the formula's names."""
         return self.bound.compute({name: FormulaInput(number) for name, number in numbers.items()})
 
     def is_met(self, figure: float, **numbers: float) -> bool:
@@ -259,9 +233,6 @@ class Limit(NamedTuple):
 
 def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit]:
     """Split a comparison at its last sign into the text of a figure and its limit, whose formula may have these names.
-
-    Raises:
-        ValueError: With the column of the fault.
 
     Example:
         >>> figure, limit = split_comparison("recall < baseline - 0.02", ["baseline"])
@@ -285,15 +256,7 @@ def split_comparison(text: str, names: Collection[str] = ()) -> tuple[str, Limit
 # A report parses the limit of a metric for each case.
 @lru_cache(maxsize=64)
 def parse_limit(text: str) -> Limit:
-    """Parse a sign and a number, or a formula without names.
-
-    Raises:
-        ValueError: If the text is anything else.
-
-    Example:
-        >>> parse_limit(">= 0.7").is_met(0.7)
-        True
-    """
+    """Parse a sign and a number, or a formula without names."""
     usage = "write < <= > or >= and a number, such as '>= 0.7'"
     try:
         figure, limit = split_comparison(text)
@@ -407,7 +370,7 @@ class _FormulaReader(FormulaText):
     def _read_name(self, node: ast.Name) -> _Compute:
         name = node.id
         if name in FUNCTIONS:
-            return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name].usage}")
+            return self._add_fault(node, f"{name!r} is a function; write {FUNCTIONS[name][1]}")
         self.uses.append(NameUse(self.find_column(node), name))
         return lambda inputs: _get_input_number(name, inputs[name])
 
@@ -470,19 +433,19 @@ class _FormulaReader(FormulaText):
 
     def _read_call(self, node: ast.Call, parts: list[_Compute]) -> _Compute:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        function = FUNCTIONS.get(name)
-        if function is None:
+        if name not in FUNCTIONS:
             suggestion = did_you_mean(name, FUNCTIONS)
             return self._add_fault(node, f"{self._quote(node.func)} is no function of formulas{suggestion}")
-        if node.keywords or not function.least <= len(node.args) <= function.most:
-            return self._add_fault(node, f"{self._quote(node)}: write {function.usage}")
-        if name == "scaled":
-            ends = [_get_number(part) for part in node.args[1:]]
-            if None in ends or ends[0] == ends[1]:
-                return self._add_fault(node, f"{self._quote(node)}: write {function.usage}; these must differ")
+        compute, usage = FUNCTIONS[name]
+        is_complete = len(parts) == 3 if name == "scaled" else bool(parts)  # noqa: PLR2004 - a number and both ends
+        if node.keywords or not is_complete:
+            return self._add_fault(node, f"{self._quote(node)}: write {usage}")
+        ends = [_get_number(part) for part in node.args[1:]] if name == "scaled" else [0, 1]
+        if None in ends or ends[0] == ends[1]:
+            return self._add_fault(node, f"{self._quote(node)}: write {usage}; these must differ")
         if quantifier := {"all": all, "any": any}.get(name):
             return self._join(quantifier, parts)
-        return lambda inputs: function.compute(*(part(inputs) for part in parts))
+        return lambda inputs: compute(*(part(inputs) for part in parts))
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -505,16 +468,18 @@ def _get_number(node: ast.expr) -> float | None:
 
 
 def _get_input_number(name: str, formula_input: FormulaInput) -> float:
-    if formula_input.skipped:
-        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
     if formula_input.number is None:
-        raise FormulaError(f"{name} has no number: {formula_input.reason}")
+        raise _build_input_error(name, formula_input, f"has no number: {formula_input.reason}")
     return formula_input.number
 
 
 def _get_input_label(name: str, formula_input: FormulaInput) -> str:
-    if formula_input.skipped:
-        raise SkippedInputError(f"{name} is skipped: {formula_input.reason}")
     if formula_input.label is None:
-        raise FormulaError(f"{name} has no category: it gave several verdicts, or numbers")
+        raise _build_input_error(name, formula_input, "has no category: it gave several verdicts, or numbers")
     return formula_input.label
+
+
+def _build_input_error(name: str, formula_input: FormulaInput, fault: str) -> FormulaError:
+    if formula_input.skipped:
+        return SkippedInputError(f"{name} is skipped: {formula_input.reason}")
+    return FormulaError(f"{name} {fault}")

@@ -37,7 +37,7 @@ class FormulaMetric(FunctionMetric):
     `pass` in files, is what it must meet for the case to pass.
 
     Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+        DefinitionError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> metric = FormulaMetric(name="release_quality", description="Right and grounded.",
@@ -96,13 +96,7 @@ class FormulaMetric(FunctionMetric):
         return NamesRead(tuple(dict.fromkeys(map(self.get_metric_name, read.names))), read.decided)
 
     def call_function(self, case: Case, verdicts: Verdicts) -> ComputeReturn:  # noqa: ARG002 - a formula reads verdicts
-        """Compute the formula; the reason has the numbers in the place of the names.
-
-        Of the verdicts, only those that the formula reads need to be there.
-
-        Raises:
-            FormulaError: If the formula has no value for these verdicts.
-        """
+        """Compute the formula from the verdicts that it reads; the reason has numbers in the place of the names."""
         formula = self.parsed
         read = {*self.find_read_metrics(verdicts).names} & verdicts.keys()
         places = ((name, self.get_metric_name(name)) for name in formula.names)
@@ -153,11 +147,7 @@ FileMetric = JudgedMetric | FormulaMetric
 
 
 def build_file_metric(content: Mapping[str, object]) -> FileMetric:
-    """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics.
-
-    Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
-    """
+    """Build a metric from the content of a metric file: by `formula`, or one of the four classes of judged metrics."""
     return FormulaMetric.model_validate(content) if "formula" in content else build_metric(content)
 
 

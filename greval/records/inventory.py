@@ -13,22 +13,12 @@ QUOTES = '""'
 
 
 def strip_quotes(name: str) -> str:
-    """Return an entity's name without the quotes that early versions of GraphRAG and LightRAG put around it.
-
-    Example:
-        >>> strip_quotes('"LUMM"'), strip_quotes('the "Gull"')
-        ('LUMM', 'the "Gull"')
-    """
+    """Return an entity's name without the quotes that early versions of GraphRAG and LightRAG put around it."""
     return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
 def format_edge_label(description: object) -> str:
-    """Return the label of an edge: the description of its relation, or `related` if it has no description.
-
-    Example:
-        >>> format_edge_label("Ada wrote the notes."), format_edge_label(None)
-        ('Ada wrote the notes.', 'related')
-    """
+    """Return the label of an edge: the description of its relation, or `related` if it has no description."""
     return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
 
 

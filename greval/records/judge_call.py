@@ -22,12 +22,10 @@ class CallMessage(Record):
 class JudgeCall(Record):
     """One call for a judgement: the messages, the schema of the answer, and the reply, also if it could not be read.
 
-    `sample_id`, `method` and `metric` are those of the result. `fingerprint` is that of the definition by which the
-    judge was asked; it differs from that of a replayed result. `items` are the ids of the judged items in the order of
-    their numbers, empty if the case was judged as a whole. `reply` is the text of the reply as the model wrote it, and
-    `failure` why there is no reply. `usage` is that of the call with its retries; a cached reply has only `hits`.
-    `latency` is the time of the last attempt in seconds. `served_by` is the model that the reply names, with its
-    fingerprint; JSON omits it if the reply names none.
+    `fingerprint` is that of the definition by which the judge was asked; it differs from that of a replayed result.
+    `items` are the ids of the judged items in the order of their numbers, empty if the case was judged as a whole.
+    `usage` is that of the call with its retries; a cached reply has only `hits`. `latency` is that of the last attempt.
+    `served_by` is the model that the reply names, with its fingerprint; JSON omits it if the reply names none.
     """
 
     sample_id: str

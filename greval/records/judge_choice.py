@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from greval.records.record import Record
 
@@ -21,20 +29,27 @@ NO_TEMPERATURE: Final = "none"
 """The temperature of a judge that is asked without one."""
 
 
+def check_base_url(url: str | None) -> str | None:
+    """Return the address of a judge's server if it may be stored with results."""
+    if url is not None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError(f"{url!r} is not an http(s) address such as http://127.0.0.1:8000/v1")
+        # Some servers take the key in the query.
+        if parts.username or parts.password or SECRET_NAME.search(parts.query):
+            raise ValueError("the address holds credentials; keys come from the environment only")
+    return url
+
+
 class JudgeChoice(Record):
     """The judge that a metric names: a model by the name that `--judge` takes, or a mapping with further settings.
 
-    `temperature` and `base_url` are those of the command if they are None. The temperature "none" leaves it to the
-    model. `judge_options` are passed to the model. A key is never part of a metric.
-
-    Example:
-        >>> JudgeChoice.model_validate("openai:gpt-5.4-mini")
-        JudgeChoice(model='openai:gpt-5.4-mini', temperature=None, base_url=None, judge_options={})
+    `temperature` and `base_url` are those of the command if they are None. A key is never part of a metric.
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$")]
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["none"] | None = None
-    base_url: str | None = None
+    base_url: Annotated[str | None, AfterValidator(check_base_url)] = None
     judge_options: dict[str, JsonValue] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -42,11 +57,6 @@ class JudgeChoice(Record):
     def _read_name(cls, choice: object) -> object:
         """Read a choice that is given as the name of a model."""
         return {"model": choice} if isinstance(choice, str) else choice
-
-    @field_validator("base_url")
-    @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        return check_base_url(url)
 
     @field_validator("judge_options")
     @classmethod
@@ -63,15 +73,7 @@ class JudgeChoice(Record):
 
 
 def check_options(options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the options of a judge's model if they may be stored with results.
-
-    Raises:
-        ValueError: If the name of one, at any depth, is that of a secret.
-
-    Example:
-        >>> check_options({"reasoning_effort": "low"})
-        {'reasoning_effort': 'low'}
-    """
+    """Return the options of a judge's model if they may be stored with results."""
     if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
         raise ValueError(f"{', '.join(secret)}: secrets come from the environment only")
     return options
@@ -83,23 +85,3 @@ def _iterate_names(content: JsonValue) -> Iterator[str]:
         yield from content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
         yield from _iterate_names(part)
-
-
-def check_base_url(url: str | None) -> str | None:
-    """Return the address of a judge's server if it may be stored with results.
-
-    Raises:
-        ValueError: If it is no http(s) address, or holds credentials.
-
-    Example:
-        >>> check_base_url("http://127.0.0.1:8000/v1")
-        'http://127.0.0.1:8000/v1'
-    """
-    if url is not None:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError(f"{url!r} is not an http(s) address such as http://127.0.0.1:8000/v1")
-        # Some servers take the key in the query.
-        if parts.username or parts.password or SECRET_NAME.search(parts.query):
-            raise ValueError("the address holds credentials; keys come from the environment only")
-    return url

@@ -45,12 +45,7 @@ def list_cited_items(judgement: Judgement) -> dict[str, str]:
 def format_details(
     findings: Sequence[str], notes: Mapping[str, JsonValue], cited: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Format the findings, notes and cited items of a judgement as lines.
-
-    Example:
-        >>> format_details(["Ada."], {"coverage": {"count": 1, "of": 4, "share": 0.25}}, {"chunk 1": "d7"})
-        ('step 1: Ada.', 'coverage: 0.25 (1 of 4)', 'chunk 1 is d7')
-    """
+    """Format the findings, notes and cited items of a judgement as lines."""
     steps = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
     noted = (line for name, note in notes.items() for line in _format_note(name, note))
     citations = (f"{words} is {item}" for words, item in cited.items())

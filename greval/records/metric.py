@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from functools import partial
+from operator import not_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Required, Self, TypedDict, get_args
 
 from pydantic import (
     ConfigDict,
@@ -36,9 +38,10 @@ from greval.records.case import (
     swap_responses,
 )
 from greval.records.claims import CLAIM_LISTS
+from greval.records.definition_faults import Path, convert_errors, format_fault
 from greval.records.formula import parse_limit
 from greval.records.judge_choice import JudgeChoice
-from greval.records.note import RESERVED, ListNote, Notes, ShareNote, find_share_faults
+from greval.records.note import RESERVED, ListNote, Notes, ShareNote, TextNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Scored, Skipped
 from greval.records.scale import (
@@ -51,14 +54,17 @@ from greval.records.scale import (
     Scale,
     Value,
     ValueScale,
+    has_field,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 class Example(Record):
     """A few-shot example: a judged case that the prompt shows before the case to judge.
 
-    If the metric is over items, the case holds one item. `notes` are the requested notes, `findings` the
-    finding of each step in order, for a metric whose reason goes step by step.
+    If the metric is over items, the case holds one item. A metric whose reason goes step by step needs `findings`.
     """
 
     case: Case
@@ -112,12 +118,27 @@ class Metric(Record):
     """
 
     kind: ClassVar[Literal["judged", "computed"]]
+    scale_parts: ClassVar[tuple[str, ...]] = ()
+    """The arguments that a definition may have in place of `scale`."""
 
     name: Name
     description: Text
     over: Over | None = None
     needs: tuple[Need, ...]
     scale: Scale
+
+    def __init__(self, **definition: Any) -> None:  # noqa: ANN401 - the fields above, which pydantic checks
+        """Create a metric from its fields; raise `DefinitionError` with all faults, as the reader of files does."""
+        try:
+            super().__init__(**definition)
+        except ValidationError as error:
+            fields = (*(field.alias or name for name, field in type(self).model_fields.items()), *self.scale_parts)
+            label = definition.get("name") or type(self).__name__
+            faults = list_metric_faults(error, definition, fields)
+            raise DefinitionError(*(f"{label}: {fault}" for fault in faults)) from None
+
+    # Otherwise pydantic calls the constructor whenever it validates data, and readers of files need its own error.
+    setattr(__init__, "__pydantic_base_init__", True)  # noqa: B010 - a function has no such attribute for mypy
 
     @field_validator("needs")
     @classmethod
@@ -160,14 +181,8 @@ class FunctionMetric(Metric):
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    version: str = ""
-
-    @model_serializer(mode="wrap")
-    def _dump_without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an empty version."""
-        content: dict[str, Any] = dump(self)
-        # Definitions without a version keep the fingerprints that they had before there were versions.
-        return content if self.version else {key: part for key, part in content.items() if key != "version"}
+    # Definitions without a version keep the fingerprints that they had before there were versions.
+    version: Annotated[str, Field(exclude_if=not_)] = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -180,10 +195,7 @@ class FunctionMetric(Metric):
 
 
 class ComparedIds(NamedTuple):
-    """The ids that a metric compares: a function that lists the expected and the returned ones of a case.
-
-    `names` says what the ids of each side are of. `value_without_hit` is the value of a case in which none met.
-    """
+    """The expected and the returned ids of a case, what each side is of, and the value of a case in which none met."""
 
     list_ids: Callable[[Case], tuple[Iterable[str], Iterable[str]]]
     names: tuple[str, str]
@@ -276,6 +288,11 @@ class JudgedMetric(Metric):
     examples: tuple[Example, ...] = ()
     preference: bool = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fold_scale(cls, definition: object) -> object:
+        return _fold_scale_fields(definition, cls.scale_parts)
+
     @field_validator("notes", mode="before")
     @classmethod
     def _read_short_notes(cls, notes: object) -> object:
@@ -298,10 +315,7 @@ class JudgedMetric(Metric):
 
     @property
     def dependency_places(self) -> Mapping[str, str]:
-        """The names of the metrics that filter the items or list the claims, each with its first place.
-
-        That is a place in `uses`, or in `needs` for claims.
-        """
+        """The metrics that filter the items or list the claims, each with its first place in `uses` or `needs`."""
         places: dict[str, str] = {}
         for field, use in self.uses.items():
             places.setdefault(use.judged_by, f"uses.{field}.judged_by")
@@ -322,75 +336,61 @@ class JudgedMetric(Metric):
         return {key: value for key, value in dump(self).items() if value and value != understood.get(key)}
 
 
+class _JudgedArguments(TypedDict, total=False):
+    """The arguments of all judged metrics, for type checkers and editors."""
+
+    name: Required[str]
+    description: Required[str]
+    needs: Required[Sequence[str]]
+    steps: Required[Sequence[str]]
+    over: Over | None
+    instructions: str
+    reason_depth: ReasonDepth
+    pass_if: str
+    judge: str | Mapping[str, object] | JudgeChoice | None
+    notes: Mapping[str, object]
+    counts: str
+    uses: Mapping[Over, Use | Mapping[str, object]]
+    examples: Sequence[Example | Mapping[str, object]]
+
+
 class _CategoricalBase(JudgedMetric):
     """A judged metric with categories; accepts `categories` and `ordered` instead of `scale`."""
 
+    scale_parts = ("categories", "ordered")
+
     scale: CategoricalScale
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fold_scale(cls, definition: object) -> object:
-        return _fold_scale_fields(definition, ("categories", "ordered"))
-
-    # The accepted arguments, for type checkers and editors.
     if TYPE_CHECKING:
 
-        def __init__(  # noqa: PLR0913 - the fields of a definition
+        def __init__(
             self,
             *,
-            name: str,
-            description: str,
-            needs: Sequence[str],
-            steps: Sequence[str],
             categories: Mapping[str, str | Mapping[str, object] | Category] = ...,
             ordered: bool = ...,
             scale: CategoricalScale = ...,
-            over: Over | None = ...,
-            instructions: str = ...,
-            reason_depth: ReasonDepth = ...,
-            pass_if: str = ...,
-            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
-            notes: Mapping[str, object] = ...,
-            counts: str = ...,
-            uses: Mapping[Over, Use | Mapping[str, object]] = ...,
-            examples: Sequence[Example | Mapping[str, object]] = ...,
+            **definition: Unpack[_JudgedArguments],
         ) -> None: ...
 
 
 class _ValueBase(JudgedMetric):
     """A judged metric with numbers; accepts `range`, `step`, `levels` and `better` instead of `scale`."""
 
+    scale_parts = ("range", "step", "levels", "better")
+
     scale: ValueScale
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fold_scale(cls, definition: object) -> object:
-        return _fold_scale_fields(definition, ("range", "step", "levels", "better"))
-
-    # The accepted arguments, for type checkers and editors.
     if TYPE_CHECKING:
 
-        def __init__(  # noqa: PLR0913 - the fields of a definition
+        def __init__(
             self,
             *,
-            name: str,
-            description: str,
-            needs: Sequence[str],
-            steps: Sequence[str],
             range: tuple[int, int] = ...,  # noqa: A002 - the word of the file form
             step: float | None = ...,
             levels: Mapping[float, str] = ...,
             better: Better = ...,
             scale: ValueScale = ...,
-            over: Over | None = ...,
-            instructions: str = ...,
-            reason_depth: ReasonDepth = ...,
-            pass_if: str = ...,
-            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
-            notes: Mapping[str, object] = ...,
-            counts: str = ...,
-            uses: Mapping[Over, Use | Mapping[str, object]] = ...,
-            examples: Sequence[Example | Mapping[str, object]] = ...,
+            **definition: Unpack[_JudgedArguments],
         ) -> None: ...
 
 
@@ -398,7 +398,7 @@ class CategoricalMetric(_CategoricalBase):
     """A metric that gives one category for the case.
 
     Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+        DefinitionError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> metric = CategoricalMetric(
@@ -416,7 +416,7 @@ class ValueMetric(_ValueBase):
     """A metric that gives one number for the case.
 
     Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+        DefinitionError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> ValueMetric(
@@ -448,7 +448,7 @@ class PreferenceMetric(JudgedMetric):
     values favour the first response. Without a scale it is A, Tie and B.
 
     Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
+        DefinitionError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> metric = PreferenceMetric(
@@ -458,6 +458,8 @@ class PreferenceMetric(JudgedMetric):
         [('A', 1.0), ('Tie', 0.5), ('B', 0.0)]
     """
 
+    scale_parts = ("categories", "range", "levels")
+
     over: None = None
     preference: Literal[True] = True
 
@@ -465,7 +467,7 @@ class PreferenceMetric(JudgedMetric):
     @classmethod
     def _complete_scale(cls, definition: object) -> object:
         """Read the parts of a scale, and set the numbers of the categories."""
-        folded = _fold_scale_fields(definition, ("categories", "range", "levels"))
+        folded = _fold_scale_fields(definition, cls.scale_parts)
         if not isinstance(folded, Mapping):
             return folded
         scale = folded.get("scale", {"categories": _PREFERENCES})
@@ -478,25 +480,15 @@ class PreferenceMetric(JudgedMetric):
             }
         return {**folded, "scale": scale}
 
-    # The accepted arguments, for type checkers and editors.
     if TYPE_CHECKING:
 
-        def __init__(  # noqa: PLR0913 - the fields of a definition
+        def __init__(
             self,
             *,
-            name: str,
-            description: str,
-            needs: Sequence[str],
-            steps: Sequence[str],
             categories: Mapping[str, str | Mapping[str, object] | Category] = ...,
             levels: Mapping[float, str] = ...,
             scale: CategoricalScale | ValueScale = ...,
-            instructions: str = ...,
-            reason_depth: ReasonDepth = ...,
-            pass_if: str = ...,
-            judge: str | Mapping[str, object] | JudgeChoice | None = ...,
-            notes: Mapping[str, object] = ...,
-            examples: Sequence[Example | Mapping[str, object]] = ...,
+            **definition: Unpack[_JudgedArguments],
         ) -> None: ...
 
 
@@ -521,11 +513,7 @@ def needs_judge(metrics: Iterable[Metric]) -> bool:
 
 
 def build_metric(content: Mapping[str, object]) -> JudgedMetric:
-    """Build a metric of one of the five public classes from the content of a metric file.
-
-    Raises:
-        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
-    """
+    """Build a metric of one of the five public classes from the content of a metric file."""
     if content.get("preference") is True:
         return PreferenceMetric.model_validate(content)
     many = content.get("over") is not None
@@ -562,8 +550,7 @@ def _change_reason_depth(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetr
     try:
         return type(metric).model_validate({**dict(metric), "reason_depth": depth})
     except ValidationError as error:
-        # pydantic puts this before the message of any ValueError.
-        faults = (fault["msg"].removeprefix("Value error, ") for fault in error.errors())
+        faults = list_metric_faults(error, {})
         raise DefinitionError(*(f"{metric.name}: reason_depth {depth}: {fault}" for fault in faults)) from error
 
 
@@ -583,6 +570,39 @@ def _fold_scale_fields(definition: object, parts: tuple[str, ...]) -> object:
     if "scale" in remaining:
         raise ValueError(f"scale: give either the scale or its parts ({', '.join(parts)}), not both")
     return {**remaining, "scale": {part: definition[part] for part in parts if part in definition}}
+
+
+_NESTED_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("scale", 4): ("means", "score"),
+    ("categories", 3): ("means", "score"),
+    ("notes", 3): tuple({**ListNote.model_fields, **ShareNote.model_fields, **TextNote.model_fields}),
+    ("uses", 3): ("judged_by", "as"),
+    ("judge", 2): tuple(JudgeChoice.model_fields),
+    ("examples", 3): tuple(Example.model_fields),
+    ("examples", 4): tuple(Case.model_fields),
+}
+"""The known keys by the field of the metric and the depth of the key."""
+
+
+def list_definition_keys(path: Path, data: Mapping[str, object], fields: Sequence[str] = ()) -> tuple[str, ...]:
+    """List the known keys of a definition at the level of the last part of a path; `fields` are those of the metric."""
+    if len(path) == 1:
+        return tuple(fields)
+    if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
+        if "formula" in data:
+            return tuple(MeasureScale.model_fields)
+        scale = CategoricalScale if has_field(data.get("scale"), "categories") else ValueScale
+        return tuple(scale.model_fields)
+    return _NESTED_KEYS.get((str(path[0]), len(path)), ())
+
+
+def list_metric_faults(
+    error: ValidationError, definition: Mapping[str, object], fields: Sequence[str] = ()
+) -> list[str]:
+    """List the faults of a definition in the words of a metric file, each with its place."""
+    known_keys = partial(list_definition_keys, fields=fields)
+    faults = convert_errors(error.errors(include_url=False), definition, known_keys)
+    return [format_fault(path, text) for path, text, _ in faults]
 
 
 def _find_misfits(metric: JudgedMetric) -> Iterator[str]:

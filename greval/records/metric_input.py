@@ -41,17 +41,9 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(","
 
 
 def explain_missing_needs(metric: Metric, case: Case, besides: Collection[str] = ()) -> str | None:
-    """Return the reason why a metric is not defined for a case, None if all needed fields are present.
+    """Return the reason why a metric is not defined for a case, None if all needs but those of `besides` are present.
 
-    A metric that lists claims is not defined for a case in which they are recorded. `besides` are needs that may be
-    missing.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["expected_answer"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> explain_missing_needs(metric, Case(question="Who?"))
-        'expected_answer is not recorded'
+    A metric that lists claims is not defined for a case in which they are recorded.
     """
     if (field := find_listed_field(metric.name)) and getattr(case, field) is not None:
         return f"{field} are recorded, so that none are listed"
@@ -77,11 +69,7 @@ def find_method_error(metric: Metric, case: Case) -> str | None:
 
 
 def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
-    """List the items that are judged individually: each id once, in the order of first occurrence.
-
-    Raises:
-        DataError: If two different texts have the same id, as their verdicts could not be distinguished.
-    """
+    """List the items that are judged individually: each id once, in the order of first occurrence."""
     by_id: dict[str, Item] = {}
     for item in list_items(metric.over, case):
         # One chunk may be retrieved several times, with different scores.
@@ -106,12 +94,7 @@ def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
 
 
 def format_item(item: Item) -> str:
-    """Return the text of an item, or that it has none.
-
-    Example:
-        >>> format_item(Triple(id="t1", subject="booking", predicate="owned by", object="harbour team"))
-        'booking - owned by -> harbour team'
-    """
+    """Return the text of an item, or that it has none."""
     if isinstance(item, Triple):
         return f"{item.subject} - {item.predicate} -> {item.object}"
     return WITHOUT_TEXT if item.text is None else item.text
@@ -120,15 +103,7 @@ def format_item(item: Item) -> str:
 def drop_textless_chunks(metric: Metric, case: Case) -> Case:
     """Return a case without the chunks that have no text if a model judges it, because it would judge nothing.
 
-    A case whose chunks have no text at all is left as it is: `explain_missing_needs` returns why it is skipped.
-
-    Example:
-        >>> from greval.records.metric import ValueMetric
-        >>> metric = ValueMetric(name="m", description="d", needs=["chunks"], steps=["s"],
-        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> case = drop_textless_chunks(metric, Case(question="Who?", chunks=[{"id": "d1"}, "Ada wrote it."]))
-        >>> [chunk.text for chunk in case.chunks]
-        ['Ada wrote it.']
+    A case whose chunks have no text at all is left as it is, and skipped later.
     """
     if not isinstance(metric, JudgedMetric):
         return case
@@ -193,10 +168,7 @@ def _list_inputs(name: str, inputs: tuple[str, ...], *, has_aggregates: bool) ->
 
 
 def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
-    """Return the case with only the items that `uses` keeps, and with the listed claims if the metric reads any.
-
-    `judged` holds the values of each metric that the metric builds on, as `map_values` returns them.
-    """
+    """Keep only the items that `uses` selects by the `judged` values, and add the listed claims if they are read."""
     case = drop_textless_chunks(metric, case)
     for field, use in metric.dependencies.items():
         values = judged.get(use.judged_by, {})
@@ -243,8 +215,7 @@ def _explain_source(need: str, case: Case) -> str:
 def may_be_empty(metric: Metric, need: str) -> bool:
     """Return whether a metric judges a case in which a needed field is recorded and empty.
 
-    An empty answer is judged, and so is a case that `uses` narrowed to no items. The exception is a metric
-    over those items, which has nothing left to judge.
+    An empty answer is judged, and so is a case that `uses` narrowed to no items, unless the metric is over them.
     """
     uses = metric.dependencies
     narrows = (need in uses or (need == "context" and uses)) and need != metric.over
@@ -257,12 +228,7 @@ def get_item_texts(item: Item) -> tuple[str, ...]:
 
 
 def hash_json(content: JsonValue) -> str:
-    """Return the hash of JSON content; the order of keys does not matter.
-
-    Example:
-        >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
-        True
-    """
+    """Return the hash of JSON content; the order of keys does not matter."""
     return hash_text(format_canonical_json(content))
 
 
@@ -290,10 +256,7 @@ def compute_fingerprint(
 
 
 def _drop_reading(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without what is no part of it: how verdicts are read, and the judge, which is beside it.
-
-    Only `pass` and `better` of notes affect how verdicts are read.
-    """
+    """Return a definition without how verdicts are read, and without the judge, which is beside it."""
     definition = {key: part for key, part in definition.items() if key not in {"pass", "judge"}}
     if notes := definition.get("notes"):
         read: dict[str, JsonValue] = {
@@ -304,11 +267,7 @@ def _drop_reading(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def compute_content_key(case: Case, metric: Metric, fingerprint: str, verdicts: Verdicts | None = None) -> str:
-    """Return the key of the judged content and its definition, independent of the id and method of the case.
-
-    The key changes with the content, the definition, or the verdicts of other metrics that the metric reads, so that a
-    changed case is judged again.
-    """
+    """Return the key of the judged content: what the metric reads, its definition, and the verdicts it builds on."""
     read: dict[str, JsonValue] = {name: outcome.model_dump(mode="json") for name, outcome in (verdicts or {}).items()}
     # Nothing is added without verdicts, so that most keys depend on the case and the definition only.
     parts = [select_metric_input(metric, case), *([read] if read else [])]

@@ -37,10 +37,7 @@ class TextNote(Record):
 
 
 class ListNote(Record):
-    """An additional list requested from the judge, whose entries are objects with the fields of `each`.
-
-    Each field is defined by its description, or by the list of its allowed words.
-    """
+    """An additional list requested from the judge; `each` describes the fields of its entries or lists their words."""
 
     means: Text
     each: Annotated[dict[Label, ListNoteField], Field(min_length=1)]
@@ -50,9 +47,8 @@ class ListNote(Record):
 class ShareNote(Record):
     """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
 
-    An entry matches if each named field holds the given word, or one of the given words. If `better` is set, the
-    verdict is checked against the share: with `higher` a share of 1 corresponds to the best value of the scale, with
-    `lower` a share of 0.
+    If `better` is set, the verdict is checked against the share: with `higher` a share of 1 corresponds to the best
+    value of the scale, with `lower` a share of 0.
     """
 
     share: Label

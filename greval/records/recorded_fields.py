@@ -18,11 +18,9 @@ CHUNK_PARTS = ("doc_id", "repo", "version", "score")
 
 
 def list_recorded_fields(case: Case) -> tuple[str, ...]:
-    """List the fields of a case that hold content: texts, what was retrieved, gold, usage, tags.
+    """List the fields of a case that hold content; only an answer is listed if it is empty, because it is judged.
 
-    A field that is empty is not listed, except for the answer: an empty answer is judged. Chunks without a text, as in
-    a TREC run, have only their parts. `chunks.doc_id` is listed if a chunk has a document or an id of its own, because
-    rankings name documents by either.
+    Chunks without a text have only their parts. `chunks.doc_id` is listed if a chunk has a document or its own id.
 
     Example:
         >>> case = Case(question="Who?", answer="", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})

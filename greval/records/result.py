@@ -60,7 +60,8 @@ NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
 """The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
-def _add_reported(first: Number | None, second: Number | None) -> Number | None:
+def add_reported(first: Number | None, second: Number | None) -> Number | None:
+    """Add two numbers, of which one that is not known counts as nothing."""
     return second if first is None else first if second is None else first + second
 
 
@@ -83,19 +84,16 @@ class Usage(Record):
     cost: Annotated[float | None, Field(ge=0, allow_inf_nan=False, exclude_if=not_)] = None
 
     def __add__(self, other: Usage) -> Usage:
-        """Add two usages; a count that was not reported adds nothing.
-
-        The cost is unknown if one of them has tokens without a cost.
-        """
+        """Add two usages; a count that was not reported adds nothing. Tokens without a cost make the cost unknown."""
         # The cost of one part would be taken for that of both.
         is_partial = _lacks_cost(self) or _lacks_cost(other)
         return Usage(
             calls=self.calls + other.calls,
-            input_tokens=_add_reported(self.input_tokens, other.input_tokens),
-            output_tokens=_add_reported(self.output_tokens, other.output_tokens),
-            cached_tokens=_add_reported(self.cached_tokens, other.cached_tokens),
+            input_tokens=add_reported(self.input_tokens, other.input_tokens),
+            output_tokens=add_reported(self.output_tokens, other.output_tokens),
+            cached_tokens=add_reported(self.cached_tokens, other.cached_tokens),
             hits=self.hits + other.hits,
-            cost=None if is_partial else _add_reported(self.cost, other.cost),
+            cost=None if is_partial else add_reported(self.cost, other.cost),
         )
 
 
@@ -104,10 +102,9 @@ def _lacks_cost(usage: Usage) -> bool:
 
 
 class OrderVerdict(Record):
-    """The verdict on a pair of responses that were shown to the judge in one order.
+    """The verdict on a pair as it is recorded, from the judge who was shown the responses in one order.
 
-    `shown_first` is the response that stood first in the prompt. `value` is the verdict on the pair as it is
-    recorded, whatever the order was, so that equal values mean that the order made no difference.
+    Equal values of both orders mean that the order made no difference.
     """
 
     shown_first: Literal["A", "B"]
@@ -186,11 +183,7 @@ Outcome = Annotated[Scored | Skipped | Failed, Field(discriminator="status")]
 
 
 def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) -> Scored | Failed:
-    """Build the outcome from judgements and failures, of which at least one must exist.
-
-    It is scored if there is any judgement. Else it is failed with the first failure, and with all failures if they
-    concern items.
-    """
+    """Build the outcome from judgements and failures, at least one; it is failed only without any judgement."""
     if judgements:
         return Scored(judgements=tuple(judgements), failures=tuple(failures))
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
@@ -231,20 +224,12 @@ class Result(Record):
 
     @property
     def value(self) -> Value:
-        """The value of the single judgement.
-
-        Raises:
-            OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
-        """
+        """The value of the single judgement; raise `OutcomeError` if it failed, was skipped, or holds several."""
         return self._get_single_judgement().value
 
     @property
     def reason(self) -> str:
-        """The reason of the single judgement.
-
-        Raises:
-            OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
-        """
+        """The reason of the single judgement; raise `OutcomeError` if it failed, was skipped, or holds several."""
         return self._get_single_judgement().reason
 
     @property
@@ -291,9 +276,7 @@ class Result(Record):
 class Outline(NamedTuple):
     """A result without its reasons.
 
-    `values` are the values of its judgements as text, `numbers` those that read as a number and
-    `total` is their sum. `kinds` are the kinds of its failures, `items_failed` is how many of them are of
-    single items, `skip` is why it was skipped.
+    `total` is the sum of `numbers`, `items_failed` counts failures of single items, `skip` is why it was skipped.
     """
 
     status: str

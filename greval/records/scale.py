@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from operator import not_
 from typing import Annotated, Any, Literal, NamedTuple, Self, assert_never
 
 from pydantic import (
     Discriminator,
     Field,
     PlainValidator,
-    SerializerFunctionWrapHandler,
     StrictBool,
     Tag,
     field_validator,
@@ -42,6 +42,7 @@ MAX_STEPPED_LEVELS = 101
 Value = int | float | str
 Better = Literal["higher", "lower"]
 End = Annotated[int, Field(strict=True, ge=-MAX_EXACT, le=MAX_EXACT)]
+Step = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
@@ -142,11 +143,7 @@ class CategoricalScale(Record):
         return ", ".join(f'"{name}"' for name in self.names)
 
     def read(self, raw: object) -> str:
-        """Return the category with exactly the name `raw`.
-
-        Raises:
-            OffScaleError: If no category has this name. A similar name is never accepted.
-        """
+        """Return the category with exactly the name `raw`; raise `OffScaleError` if no category has it."""
         # Names are stored in NFC, but a judge may write an accent as a character of its own.
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:
@@ -172,7 +169,8 @@ class ValueScale(Record):
     """
 
     range: tuple[End, End]
-    step: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None = None
+    # Definitions from before there were steps keep their fingerprints.
+    step: Annotated[Step | None, Field(exclude_if=not_)] = None
     levels: dict[Level, Text]
     better: Better = "higher"
 
@@ -211,12 +209,6 @@ class ValueScale(Record):
         if faults:
             raise ValueError("\n".join(faults))
         return self
-
-    @model_serializer(mode="wrap")
-    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `step` if it is None."""
-        # Definitions from before there were steps keep their fingerprints.
-        return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
 
     def _find_step_fault(self) -> str:
         """Return why the step does not fit the range, empty if it does."""
@@ -278,11 +270,7 @@ class ValueScale(Record):
         return ", ".join(map(str, self.values)) if self._is_enumerated else f"an integer from {low} to {high}"
 
     def read(self, raw: object) -> int | float:
-        """Return `raw` as a level.
-
-        Raises:
-            OffScaleError: If it is not a level of the scale. It is never clamped or rounded.
-        """
+        """Return `raw` as a level; raise `OffScaleError` if it is none. It is never clamped or rounded."""
         low, high = self.range
         number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
         if number is None or not low <= number <= high or not self._has_level(number):
@@ -291,12 +279,7 @@ class ValueScale(Record):
         return _convert_number(Decimal(repr(number)))
 
     def find_nearest(self, number: float) -> int | float:
-        """Return the level nearest to a number, such as the mean of several annotations.
-
-        Example:
-            >>> ValueScale(range=(0, 3), step=0.5, levels={0: "Useless.", 3: "Perfect."}).find_nearest(1.3)
-            1.5
-        """
+        """Return the level nearest to a number, such as the mean of several annotations."""
         low, high = self.range
         step = self.step or 1
         places = round((min(max(number, low), high) - low) / step)
@@ -331,11 +314,7 @@ class MeasureScale(Record):
         return self
 
     def read(self, raw: object) -> float:
-        """Return `raw` as a float.
-
-        Raises:
-            OffScaleError: If it is not a finite number within the range.
-        """
+        """Return `raw` as a float; raise `OffScaleError` if it is not a finite number within the range."""
         if isinstance(raw, int | float) and not isinstance(raw, bool) and self._is_in_range(raw):
             return float(raw)
         upper = "without an upper end" if self.high is None else f"to {self.high}"
@@ -386,10 +365,7 @@ Scale = Annotated[
 
 
 class NumberRange(NamedTuple):
-    """The lowest and the highest number that a scale can give, and whether there is no third one.
-
-    `high` is missing (None) if the scale has no upper end, such as seconds or counts.
-    """
+    """The lowest and the highest number that a scale can give, if any, and whether there is no third one."""
 
     low: float
     high: float | None
@@ -406,14 +382,7 @@ class NumberRange(NamedTuple):
 
 
 def find_number_range(scale: Scale) -> NumberRange | None:
-    """Return the range of a scale; None for fewer than two numbers, as for categories of which at most one has a score.
-
-    Example:
-        >>> find_number_range(MeasureScale(unit="s"))
-        NumberRange(low=0.0, high=None, binary=False)
-        >>> find_number_range(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
-        NumberRange(low=0.0, high=1.0, binary=True)
-    """
+    """Return the range of a scale; None for categories of which at most one has a score."""
     match scale:
         case CategoricalScale(categories=categories):
             scores = {category.score for category in categories if category.score is not None}
@@ -451,12 +420,7 @@ class ScaleDirection(NamedTuple):
 
 
 def find_direction(scale: Scale) -> ScaleDirection:
-    """Return the direction and ends of a scale.
-
-    Example:
-        >>> find_direction(MeasureScale(unit="s", better="lower"))
-        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False, unit='s')
-    """
+    """Return the direction and ends of a scale."""
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
     unit = (scale.unit or "") if isinstance(scale, MeasureScale) else ""

@@ -29,9 +29,6 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
     scale of two values, such as 0 and 1 or Correct and Incorrect, words like yes and no, true and false, pass and fail
     denote them, and so do 1 and 0.
 
-    Raises:
-        OffScaleError: If the value is not on the scale. It is never rounded.
-
     Example:
         >>> parse_on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
         4
@@ -51,12 +48,7 @@ def parse_on_scale(scale: Scale, value: object) -> Value:
 def is_missing_value(scale: Scale | None, value: object) -> bool:
     """Return whether a written value stands for none, such as an empty cell, NaN, infinity or "n/a".
 
-    If the scale is not known, a text may be the name of a category, and only an empty one stands for none.
-
-    Example:
-        >>> scale = CategoricalScale(categories={"None": "", "Some": ""})
-        >>> is_missing_value(scale, "n/a"), is_missing_value(scale, "none"), is_missing_value(None, "n/a")
-        (True, False, False)
+    Without a scale, any text that is not empty may be the name of a category.
     """
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return True
@@ -78,10 +70,7 @@ def _parse_category(scale: CategoricalScale, value: object) -> str:
 
 
 def _find_category(scale: CategoricalScale, text: str) -> str | None:
-    """Return the category of a name; names that differ only in case are one, because no scale holds both.
-
-    A name that is a number may be written as another text of the same number, such as 1.0 for 1.
-    """
+    """Return the category of a name in any case, or of another text of the same number, such as 1.0 for 1."""
     exact = next((name for name in scale.names if name.casefold() == text.casefold()), None)
     number = _parse_number(text)
     if exact is not None or isinstance(number, str):
@@ -121,10 +110,7 @@ def _read_answer(text: str) -> bool | None:
 
 
 def _parse_number(value: object) -> Any:  # noqa: ANN401 - what is no number is left as it is
-    """Parse a number given as text; anything else is left for the scale to reject.
-
-    A comma is a decimal comma unless it may separate thousands.
-    """
+    """Parse a number given as text, also with a decimal comma; anything else is left for the scale to reject."""
     if not isinstance(value, str):
         return value
     text = value.strip()

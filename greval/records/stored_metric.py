@@ -20,13 +20,7 @@ _JUDGE_FIELDS = JudgedMetric.model_fields.keys() - Metric.model_fields.keys()
 
 @dataclass(frozen=True)
 class StoredMetric:
-    """A stored definition. Only what is asked for is parsed, so that readers of scales accept any definition.
-
-    Example:
-        >>> stored = StoredMetric({"name": "latency", "scale": {"unit": "s", "better": "lower"}})
-        >>> stored.name, stored.is_judged, stored.scale.better
-        ('latency', False, 'lower')
-    """
+    """A stored definition. Only what is asked for is parsed, so that readers of scales accept any definition."""
 
     definition: Mapping[str, Any]
 

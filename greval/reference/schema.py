@@ -31,8 +31,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 
 from greval._util.wording import did_you_mean
 from greval.errors import DataError
-from greval.metrics.files.validation import convert_errors, format_value
+from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.records.definition_faults import format_value
 from greval.records.record import Label, Record, Text
 
 if TYPE_CHECKING:

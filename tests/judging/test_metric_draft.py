@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import fault_server as fault
 import pytest
 
-from greval import Case, Judge, compile_metric, draft_metric, parse_metric, write_metric
+from greval import Judge, draft_metric, parse_metric, write_metric
 from greval.errors import JudgeError
 from greval.testing import ScriptedJudge
 
@@ -41,17 +39,10 @@ def test_categories_of_the_models_own(tier):
 
 
 def test_categories_that_are_given():
-    """Names that the caller gives are asked for by name."""
-    judge = ScriptedJudge([written()])
-    metric = draft_metric("tone", "Whether it is polite.", scale=["Polite", "Casual", "Rude"], judge=judge)
-    assert metric.scale.names == ("Polite", "Casual", "Rude")
-    assert "exactly Polite, Casual, Rude" in judge.calls[0][0].text
-
-
-def test_other_names_than_those_given_are_mended():
-    """Categories that the caller did not name are a fault of the draft."""
+    """Names that the caller gives are asked for by name; others are a fault of the draft, which is mended."""
     judge = ScriptedJudge([written(), written(categories=CATEGORIES[:2])])
     assert draft_metric("tone", "d", scale=["Polite", "Rude"], judge=judge).scale.names == ("Polite", "Rude")
+    assert "exactly Polite, Rude" in judge.calls[0][0].text
     assert "must be exactly Polite, Rude" in judge.calls[1][-1].text
 
 
@@ -80,13 +71,6 @@ def test_drafts_over_items(over):
     metric = draft_metric("use", "Whether it helps.", over=over, judge=ScriptedJudge([written(needs=["question"])]))
     assert metric.over == over
     assert over in metric.needs
-
-
-def test_a_draft_is_ready_to_judge():
-    """What was drafted compiles and judges as any definition."""
-    metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written()]))
-    runnable = compile_metric(metric, ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}]))
-    assert runnable.invoke(Case(question="Hi?", answer="Thank you.")).judgements[0].number == 1
 
 
 FAULTY = {
@@ -153,12 +137,3 @@ def test_what_the_caller_gave_stays():
     """The name and the description are the caller's, whatever the model writes."""
     metric = draft_metric("tone", "Whether it is polite.", judge=ScriptedJudge([written(name="x", description="y")]))
     assert (metric.name, metric.description) == ("tone", "Whether it is polite.")
-
-
-def test_drafting_within_a_running_loop():
-    """A draft can be asked for where an event loop runs, as in a notebook."""
-
-    async def notebook():
-        return draft_metric("tone", "d", judge=ScriptedJudge([written()]))
-
-    assert asyncio.run(notebook()).name == "tone"

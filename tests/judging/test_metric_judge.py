@@ -57,15 +57,6 @@ def listing(*entries):
     return {"judgements": [*entries]}
 
 
-def test_items_are_mapped_by_number_not_by_place():
-    """Answers in any order land on the right ids, in the order of the case."""
-    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in reversed(asked(m).items()))))
-    result = compile_metric(CHUNKS, judge).invoke(passages(4))
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(4).chunks]
-    assert all(j.reason == f"about {j.item}" for j in result.judgements)
-    assert (len(judge.calls), result.usage.calls, result.finished) == (1, 1, True)
-
-
 ENTRIES = st.lists(st.tuples(st.integers(-1, 7), st.sampled_from(["Yes", "No", "Maybe", 1, None])), max_size=12)
 
 
@@ -174,32 +165,38 @@ def test_what_the_judge_made_up_opens_no_fence():
     assert len(objection) < 500
 
 
-def test_default_batches():
-    """At most ten items are judged in one call, in the order of the case, and all are judged."""
-    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in asked(m).items())))
-    result = compile_metric(CHUNKS, judge).invoke(passages(23))
-    assert sorted(len(asked(call)) for call in judge.calls) == [3, 10, 10]
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(23).chunks]
-    assert result.usage.calls == 3
-
-
-def test_batches_by_number(fault_server):
-    """`max_items` bounds the items of a call; ids are mapped batch by batch."""
-    judge = Judge("openai:fake", base_url=fault_server.url, max_items=2)
-    result = compile_metric(CHUNKS, judge).invoke(passages(5))
-    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == [1, 2, 2]
-    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(5).chunks]
-    assert (result.usage.calls, result.usage.input_tokens, result.usage.cached_tokens) == (3, 300, 120)
-
-
 def test_one_item_a_call(fault_server):
-    """With one item a call the answer is a single verdict, and still lands on the item."""
-    fault_server.plan = lambda body: fault.ok("Yes" if "x014" in body["messages"][-1]["content"] else "No")
+    """With one item a call the answer is a single verdict, and a bad one fails that item only."""
+    bad = fault.says("Well.")
+    fault_server.plan = lambda body: bad if "x014" in body["messages"][1]["content"] else fault.ok()
     judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
     result = compile_metric(CHUNKS, judge).invoke(passages(3))
-    assert {j.item: j.value for j in result.judgements} == {"x007": "No", "x014": "Yes", "x021": "No"}
+    assert [judgement.item for judgement in result.judgements] == ["x007", "x021"]
+    assert [(f.item, f.kind, f.raw) for f in result.failures] == [("x014", "malformed", "Well.")]
     schema = fault_server.bodies[0]["response_format"]["json_schema"]["schema"]
     assert [*schema["properties"]] == ["reason", "value"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "chunks", "letters", "sizes"),
+    [
+        ({}, 23, 9, [3, 10, 10]),
+        ({"max_items": 2}, 5, 9, [1, 2, 2]),
+        ({"item_tokens": 440}, 5, 400, [1, 4]),
+        ({"item_tokens": 440}, 5, 1200, [1] * 5),
+        ({"item_tokens": 440}, 5, 50, [5]),
+    ],
+)
+def test_batches(fault_server, settings, chunks, letters, sizes):
+    """A call has at most ten items, `max_items` or `item_tokens`; a longer item stands alone and whole."""
+    case = Case(question="Which?", chunks=[f"{n} " + "x" * letters for n in range(chunks)])
+    judge = Judge("openai:fake", base_url=fault_server.url, **settings)
+    result = compile_metric(CHUNKS, judge).invoke(case)
+    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == sizes
+    assert [judgement.item for judgement in result.judgements] == [chunk.id for chunk in case.chunks]
+    assert all("x" * letters in body["messages"][1]["content"] for body in fault_server.bodies)
+    usage = result.usage
+    assert (usage.calls, usage.input_tokens, usage.cached_tokens) == tuple(n * len(sizes) for n in (1, 100, 40))
 
 
 EXEMPLARY = TONE.model_copy(
@@ -227,27 +224,6 @@ def test_the_reason_stands_before_the_value_or_after_it(fault_server, tier, reas
         assert re.findall(r'"(reason|value)"', system.partition("Form:")[2]) == order
 
 
-def test_one_item_that_fails(fault_server):
-    """With one item a call a bad answer fails that item only."""
-    bad = fault.says("Well.")
-    fault_server.plan = lambda body: bad if "x014" in body["messages"][1]["content"] else fault.ok()
-    judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
-    result = compile_metric(CHUNKS, judge).invoke(passages(3))
-    assert [j.item for j in result.judgements] == ["x007", "x021"]
-    assert [(f.item, f.kind, f.raw) for f in result.failures] == [("x014", "malformed", "Well.")]
-
-
-@pytest.mark.parametrize(("letters", "sizes"), [(400, [1, 4]), (1200, [1, 1, 1, 1, 1]), (50, [5])])
-def test_batches_by_tokens(fault_server, letters, sizes):
-    """`item_tokens` bounds the estimated tokens of a call; an item beyond it stands alone and whole."""
-    case = Case(question="Which?", chunks=[f"{n} " + "x" * letters for n in range(5)])
-    judge = Judge("openai:fake", base_url=fault_server.url, item_tokens=440)
-    result = compile_metric(CHUNKS, judge).invoke(case)
-    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == sizes
-    assert len(result.judgements) == 5
-    assert sum("x" * letters in body["messages"][1]["content"] for body in fault_server.bodies) == len(sizes)
-
-
 def test_triples_are_items():
     """Triples are judged by number and mapped to their ids as chunks are."""
     judge = ScriptedJudge([listing(entry(2, "t2", 0), entry(1, "t1", 2))])
@@ -273,38 +249,18 @@ def test_nothing_left_to_judge_is_skipped():
     assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"reason": "It thanks.", "value": "Polite"}\n```',
-        'Let me think. {"reason": "draft", "value": "Rude"}\nNo: {"reason": "It thanks.", "value": "Polite"} Done.',
-        '<think>{"value": "Rude"}</think>{"reason": "It thanks.", "value": "Polite"}',
-        'A {brace} and {"reason": "It thanks.", "extra": {"value": "Rude"}, "value": "Polite"}',
-    ],
-)
-def test_text_tier_reads_the_last_object(text):
-    """From a model that writes plain text the last complete object counts, at the first asking."""
-    judge = ScriptedJudge([text], tier="text")
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+def test_a_bad_answer_is_given_back_with_the_fault(tier):
+    """A verdict off the scale is given back once; only a model without schemas is shown the form of the answer."""
+    judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier=tier)
     result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, result.judgements[0].reason) == ("Polite", "It thanks.")
-    assert (len(judge.calls), result.tier) == (1, "text")
-
-
-def test_a_cut_object_hides_the_verdict_before_it():
-    """A verdict before an object that is cut may be a draft: the judge is asked again."""
-    judge = ScriptedJudge(['{"reason": "draft", "value": "Rude"} {"reason": "cut', GOOD], tier="text")
-    result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, len(judge.calls)) == ("Polite", 2)
-    assert "the last object cannot be read" in judge.calls[1][-1].text
-
-
-def test_text_tier_shows_the_form():
-    """A model without schemas is shown the form of the answer, others are not."""
-    plain, native = ScriptedJudge([GOOD], tier="text"), ScriptedJudge([GOOD])
-    for judge in (plain, native):
-        compile_metric(TONE, judge).invoke(CASE)
-    assert 'Form: {"reason": "...", "value": "..."}' in plain.calls[0][0].text
-    assert "Form:" not in native.calls[0][0].text
+    assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
+    system, human, said, objection = judge.calls[1]
+    assert [system, human] == judge.calls[0]
+    assert ('Form: {"reason": "...", "value": "..."}' in system.text) == (tier == "text")
+    assert said.text == '{"reason": "r", "value": "Nice"}'
+    assert "'Nice' is not one of the categories" in objection.text
+    assert "Polite" in objection.text
 
 
 def test_text_tier_shows_the_form_of_lists_and_notes():
@@ -318,18 +274,6 @@ def test_text_tier_shows_the_form_of_lists_and_notes():
     assert form == listing({"item": 1, "facts": [fact], "reason": "...", "value": "...", "advice": "..."})
     assert [*form["judgements"][0]] == ["item", "facts", "reason", "value", "advice"]
     assert "found (yes | no)" in judge.calls[0][0].text
-
-
-def test_text_tier_is_asked_again_with_the_fault():
-    """A plain-text answer that is no verdict is given back once with the validation error."""
-    judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier="text")
-    result = compile_metric(TONE, judge).invoke(CASE)
-    assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
-    system, human, said, objection = judge.calls[1]
-    assert [system, human] == judge.calls[0]
-    assert said.text == '{"reason": "r", "value": "Nice"}'
-    assert "'Nice' is not one of the categories" in objection.text
-    assert "Polite" in objection.text
 
 
 def tool_call(arguments, *, broken=False):
@@ -392,61 +336,10 @@ def test_tools_tier_over_http(fault_server, behaviour, value):
     assert sent["tool_choice"]["function"]["name"] == "tone"
 
 
-def test_schema_tier_over_http(fault_server):
-    """A server that takes a schema gets ours under a good name, strict, with the settings of the judge."""
-    metric = CategoricalMetric(**{**TONE.model_dump(), "name": "tön.e@2"})
-    judge = Judge("openai:fake", base_url=fault_server.url, max_tokens=77, seed=5, options={"top_p": 0.5})
-    compile_metric(metric, judge).invoke(CASE)
-    (sent,) = fault_server.bodies
-    assert sent["response_format"]["type"] == "json_schema"
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["response_format"]["json_schema"]["name"])
-    assert sent["response_format"]["json_schema"]["strict"] is True
-    assert (sent["temperature"], sent["seed"], sent["top_p"], sent["max_completion_tokens"]) == (0.0, 5, 0.5, 77)
-    assert (sent["model"], sent.get("logprobs")) == ("fake", None)
-
-
-def test_text_tier_over_http(fault_server):
-    """A server that takes neither schema nor tools is asked in plain text."""
-    fault_server.plan = fault.says("Well: " + json.dumps(GOOD))
-    judge = Judge("openai:fake", base_url=fault_server.url, structured="text")
-    assert compile_metric(TONE, judge).invoke(CASE).judgements[0].value == "Polite"
-    assert not {"tools", "response_format"} & {*fault_server.bodies[0]}
-
-
-def test_notes_come_back():
-    """Further fields come back with the judgement, and shares are counted in code."""
-    notes = {
-        "elements": {"means": "facts", "each": {"name": "the fact", "found": ["yes", "no"]}, "when": "before"},
-        "advice": "what would help",
-        "coverage": {"share": "elements", "where": {"found": "yes"}},
-    }
-    metric = CategoricalMetric(**{**TONE.model_dump(), "notes": notes})
-    elements = [{"name": "who", "found": "yes"}, {"name": "when", "found": "no"}]
-    judge = ScriptedJudge([{"elements": elements, **GOOD, "advice": "Say when."}])
-    notes = compile_metric(metric, judge).invoke(CASE).judgements[0].notes
-    assert notes == {"elements": elements, "advice": "Say when.", "coverage": {"count": 1, "of": 2, "share": 0.5}}
-
-
 def with_tokens(*pieces):
     """Give a message that was made of these tokens."""
     content = [{"token": token, "logprob": log, "bytes": [*token.encode()]} for token, log in pieces]
     return AIMessage("".join(token for token, _ in pieces), response_metadata={"logprobs": {"content": content}})
-
-
-def test_confidence_is_that_of_the_value():
-    """A reason that holds `"value": 0` does not mislead: the probability is that of the value itself."""
-    reason = ('{"reason": "I say \\"value\\": 0, or {\\"value\\": 0}", ', -7.0)
-    judge = ScriptedJudge([with_tokens(reason, ('"value": ', -0.0), ("7", math.log(0.8)), ("}", -0.5))])
-    judgement = compile_metric(DEPTH, judge).invoke(CASE).judgements[0]
-    assert (judgement.value, judgement.confidence) == (7, pytest.approx(0.8))
-
-
-def test_confidence_of_a_label_of_several_tokens():
-    """A label of several tokens, in any script, has the product of their probabilities."""
-    metric = CategoricalMetric(**{**TONE.model_dump(exclude={"scale"}), "categories": {"Höflich": "p", "Grob": "r"}})
-    label = [('"', 0.0), ("Hö", math.log(0.5)), ("flich", math.log(0.5)), ('"', 0.0)]
-    judge = ScriptedJudge([with_tokens(('{"reason": "größer", "value": ', -3.0), *label, ("}", -3.0))])
-    assert compile_metric(metric, judge).invoke(CASE).judgements[0].confidence == pytest.approx(0.25)
 
 
 def test_confidence_of_items():
@@ -470,11 +363,6 @@ def test_confidence_over_http(fault_server):
     assert found == [pytest.approx(math.exp(-1.0) * 0.6), None]
     compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).invoke(CASE)
     assert [body.get("logprobs") for body in fault_server.bodies] == [True, True, None]
-
-
-def test_without_probabilities_there_is_no_confidence():
-    """A model that tells no probabilities gives no confidence, not 0 and not 1."""
-    assert compile_metric(TONE, ScriptedJudge([GOOD])).invoke(CASE).judgements[0].confidence is None
 
 
 async def test_batches_go_out_together(fault_server):

@@ -11,30 +11,23 @@ import fault_server as fault
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import RunnableLambda, RunnableParallel
+from tone_metrics import TONE
 from traced_runs import Tracing
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load_metric
 from greval.records.case import Case
-from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
+from greval.records.metric import ComputedMetric, ValueMetric
 from greval.records.result import Judgement, Skipped, Usage
 from greval.records.scale import MeasureScale
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
-BASE = {"description": "d", "steps": ["s"]}
-
-
-TONE = CategoricalMetric(name="tone", needs=["question", "answer"], categories={"Polite": "p", "Rude": "r"}, **BASE)
-
-
-DEPTH = ValueMetric(name="depth", needs=["question", "answer"], range=(1, 3), levels={1: "low", 3: "high"}, **BASE)
-
-
+DEPTH = ValueMetric(
+    name="depth", needs=["question", "answer"], range=(1, 3), levels={1: "low", 3: "high"}, description="d", steps=["s"]
+)
 CASE = Case(id="q1", method="walk", question="Well?", answer="Thanks.", tags={"kind": "short"})
-
-
 GOOD = {"reason": "It thanks.", "value": "Polite"}
 
 
@@ -186,13 +179,6 @@ def test_callbacks_of_the_model_itself():
     assert tracer.seen["model"]["metadata"]["release"] == "7"
 
 
-def test_config_can_be_bound():
-    """with_config, a run name and run ids work as in any runnable."""
-    tracer = Tracing()
-    compile_metric(TONE, ScriptedJudge([GOOD])).with_config(callbacks=[tracer], run_name="bound").invoke(CASE)
-    assert tracer.runs[0] == ("chain", "bound", None)
-
-
 async def test_events():
     """astream_events tells the start and end of the chain and of its model."""
     runnable = compile_metric(TONE, ScriptedJudge([GOOD]))
@@ -256,7 +242,7 @@ def test_the_first_latency_holds_no_start_up(monkeypatch):
     class Slow(JudgeClient):
         made = False
 
-        async def ready(self, *environment):
+        async def ready(self):
             if not self.made:
                 self.made, now[0] = True, now[0] + 100
             return await super().ready()

@@ -12,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from strategies import metrics
+from tone_metrics import PASSAGES
 
 from greval import Judge, Result, ValueMetric, evaluate, load_metric
 from greval.errors import DefinitionError, MalformedVerdictError
-from greval.judging.answer_schema import build_answer_schema, list_verdict_parts, parse_verdict
+from greval.judging.answer_schema import build_answer_schema, list_answer_parts, parse_verdict
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.answer_format import build_schema_arguments
+from greval.judging.model.answer_strategy import compute_answer_limit
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.local_answers import compute_answer_limit
 from greval.judging.model.openai_direct import build_body
 from greval.judging.prompt import format_examples, format_system_text
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.records.metric import ManyCategoricalMetric, build_metric, set_reason_depth
+from greval.records.metric import build_metric, set_reason_depth
 from greval.runs.forecast import estimate_output_tokens, forecast
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
@@ -39,19 +40,6 @@ def metric(depth="steps", **more):
     """Give a small metric of two steps."""
     return ValueMetric(
         **{"name": "m", "description": "d", "needs": ["answer"], "steps": ["Look.", "Weigh."], **SCALE, **more},
-        reason_depth=depth,
-    )
-
-
-def many(depth="steps"):
-    """Give a small metric over chunks."""
-    return ManyCategoricalMetric(
-        name="passages",
-        description="d",
-        over="chunks",
-        needs=["chunks"],
-        steps=["Look.", "Weigh."],
-        categories={"Good": "g", "Bad": "b"},
         reason_depth=depth,
     )
 
@@ -88,7 +76,7 @@ def test_findings_are_read_in_the_order_of_the_steps(found, place):
     answer = {"findings": dict(reversed(named.items())), "reason": "r", "value": 0}
     assert parse_verdict(one, answer).findings == tuple(text.strip() for text in found)
     schema = build_answer_schema(one, many=False, reason=place)
-    assert [*schema["properties"]] == [*list_verdict_parts(one, place)] == schema["required"]
+    assert [*schema["properties"]] == [*list_answer_parts(one, place)] == schema["required"]
     assert [*schema["properties"]["findings"]["properties"]] == [*named]
 
 
@@ -127,13 +115,12 @@ def test_a_missing_finding_is_asked_for_once_more(tier):
 
 def test_each_item_has_its_findings():
     """In a list of verdicts every entry has findings of its own."""
-    entries = [
-        {"item": n, "findings": {"step_1": f"{n}a", "step_2": f"{n}b"}, "reason": "r", "value": "Good"} for n in (1, 2)
-    ]
-    result = compile_metric(many(), ScriptedJudge([{"judgements": entries}])).invoke(
+    entries = [{"item": n, "findings": {"step_1": f"found {n}"}, "reason": "r", "value": "Good"} for n in (1, 2)]
+    (metric,) = set_reason_depth([PASSAGES], "steps")
+    result = compile_metric(metric, ScriptedJudge([{"judgements": entries}])).invoke(
         {"question": "q", "chunks": ["x", "y"]}
     )
-    assert [judgement.findings for judgement in result.judgements] == [("1a", "1b"), ("2a", "2b")]
+    assert [judgement.findings for judgement in result.judgements] == [("found 1",), ("found 2",)]
 
 
 def test_repeats_keep_the_findings_of_the_verdict_that_counts():
@@ -157,7 +144,7 @@ def test_results_without_findings_are_read():
 def test_a_note_named_findings_stands_in_the_way_of_steps_only():
     """The name is taken only if findings are asked for; a run cannot force it either."""
     noted = metric("brief", notes={"findings": "what was found"})
-    with pytest.raises(ValueError, match=r"notes\.findings: the name is taken"):
+    with pytest.raises(DefinitionError, match=r"notes\.findings: the name is taken"):
         metric("steps", notes={"findings": "what was found"})
     with pytest.raises(DefinitionError, match=r"m: reason_depth steps: notes\.findings"):
         set_reason_depth([noted], "steps")
@@ -166,9 +153,9 @@ def test_a_note_named_findings_stands_in_the_way_of_steps_only():
 def test_examples_show_a_finding_for_each_step():
     """An example of a metric by steps has findings, and is shown with them; other depths leave them out."""
     example = {"case": {"question": "q", "answer": "a"}, "reason": "r", "value": 1}
-    with pytest.raises(ValueError, match="findings: give one for each of the 2 steps, got 0"):
+    with pytest.raises(DefinitionError, match=r"examples\.1\.findings: give one for each of the 2 steps, got 0"):
         metric("steps", examples=[example])
-    with pytest.raises(ValueError, match="findings: give one for each of the 2 steps, got 1"):
+    with pytest.raises(DefinitionError, match="findings: give one for each of the 2 steps, got 1"):
         metric("brief", examples=[{**example, "findings": ["a"]}])
     told = {**example, "findings": [*FOUND.values()]}
     (shown,) = [answer for _, answer in format_examples(metric("steps", examples=[told]), many=False)]
@@ -178,14 +165,10 @@ def test_examples_show_a_finding_for_each_step():
 
 
 def test_no_such_depth():
-    """A depth that there is not is refused with those that there are."""
+    """A depth that there is not is refused with those that there are; what is computed has none."""
+    assert set_reason_depth([COMPUTED_METRICS["latency"]], "steps") == (COMPUTED_METRICS["latency"],)
     with pytest.raises(DefinitionError, match="one of brief, detailed, steps, got 'deep'"):
         set_reason_depth([metric()], "deep")
-
-
-def test_computed_metrics_have_no_depth():
-    """What is computed stays what it is."""
-    assert set_reason_depth([COMPUTED_METRICS["latency"]], "steps") == (COMPUTED_METRICS["latency"],)
 
 
 def test_a_run_sets_the_depth_for_all_its_metrics(tmp_path):
@@ -242,25 +225,3 @@ def test_the_command_line_has_the_option(greval_says, fault_server: FaultServer)
     assert "step_1 to step_3" in fault_server.bodies[0]["messages"][0]["content"]
     code, out, _ = greval_says("results", "run", "--format", "jsonl")
     assert len(json.loads(out)["outcome"]["judgements"][0]["findings"]) == 3
-
-
-@pytest.mark.nightly
-def test_over_http_a_request_and_a_run_set_the_depth(tmp_path):
-    """`reason_depth` of `/v1/evaluate` and of `/v1/runs` asks for findings, and results carry them."""
-    served, runs = pytest.importorskip("served_metrics"), pytest.importorskip("served_runs")
-    answer = {"findings": {f"step_{n}": "Seen." for n in (1, 2, 3)}, "reason": "r", "value": 1}
-    with (
-        runs.over_http({"scripted": ScriptedJudge([answer])}) as judges,
-        served.client_of(served.app_of(tmp_path, judges)) as client,
-    ):
-        body = {"cases": [CASE], "metrics": ["correctness"], "reason_depth": "steps"}
-        (row,) = client.post("/v1/evaluate", json=body).json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3
-        (row,) = client.post("/v1/evaluate", json={**body, "reason_depth": None}).json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == []
-        assert client.post("/v1/evaluate", json={**body, "reason_depth": "deep"}).status_code == 422
-        assert client.get("/v1/metrics/correctness").json()["reason_depth"] == "brief"
-        run = runs.started(client, runs.uploaded(client, [CASE]), reason_depth="steps")
-        assert runs.ended(client, run)["status"] == "finished"
-        (row,) = client.get(f"/v1/runs/{run}/results").json()["results"]
-        assert row["outcome"]["judgements"][0]["findings"] == ["Seen."] * 3

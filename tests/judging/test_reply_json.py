@@ -1,26 +1,39 @@
-"""Finding the verdict in what a model wrote, in whatever form, and the probability of its value."""
+"""Finding the verdict in what a model wrote, in whatever form, and the probability of its value.
+
+`replies.jsonl` has replies as models write them: `reads` is the value, or the value of each item, that must be stored;
+null is a failure after a second call.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
+from operator import itemgetter
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers.openai_tools import make_invalid_tool_call, parse_tool_call
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_answer_schema, build_object_schema, parse_item_verdicts, parse_verdict
+from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.call_context import NO_RUN
+from greval.judging.model.client import JudgeClient
 from greval.judging.reply_json import (
     compute_probability,
     compute_value_probabilities,
     find_value,
     parse_reply_object,
 )
+from greval.records.case import Case, Chunk
 from greval.records.metric import ManyCategoricalMetric, ValueMetric
 from greval.records.result import Judgement
+from greval.testing import ScriptedJudge
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)
@@ -350,30 +363,25 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
     assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx(found)
 
 
-def test_the_token_after_a_value_tells_it_from_a_longer_one():
-    """The digit 1 has the probability of 1 and of 10; the token after it divides it."""
-    tokens = with_others(('{"value": ', 1, {}), ("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05}))
-    tokens += with_others((' "reason": "1"}', 1, {}))
-    found = compute_value_probabilities(tokens, ("value",), LEVELS)
-    assert found == pytest.approx({3: 0.1, 1: 0.675, 10: 0.18})
-
-
-def test_values_of_several_tokens_part_at_any_of_them():
-    """A token in place of a later one counts with the probability of those before it."""
-    tokens = with_others(('{"value": ', 1, {}), ("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {}))
-    assert compute_value_probabilities(tokens, ("value",), LEVELS) == pytest.approx({3: 0.2, 1: 0.2, 10: 0.6})
-
-
-def test_categories_have_the_probabilities_of_their_beginnings():
-    """Two categories with the same beginning are told apart by the token after it, in any script."""
-    tokens = with_others(
-        ('{"value": "', 1, {}),
-        ("Un", 0.6, {"Hö": 0.3, "U": 0.1}),
-        ("klar", 0.5, {"höflich": 0.5}),
-        ('"}', 1, {}),
-    )
-    found = compute_value_probabilities(tokens, ("value",), ("Höflich", "Unklar", "Unhöflich"))
-    assert found == pytest.approx({"Höflich": 0.3, "Unklar": 0.3, "Unhöflich": 0.3})
+@pytest.mark.parametrize(
+    ("pieces", "values", "expected"),
+    [
+        # The digit 1 has the probability of 1 and of 10; the token after it divides it.
+        ([("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05})], LEVELS, {3: 0.1, 1: 0.675, 10: 0.18}),
+        # A token in place of a later one counts with the probability of those before it.
+        ([("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {})], LEVELS, {3: 0.2, 1: 0.2, 10: 0.6}),
+        # Two categories with the same beginning are told apart by the token after it, in any script.
+        (
+            [('"', 1, {}), ("Un", 0.6, {"Hö": 0.3, "U": 0.1}), ("klar", 0.5, {"höflich": 0.5}), ('"}', 1, {})],
+            ("Höflich", "Unklar", "Unhöflich"),
+            {"Höflich": 0.3, "Unklar": 0.3, "Unhöflich": 0.3},
+        ),
+    ],
+)
+def test_values_of_several_tokens_part_at_any_of_them(pieces, values, expected):
+    """The probability of a value is that of all tokens that tell it from the others."""
+    tokens = with_others(('{"value": ', 1, {}), *pieces, (' "reason": "1"}', 1, {}))
+    assert compute_value_probabilities(tokens, ("value",), values) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -388,3 +396,56 @@ def test_categories_have_the_probabilities_of_their_beginnings():
 def test_without_alternatives_there_are_no_probabilities_of_values(tokens):
     """Without alternatives, without a value or with a value off the scale nothing is computed."""
     assert compute_value_probabilities(tokens, ("value",), LEVELS) is None
+
+
+CASE = Case(id="q", question="Which?", answer="The harbour.", chunks=[Chunk(id=f"c{n}", text="A.") for n in (1, 2, 3)])
+ROWS = [json.loads(line) for line in (Path(__file__).with_name("replies.jsonl")).read_text("utf-8").splitlines()]
+GROUPS = {
+    name: [*rows]
+    for name, rows in groupby(
+        sorted(ROWS, key=itemgetter("group", "tier")), lambda row: f"{row['group']}, {row['tier']}"
+    )
+}
+
+
+def build_message(row):
+    """Build the message that a model of LangChain returns for a row, with its tool calls parsed or not."""
+    message = AIMessage(row["reply"])
+    for n, arguments in enumerate(row.get("tool_calls", ())):
+        call = {"id": f"c{n}", "type": "function", "function": {"name": "verdict", "arguments": arguments}}
+        try:
+            message.tool_calls.append(parse_tool_call(call, return_id=True))
+        except Exception as error:  # noqa: BLE001 - as LangChain does
+            message.invalid_tool_calls.append(make_invalid_tool_call(call, str(error)))
+    return message
+
+
+async def read_row(row):
+    """Judge with the reply of a row, and return what was stored, the reasons and the number of calls."""
+    judge = ScriptedJudge([build_message(row), "They agree."], tier=row["tier"])
+    metric = CHUNKS if row["items"] else METRIC
+    outcome, usage, _ = await MetricJudge(metric, JudgeClient(judge))(CASE, NO_RUN)
+    judgements = getattr(outcome, "judgements", ())
+    read = {judgement.item: judgement.value for judgement in judgements}
+    stored = {str(n): read.get(f"c{n}") for n in (1, 2, 3)} if row["items"] else read.get(None)
+    return stored, [judgement.reason for judgement in judgements], usage.calls
+
+
+@pytest.mark.parametrize("group", GROUPS)
+async def test_each_reply_has_its_right_reading(group):
+    """What is certain is stored after one call, with the reason as written; anything else is asked again and fails."""
+    for row in GROUPS[group]:
+        stored, reasons, calls = await read_row(row)
+        nothing = dict.fromkeys("123") if row["items"] else None
+        reads = nothing if row["reads"] is None else row["reads"]
+        is_whole = None not in reads.values() if row["items"] else reads is not None
+        assert (row["name"], stored, calls) == (row["name"], reads, 1 if is_whole else 2)
+        if "reason" in row:
+            assert (row["name"], reasons) == (row["name"], [row["reason"]])
+
+
+def test_the_corpus_is_wide():
+    """Each tier, items and no items, certain and doubtful replies are all in it."""
+    assert len(ROWS) >= 150
+    kinds = {(row["tier"], bool(row["items"]), row["reads"] is None) for row in ROWS}
+    assert len(kinds) >= 10

@@ -58,5 +58,5 @@ def test_a_metric_of_a_scale_cannot_be_judged():
     """It has a name and a scale and no steps; a bad name is a definition error."""
     metric = build_scale_metric("quality", "1..5", over="chunks")
     assert (metric.over, metric.needs) == ("chunks", ("question", "chunks"))
-    with pytest.raises(DefinitionError, match="metric 'two words': name"):
+    with pytest.raises(DefinitionError, match="two words: name"):
         build_scale_metric("two words", "1..5")

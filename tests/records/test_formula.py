@@ -1,4 +1,4 @@
-"""Formulas: equal to Python's own arithmetic, closed against everything else, and exact about places."""
+"""Formulas and limits: equal to Python's own arithmetic, closed against everything else, and exact about places."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from greval.records.formula import (
     FUNCTIONS,
     MAX_CHARACTERS,
+    SIGNS,
+    TOLERANCE,
     FormulaError,
     FormulaInput,
     SkippedInputError,
+    parse_limit,
     read_formula,
+    split_comparison,
 )
 
 NAMES = ("a", "b", "c")
@@ -151,3 +155,28 @@ def test_filled_in():
     formula = read_formula("0.5 * a +\n b if tone == 'Rude' else skipped")
     inputs = {"a": FormulaInput(1 / 3), "b": FormulaInput(2.0), "tone": as_input("Curt"), "skipped": FormulaInput()}
     assert formula.fill(inputs) == "0.5 * 0.3333 +  2 if \"Curt\" == 'Rude' else skipped"
+
+
+@given(st.floats(-100, 100), st.sampled_from(sorted(SIGNS)))
+def test_a_number_meets_itself_if_the_sign_has_an_equals_sign(number, sign):
+    """A limit is the number that is written; figures that are equal but for rounding are equal."""
+    limit = parse_limit(f"{sign} {number!r}")
+    assert (limit.sign, limit.compute_bound()) == (sign, number)
+    assert limit.is_met(number) == limit.is_met(number + 1e-12) == ("=" in sign)
+    assert limit.is_met(number + 1) == (">" in sign)
+    assert limit.is_met(number - 2 * TOLERANCE - abs(number) * 1e-9) == ("<" in sign)
+
+
+def test_the_last_digit_decides_nothing():
+    """0.1 + 0.2 is a little more than 0.3: the figure 0.3 is not below it all the same."""
+    _, below = split_comparison("m < baseline + 0.2", ["baseline"])
+    assert below.compute_bound(baseline=0.1) > 0.3
+    assert not below.is_met(0.3, baseline=0.1)
+    assert parse_limit(">= 0.1 + 0.2").is_met(0.3)
+
+
+@pytest.mark.parametrize("text", ["", "0.7", ">= high", "== 1", ">= 1 2", ">= nan", "=> 1", "x >= 1", ">= 1 / 0"])
+def test_anything_else_is_refused(text):
+    """The error shows what to write."""
+    with pytest.raises(ValueError, match=r"write < <= > or >= and a number, such as '>= 0\.7'"):
+        parse_limit(text)

@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
 
-from greval import compile_metric, evaluate, load_metric
+from greval import compile_metric
 from greval.judging.answer_schema import parse_item_verdicts
 from greval.judging.prompt import format_case_text, list_numbered_ids, neutralise_fences
 from greval.records.case import Case
 from greval.records.judgement_text import find_cited_items, format_details, list_cited_items
-from greval.records.metric import ManyCategoricalMetric, build_metric
+from greval.records.metric import build_metric
 from greval.records.metric_input import list_judged_items
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
 
 BASE = {"name": "m", "description": "d", "scale": {"categories": {"A": "a", "B": "b"}}, "steps": ["s"]}
+CHUNKS = build_metric({**BASE, "over": "chunks", "needs": ["chunks"]})
 MORE = Case(
     question="q",
     chunks=[{"id": "last", "text": "x"}],
@@ -85,58 +86,17 @@ def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
             assert not hasattr(item, "text") or content == neutralise_fences(item.text)
 
 
-def test_numbers_are_those_of_the_items_that_were_left(tmp_path):
-    """The judge's chunk 1 is the case's second one if the first was sorted out; the id says so, in any output."""
-    case = {"id": "q1", "question": "Who?", "answer": "Ada.", "chunks": ["Tea is a drink.", "Ada wrote it."]}
-    note = {"element": "Ada", "source": "chunk 1", "role": "direct", "in_answer": "yes"}
-    verdict = {
-        "question_elements": [],
-        "source_elements": [note],
-        "reason": "Chunk 1 names Ada.",
-        "value": "Relevant",
-        "recommendations": "Nothing; chunk 2 is not there.",
-    }
-
-    def answer(messages):
-        text = messages[1].text
-        if '<item n="1">' in text:
-            return {
-                "judgements": [
-                    {"item": n, "reason": "As item 2 says.", "value": "Irrelevant" if n == 1 else "Relevant"}
-                    for n in (1, 2)
-                ]
-            }
-        assert '<chunk n="1">\nAda wrote it.' in text
-        return verdict
-
-    run = evaluate(
-        [{**case, "triples": []}], [load_metric("answer_completeness")], ScriptedJudge(answer), out=tmp_path / "run"
-    )
-    rows = {row.metric: row.judgements for row in run.results()}
-    (judgement,) = rows["answer_completeness"]
-    assert judgement.shown_ids == {"chunk": ("c2",)}
-    assert list_cited_items(judgement) == {"chunk 1": "c2"}
-    assert [list_cited_items(one) for one in rows["chunk_evaluation"]] == [{"item 2": "c2"}] * 2
-    assert "chunk 1 is c2" in format_details(judgement.findings, judgement.notes, list_cited_items(judgement))
-
-
 def test_an_item_judged_alone_has_no_number_to_name():
     """With one item in a call there is nothing else to tell it from."""
-    metric = ManyCategoricalMetric(
-        name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
-    )
     judge = ScriptedJudge([{"judgements": [{"item": 1, "reason": "item 1", "value": "A"}]}])
-    result = compile_metric(metric, judge).invoke({"question": "q", "chunks": ["x"]})
+    result = compile_metric(CHUNKS, judge).invoke({"question": "q", "chunks": ["x"]})
     assert result.judgements[0].shown_ids == {}
 
 
 def test_items_of_a_list_share_what_was_shown():
     """Each verdict of a list carries the numbers of the whole list, as its reason may name any of them."""
-    metric = ManyCategoricalMetric(
-        name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
-    )
     listed_ = [{"item": n, "reason": "r", "value": "A"} for n in (2, 1)]
-    told = parse_item_verdicts(metric, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
+    told = parse_item_verdicts(CHUNKS, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
     assert [judgement.shown_ids for _, judgement in told.values()] == [{"item": ("x", "y")}] * 2
 
 

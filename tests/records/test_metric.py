@@ -9,12 +9,12 @@ from hypothesis import given
 from pydantic import ValidationError
 from strategies import metrics
 
+from greval.errors import DefinitionError
 from greval.records.case import FIELDS
 from greval.records.metric import (
     PROMPT_FIELDS,
     CategoricalMetric,
     ComputedMetric,
-    JudgedMetric,
     ManyCategoricalMetric,
     ManyValueMetric,
     ValueMetric,
@@ -23,7 +23,7 @@ from greval.records.metric import (
 )
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Skipped
-from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from greval.records.scale import MeasureScale
 
 TWO = {"categories": {"Yes": "", "No": ""}}
 RANGE = {"range": [1, 5], "levels": {"1": "a", "5": "b"}}
@@ -65,23 +65,6 @@ def test_parts_of_a_scale(parts):
     assert build_metric({**content(scale=None), **parts}) == build_metric(content(scale=parts))
 
 
-def test_keywords():
-    """The classes take their parts as keywords, with Category values and integers as keys too."""
-    tone = CategoricalMetric(
-        name="m", description="d", needs=["answer"], steps=["s"], categories={"A": Category(name="A"), "B": "b"}
-    )
-    depth = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], range=(1, 2), levels={1: "a", 2: "b"})
-    assert isinstance(tone.scale, CategoricalScale)
-    assert isinstance(depth.scale, ValueScale)
-
-
-def test_frozen():
-    """A metric cannot be changed."""
-    metric = build_metric(content())
-    with pytest.raises(ValidationError, match="frozen"):
-        metric.name = "n"
-
-
 def test_needs():
     """What is needed twice is needed once, tags are named, and the order stays."""
     assert build_metric(content(needs=["answer", "tags.year", "question", "answer"])).needs == (
@@ -91,21 +74,63 @@ def test_needs():
     )
 
 
-def test_computed():
-    """A computed metric may need what no judge is shown, and has a measure."""
-    metric = ComputedMetric(
-        name="m", description="d", needs=["gold", "usage"], scale=MeasureScale(), compute=lambda _: Skipped(reason="r")
-    )
-    assert metric.needs == ("gold", "usage")
-    assert "compute" not in metric.model_dump()
-
-
 def test_a_computed_metric_says_what_it_reads():
-    """What it reads may all be optional; if nothing is named, cases that differ would share one result."""
+    """It may need what no judge is shown, or nothing; if nothing is named, cases that differ would share a result."""
     parts = {"name": "m", "description": "d", "scale": MeasureScale(), "compute": lambda _: Skipped(reason="r")}
+    assert ComputedMetric(**parts, needs=["gold", "usage"]).needs == ("gold", "usage")
+    assert "compute" not in ComputedMetric(**parts, needs=["gold"]).model_dump()
     assert ComputedMetric(**parts, optional=("chunks",)).needs == ()
-    with pytest.raises(ValidationError, match="name at least one field of a case that the function reads"):
+    with pytest.raises(DefinitionError, match="m: needs: name at least one field of a case that the function reads"):
         ComputedMetric(**parts)
+
+
+PARTS = {"name": "m", "description": "d", "needs": ["answer"], "steps": ["s"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "faults"),
+    [
+        (
+            CategoricalMetric,
+            {**TWO, "needs": ["answr"]},
+            ["m: needs.1: 'answr' is no field of a case; did you mean answer?"],
+        ),
+        (CategoricalMetric, {**TWO, "stpes": ["s"]}, ["m: stpes: unknown; did you mean steps?"]),
+        (
+            CategoricalMetric,
+            {"categories": {"A": {"scor": 1}, "B": ""}},
+            ["m: categories.A.scor: unknown; did you mean score?"],
+        ),
+        (
+            ValueMetric,
+            {"range": (1, 5), "levels": {1: "a", 5: 3}},
+            ["m: levels.5: must be text, got 3; put it in quotes"],
+        ),
+        (
+            ValueMetric,
+            {"range": (1, 5), "levels": {1: "a", 9: "b"}},
+            ["m: levels: describe at least both ends; 5 missing", "m: levels: 9 outside the range 1 to 5"],
+        ),
+        (ManyValueMetric, RANGE, ["m: over: is missing; add it"]),
+        (
+            ComputedMetric,
+            {"scale": MeasureScale(), "compute": 3, "steps": None},
+            ["m: compute: must be callable", "m: steps: unknown"],
+        ),
+        (
+            CategoricalMetric,
+            {"name": None},
+            ["CategoricalMetric: name: must be text, got nothing", "CategoricalMetric: scale: is missing"],
+        ),
+    ],
+)
+def test_a_definition_in_python_has_the_errors_of_a_metric_file(kind, fields, faults):
+    """Each fault has its place, what was found and what to do, all at once and without a page of pydantic."""
+    with pytest.raises(DefinitionError) as refused:
+        kind(**{**PARTS, **fields})
+    assert "pydantic" not in str(refused.value)
+    assert len(refused.value.faults) == len(faults)
+    assert all(fault.startswith(start) for fault, start in zip(refused.value.faults, faults, strict=True))
 
 
 def test_prompt_fields():
@@ -149,8 +174,6 @@ def test_misfits(changes, faults):
         ({"range": [1, 5]}, "either the scale or its parts"),
         ({"scale": {"unit": "s"}}, "Extra inputs"),
         ({"scale": None}, "Field required"),
-        ({"notes": {"l": {"means": "m", "each": {"word": []}}}}, "at least 1 item"),
-        ({"notes": {"l": {"means": "m", "each": {}}}}, "at least 1 item"),
         ({"examples": [{"case": {"question": "q", "answer": "a"}, "reason": "r", "value": "Maybe"}]}, "Maybe"),
         ({"examples": [{"case": {"question": "q"}, "reason": "r", "value": "Yes"}]}, "answer is missing"),
         ({"examples": [{"case": CASE, "reason": "r", "value": True}], "scale": RANGE}, "valid integer"),
@@ -162,13 +185,6 @@ def test_refused(changes, why):
     """A definition that lacks or misnames something is refused with the reason."""
     with pytest.raises(ValidationError, match=why):
         build_metric(content(**changes))
-
-
-def test_every_class_is_judged():
-    """The four public classes are judged metrics and differ only in the types of scale and over."""
-    for kind in (CategoricalMetric, ValueMetric, ManyCategoricalMetric, ManyValueMetric):
-        assert issubclass(kind, JudgedMetric)
-        assert {*kind.model_fields} == {*JudgedMetric.model_fields}
 
 
 def test_a_metric_says_its_kind_its_inputs_and_its_filters():

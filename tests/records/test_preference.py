@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
+from greval.errors import DefinitionError
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Response, swap_responses
@@ -37,13 +37,13 @@ def test_the_categories_have_their_numbers():
 )
 def test_what_does_not_fit_is_refused(changes, fault):
     """A scale, a need or items that no preference can have are refused with what to write."""
-    with pytest.raises(ValidationError, match="(?s)" + fault.replace("(", "[(]").replace(")", "[)]")):
+    with pytest.raises(DefinitionError, match="(?s)" + fault.replace("(", "[(]").replace(")", "[)]")):
         PreferenceMetric(**{**BASE, **changes})
 
 
 def test_another_class_is_no_preference():
     """A metric of another class that says it is a preference is refused with the class to use."""
-    with pytest.raises(ValidationError, match="PreferenceMetric"):
+    with pytest.raises(DefinitionError, match="PreferenceMetric"):
         CategoricalMetric(**BASE, categories={"Yes": "y", "No": "n"}, preference=True)
 
 

@@ -30,12 +30,6 @@ def test_frozen_value():
     assert hash(pair) == hash(Pair(left=1))
 
 
-def test_unknown_field():
-    """A field that a record does not have is refused."""
-    with pytest.raises(ValidationError, match="Extra inputs"):
-        Pair(left=1, middle=2)
-
-
 @given(name=names())
 def test_names_stay(name):
     """A name that was read reads as itself, however its letters were composed."""

@@ -22,7 +22,9 @@ from greval.records.scale import (
     NumberRange,
     OffScaleError,
     Scale,
+    ScaleDirection,
     ValueScale,
+    find_direction,
     find_number_range,
 )
 
@@ -121,11 +123,8 @@ class TestReading:
         assert scale.explain() == "- 0: Useless.\n- 0.5: Nearly so.\n- 3: Perfect.\n(higher is better)"
         with pytest.raises(OffScaleError, match=r"0.3 is not a multiple of 0.5 from 0 to 3"):
             scale.read(0.3)
-
-    def test_tens(self):
-        """A step may be larger than one: the levels are integers then."""
-        scale = ValueScale(range=(0, 100), step=10, levels={0: "None.", 100: "All."})
-        assert scale.answer_schema() == {"type": "integer", "enum": [*range(0, 101, 10)]}
+        tens = ValueScale(range=(0, 100), step=10, levels={0: "None.", 100: "All."})
+        assert tens.answer_schema() == {"type": "integer", "enum": [*range(0, 101, 10)]}
 
 
 class TestDefining:
@@ -142,12 +141,6 @@ class TestDefining:
         assert json.dumps(plain.model_dump(mode="json")) == (
             '{"range": [0, 3], "levels": {"0": "a", "3": "b"}, "better": "higher"}'
         )
-
-    def test_kinds(self):
-        """The three kinds are told apart by their own keys."""
-        assert isinstance(ANY.validate_python({"categories": TWO}), CategoricalScale)
-        assert isinstance(ANY.validate_python({"range": [0, 1], "levels": {"0": "a", "1": "b"}}), ValueScale)
-        assert isinstance(ANY.validate_python(MeasureScale(unit="s").model_dump()), MeasureScale)
 
     def test_category_forms(self):
         """A category may be given as text, as a mapping, as a Category or by its name alone."""
@@ -198,25 +191,16 @@ class TestDefining:
             ({"range": [0, 3], "step": True, "levels": {0: "a", 3: "b"}}, "valid number"),
             ({"range": [0, 3], "step": float("inf"), "levels": {0: "a", 3: "b"}}, "finite number"),
             ({"range": [1, 5], "levels": {1: "a", 5: "b"}, "best": 5}, "Extra inputs"),
+            ({"unit": "s", "low": 1, "high": 0}, "high: must be above low, got 1.0 to 0.0"),
+            ({"unit": "s", "low": 0, "high": 0}, "high: must be above low"),
+            ({"unit": "s", "low": float("nan"), "high": 1}, "finite number"),
+            ({"unit": "s", "low": 0, "high": float("inf")}, "finite number"),
         ],
     )
     def test_refused(self, content, why):
         """A scale on which verdicts could not be told apart or ordered is refused with the reason."""
         with pytest.raises(ValidationError, match=why):
             ANY.validate_python(content)
-
-    @pytest.mark.parametrize(("low", "high"), [(1, 0), (0, 0), (float("nan"), 1), (0, float("inf"))])
-    def test_refused_measures(self, low, high):
-        """The limits of a measure are finite and rise."""
-        with pytest.raises(ValidationError):
-            MeasureScale(low=low, high=high)
-
-    def test_unordered(self):
-        """Where the categories have no order their scores may rise."""
-        scale = CategoricalScale.model_validate(
-            {"categories": {"A": {"score": 0}, "B": {"score": 1}}, "ordered": False}
-        )
-        assert scale.number("B") == 1
 
 
 class TestTelling:
@@ -241,3 +225,39 @@ def test_half_steps_are_no_proportion():
     tens = ValueScale(range=(0, 10), step=10, levels={0: "No.", 10: "Yes."})
     assert find_number_range(halves) == NumberRange(0.0, 1.0, binary=False)
     assert find_number_range(tens) == NumberRange(0.0, 10.0, binary=True)
+
+
+ENDS = st.tuples(st.integers(-50, 50), st.integers(1, 100)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+@given(ENDS, st.sampled_from(["higher", "lower"]))
+def test_a_value_scale_has_both_ends_and_its_own_direction(ends, better):
+    """The ends are those of the range, and a difference reaches from one end to the other both ways."""
+    low, high = ends
+    found = find_direction(ValueScale(range=ends, levels={low: "Low.", high: "High."}, better=better))
+    assert found.ends == (low, high)
+    assert found.better == better
+    assert found.difference_ends == (low - high, high - low)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True))
+def test_categories_reach_from_the_lowest_to_the_highest_score(scores):
+    """Higher scores are better, whether or not the categories are listed by them."""
+    content = {f"c{n}": {"score": score} for n, score in enumerate(scores)}
+    scale = CategoricalScale.model_validate({"categories": content, "ordered": False})
+    assert find_direction(scale) == ScaleDirection("higher", min(scores), max(scores))
+
+
+def test_a_measure_without_an_upper_end_has_no_ends():
+    """One known end is kept, but neither pair of ends exists."""
+    found = find_direction(MeasureScale(unit="s", better="lower"))
+    assert (found.better, found.low, found.high) == ("lower", 0.0, None)
+    assert found.ends is None
+    assert found.difference_ends is None
+
+
+@pytest.mark.parametrize("scores", [(None, None), (1.0, None)])
+def test_categories_with_fewer_than_two_scores_have_no_ends(scores):
+    """A figure on such a scale does not exist."""
+    content = {f"c{n}": {} if x is None else {"score": x} for n, x in enumerate(scores)}
+    assert find_direction(CategoricalScale.model_validate({"categories": content})).ends is None

@@ -10,7 +10,7 @@ from strategies import metrics
 
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import predefined
-from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric import Metric
 from greval.records.scale import ValueScale
 from greval.records.stored_metric import StoredMetric, parse_stored_metrics
 
@@ -34,14 +34,6 @@ def test_a_computed_definition_keeps_its_scale_but_not_its_function(name):
     described = stored.describe()
     assert (described.name, described.over) == (metric.name, metric.over)
     assert described.needs == (metric.needs or metric.optional)
-
-
-def test_every_library_metric_is_told_apart():
-    """Each predefined metric is judged or computed, whichever class defines it."""
-    for name, metric in predefined().items():
-        stored = StoredMetric(metric.model_dump(mode="json"))
-        assert stored.is_judged is isinstance(metric, JudgedMetric), name
-        assert stored.is_judged is not isinstance(metric, ComputedMetric), name
 
 
 def test_the_shared_fields_of_a_judged_metric_are_those_of_the_metric():
@@ -77,10 +69,3 @@ def test_a_definition_is_parsed_only_when_it_is_asked_for():
         _ = stored.judged
     with pytest.raises(ValidationError):
         _ = StoredMetric({"name": "m", "scale": {"range": [1]}}).scale
-
-
-def test_equal_definitions_are_equal_metrics():
-    """Two runs are of one metric exactly if they store the same definition."""
-    definition = predefined()["correctness"].model_dump(mode="json")
-    assert StoredMetric(definition) == StoredMetric({**definition})
-    assert StoredMetric(definition) != StoredMetric({**definition, "description": "Another one."})

@@ -1,18 +1,25 @@
-"""What a draft is asked for: the caller's part of a definition, and what follows from it without a model."""
+"""What both ways to draft a metric share: what is asked for, the model that writes, and remarks on what it wrote."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
-from greval.errors import DefinitionError
-from greval.metrics.lint import find_cited_inputs
+from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import NO_RUN, CallContext
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
+from greval.metrics.lint import find_cited_inputs, lint_metric, list_descriptions
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, Over
-from greval.records.metric import build_metric
+from greval.records.metric import JudgedMetric, build_metric, list_metric_faults
+from greval.records.result import Usage
 
 ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]
@@ -20,6 +27,14 @@ MAX_DESCRIBED_LEVELS = 6
 """The most levels of a range that are all described."""
 MAX_SUBJECT_PLACE = 15
 """A question that is cited only later in a description is not what is judged: "How well it replies to the question"."""
+
+MAX_TRIES = 3
+"""The most calls for one text that can be used."""
+MAX_ROUNDS = 2
+"""How often a writer is asked to mend what the remarks on its draft point at."""
+MAX_TEXT_CHARS = 300
+MAX_TEXT_WORDS = 40
+"""The most characters of a text of a draft, and the most words that a writer is asked for, which are fewer."""
 
 _ANSWER = re.compile(r"\b(?:the|an|each|every|this|its) (?:system's )?answers?\b", re.IGNORECASE)
 _WORDS: dict[str, str] = {
@@ -31,17 +46,22 @@ _WORDS: dict[str, str] = {
     **dict.fromkeys(CLAIM_FIELDS, "claim"),
 }
 """The word for each field that can be judged, besides the question."""
+_MENTIONS = {
+    "answer": r"answers?|repl(?:y|ies)|responses?",
+    "chunk": r"chunks?|passages?|texts?",
+    "triple": r"triples?|facts?|statements?",
+    "claim": r"claims?|statements?",
+    "walk": r"walks?|traversals?|paths?",
+    "context": r"context|chunks?|passages?|triples?|sources?",
+    "question": r"questions?",
+}
+"""The words, besides `it`, by which a description can mention the judged thing."""
+_METRIC = re.compile(r"\b(?:metrics?|criteri(?:on|a))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class DraftBrief:
-    """The caller's part of a definition: `bounds` of a range, or `names` of categories, or neither.
-
-    Example:
-        >>> brief = DraftBrief.parse("tone", "Whether the answer is polite.", "value", None)
-        >>> brief.levels, brief.thing, brief.needs
-        ((1, 2, 3, 4, 5), 'answer', ('answer',))
-    """
+    """The caller's part of a definition: `bounds` of a range, or `names` of categories, or neither."""
 
     name: str
     description: str
@@ -51,11 +71,7 @@ class DraftBrief:
 
     @classmethod
     def parse(cls, name: str, description: str, scale: DraftScale, over: Over | None) -> DraftBrief:
-        """Parse the requested scale, and check everything before a paid call is made.
-
-        Raises:
-            DefinitionError: If the name, the description or the scale is not valid for a metric.
-        """
+        """Parse the requested scale, and check everything before a paid call is made."""
         match scale:
             case "value":
                 brief = cls(name, description, over, (1, 5), ())
@@ -104,9 +120,7 @@ class DraftBrief:
     def select_needs(self, texts: Iterable[str], listed: Iterable[str] = ()) -> tuple[str, ...]:
         """Select the needed fields: the judged one and all that the description and the texts of a draft cite.
 
-        Args:
-            texts: The steps and the instructions.
-            listed: The fields that the writer lists. They count if the texts cite none, as in other languages.
+        The fields that the writer lists count if no text cites any, as in other languages.
         """
         cited = set(_find_places(self.description))
         text_needs = {need for text in texts for need in _find_places(text)}
@@ -130,20 +144,13 @@ class DraftBrief:
             scale = {"range": self.bounds, "better": "higher", "levels": dict.fromkeys(levels, "?")}
         else:
             scale = {"categories": [{"name": name, "means": "?"} for name in self.names or ("a", "b")]}
+        # All but the caller's part is filled in, so that every fault is one of that part.
         needs = ["question", *filter(None, [self.over])]
+        definition = {**self.given, "needs": needs, "scale": scale, "steps": ["?"]}
         try:
-            # All but the caller's part is filled in, so that every fault is one of that part.
-            build_metric({**self.given, "needs": needs, "scale": scale, "steps": ["?"]})
+            build_metric(definition)
         except ValidationError as error:
-            raise DefinitionError(*list_definition_errors(error)) from error
-
-
-def list_definition_errors(error: ValidationError) -> list[str]:
-    """List the errors of a definition, each with its place."""
-    return [
-        f"{'.'.join(map(str, fault['loc'])) or 'metric'}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors()
-    ]
+            raise DefinitionError(*list_metric_faults(error, definition)) from error
 
 
 def _find_places(text: str) -> Mapping[str, int]:
@@ -152,3 +159,73 @@ def _find_places(text: str) -> Mapping[str, int]:
     if match := _ANSWER.search(text):
         places["answer"] = match.start()
     return places
+
+
+class DraftWriter:
+    """Asks a model for texts, and counts what they cost."""
+
+    def __init__(self, client: JudgeClient, context: CallContext = NO_RUN) -> None:
+        """Store the client and the context of its calls. No call was made yet."""
+        self.client = client
+        self._context = context
+        self.usage = Usage()
+
+    async def ask(
+        self, name: str, schema: Mapping[str, Any], messages: Sequence[BaseMessage], *, max_tokens: int | None = None
+    ) -> tuple[str, str]:
+        """Ask once, and return the text of the reply and, if the call failed, the reason."""
+        question = AnswerFormat(name, schema, self.client.tier, max_tokens=max_tokens)
+        # A server that is down is reported at the first call; later calls are retried.
+        reply = await self.client.ask(question, [*messages], self._context, patient=self.usage.calls > 0)
+        self.usage += reply.usage
+        if reply.failure is None:
+            return reply.text, ""
+        fault = reply.failure.message
+        if reply.failure.kind in SETUP_FAILURES:
+            hint = format_failure_hint(reply.failure.kind, self.client.label)
+            raise JudgeUnavailableError(f"{self.client.label} cannot be asked: {fault}; {hint}")
+        return reply.text, fault
+
+    def build_error(self, fault: str) -> JudgeError:
+        """Build the error for a model that wrote nothing usable in `MAX_TRIES` tries."""
+        return JudgeError(
+            f"{self.client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model"
+        )
+
+
+def find_draft_remarks(brief: DraftBrief, metric: JudgedMetric) -> list[str]:
+    """Find what is doubtful in a draft: remarks of `lint_metric`, cut or long texts, descriptions of other things."""
+    return [*lint_metric(metric), *_find_unfinished_texts(metric), *_find_strange_descriptions(brief, metric)]
+
+
+def select_writer_remarks(remarks: list[str]) -> list[str]:
+    """Select the remarks that a writer can act on: those on the name and the description are the caller's."""
+    return [remark for remark in remarks if not remark.startswith(("name:", "description:"))]
+
+
+def _find_unfinished_texts(metric: JudgedMetric) -> Iterator[str]:
+    """Find the texts that stop in the middle of a sentence, or are so long that they may have been cut."""
+    steps = [(f"steps.{number}", step) for number, step in enumerate(metric.steps, 1)]
+    for path, text in (*list_descriptions(metric), *steps, ("instructions", metric.instructions)):
+        if len(text) > MAX_TEXT_CHARS:
+            yield f"{path}: has {len(text)} characters; say it in at most {MAX_TEXT_WORDS} words"
+        elif text.strip() and not _ends_sentence(text.strip()):
+            yield f"{path}: does not end as a sentence; write whole sentences"
+
+
+def _ends_sentence(text: str) -> bool:
+    """Return whether a text ends with a punctuation mark of any script, a bracket or a quotation mark."""
+    return unicodedata.category(text[-1]) in {"Po", "Pe", "Pf"} and not text.endswith((",", ";", ":"))
+
+
+def _find_strange_descriptions(brief: DraftBrief, metric: JudgedMetric) -> Iterator[str]:
+    """Find the descriptions of levels that do not mention the judged thing, if the metric's description cites it."""
+    if brief.judged_field is None:
+        return
+    is_about_metrics = _METRIC.search(brief.description)
+    mention = re.compile(rf"\b(?:it|its|{_MENTIONS[brief.thing]})\b", re.IGNORECASE)
+    for path, text in list_descriptions(metric):
+        if _METRIC.search(text) and not is_about_metrics:
+            yield f"{path}: speaks of the metric; say what the {brief.thing} is like, which a judge can see"
+        elif text.strip() and not mention.search(text):
+            yield f"{path}: does not say what the {brief.thing} is like; begin with 'The {brief.thing}'"

@@ -15,9 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_object_schema
-from greval.judging.drafting.brief import DraftBrief
-from greval.judging.drafting.remarks import find_draft_remarks
-from greval.judging.drafting.writer import MAX_ROUNDS, MAX_TRIES, DraftWriter
+from greval.judging.drafting.brief import MAX_ROUNDS, MAX_TRIES, DraftBrief, DraftWriter, find_draft_remarks
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_reply_object
 from greval.metrics.lint import find_cited_inputs
@@ -73,11 +71,7 @@ NAME = r"^[A-Z][a-z]{2,14}( [a-z]{2,14})?$"
 async def write_by_parts(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
     """Write the descriptions, the steps and the names of categories, then write anew what remarks point at.
 
-    A middle level or a step that still has a remark after `MAX_ROUNDS` rounds is left out, because a definition is
-    complete without it.
-
-    Raises:
-        JudgeError: If the model cannot be reached, or writes no usable text in `MAX_TRIES` tries.
+    A definition is complete without a middle level or a step that still has a remark after `MAX_ROUNDS` rounds.
     """
     parts = PartsDraft(brief, writer)
     await parts.write_all()
@@ -90,10 +84,7 @@ async def write_by_parts(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric
 
 
 class PartsDraft:
-    """The parts of a definition that were written so far: a description for each rank, `find` and `check`.
-
-    Rank 0 is the best. A rank is a level of the range or a category.
-    """
+    """The parts written so far: a description for each rank (level or category, the best first), `find` and `check`."""
 
     def __init__(self, brief: DraftBrief, writer: DraftWriter) -> None:
         """Determine the ranks to describe."""
@@ -223,10 +214,7 @@ class PartsDraft:
         return part if isinstance(part, str) else {0: "best", len(self._ranks) - 1: "worst"}.get(part, "between")
 
     def _build_pattern(self, part: int | str, *, negated: bool) -> str:
-        """Build the regular expression of a part: a whole sentence that begins with the judged thing or a verb.
-
-        A worst that would repeat the best must be `negated`, with a word that says what is missing.
-        """
+        """Build the regular expression of a part; with `negated`, it must say what is missing."""
         thing = self._brief.thing
         if part == "find":
             return f"^(Find|Mark|Note|List) the {SENTENCE}"

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_object_schema
-from greval.judging.drafting.brief import DraftBrief, list_definition_errors
-from greval.judging.drafting.remarks import MAX_TEXT_WORDS, find_draft_remarks, select_writer_remarks
-from greval.judging.drafting.writer import MAX_ROUNDS, MAX_TRIES, DraftWriter
+from greval.judging.drafting.brief import (
+    MAX_ROUNDS,
+    MAX_TEXT_WORDS,
+    MAX_TRIES,
+    DraftBrief,
+    DraftWriter,
+    find_draft_remarks,
+    select_writer_remarks,
+)
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_reply_object
-from greval.records.case import PROMPT_FIELDS
-from greval.records.metric import JudgedMetric, build_metric
+from greval.records.case import PROMPT_FIELDS, Need
+from greval.records.metric import JudgedMetric, build_metric, list_metric_faults
+from greval.records.record import Record, Text
+from greval.records.scale import Category
 
 SYSTEM_PROMPT = """\
 You write definitions of evaluation metrics for retrieval-augmented generation. A definition lets a careful
@@ -45,11 +52,7 @@ LEVELS_RULE = "levels: a description for each of the integers {levels}; {high} i
 
 
 async def write_whole(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
-    """Ask for a definition, then for a better one as long as there are remarks, at most `MAX_ROUNDS` times.
-
-    Raises:
-        JudgeError: If the model cannot be reached, or writes no valid definition in `MAX_TRIES` tries.
-    """
+    """Ask for a definition, then for a better one as long as there are remarks, at most `MAX_ROUNDS` times."""
     fault = ""
     messages = _build_messages(brief)
     for _ in range(MAX_TRIES):
@@ -58,8 +61,8 @@ async def write_whole(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
             continue
         try:
             metric = _read_metric(brief, text)
-        except (MalformedVerdictError, ValidationError) as error:
-            fault = _explain(error)
+        except MalformedVerdictError as error:
+            fault = str(error)
             messages = _build_messages(brief, text, f"That cannot be used: {fault}\nMend it.")
         else:
             return await _mend(brief, writer, metric, text)
@@ -82,7 +85,7 @@ async def _mend(brief: DraftBrief, writer: DraftWriter, metric: JudgedMetric, te
             break
         try:
             revised = _read_metric(brief, answered)
-        except (MalformedVerdictError, ValidationError):
+        except MalformedVerdictError:
             continue
         remaining = select_writer_remarks(find_draft_remarks(brief, revised))
         if len(remaining) < len(remarks):
@@ -124,62 +127,46 @@ def _build_schema(brief: DraftBrief) -> dict[str, Any]:
     return build_object_schema(parts)
 
 
+class _WrittenLevel(Record):
+    level: int
+    means: Text
+
+
+class _WrittenDefinition(Record):
+    """The writer's part of a definition."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    needs: tuple[Need, ...]
+    steps: tuple[str, ...]
+    instructions: str | None = None
+    levels: tuple[_WrittenLevel, ...] = ()
+    categories: tuple[Category, ...] = ()
+
+
 def _read_metric(brief: DraftBrief, text: str) -> JudgedMetric:
-    """Read a metric from the caller's part, which is kept unchanged, and the model's part, which may be invalid.
-
-    Raises:
-        MalformedVerdictError: If the reply is no definition.
-        ValidationError: If the definition is not valid.
-    """
-    written = parse_reply_object(text, _build_schema(brief))
-    listed = _read_entries(written, "needs", str)
-    if unknown := [need for need in listed if need not in PROMPT_FIELDS]:
-        raise MalformedVerdictError(
-            "malformed", f"needs: {', '.join(unknown)} is no field; known: {', '.join(PROMPT_FIELDS)}"
-        )
-    scale = _read_levels(brief, written) if brief.bounds else _read_categories(brief, written)
-    steps, instructions = _read_entries(written, "steps", str), str(written.get("instructions") or "")
-    needs = brief.select_needs([*steps, instructions], listed)
-    return build_metric({**brief.given, "needs": needs, "scale": scale, "steps": steps, "instructions": instructions})
+    """Read a metric from the caller's part, which is kept unchanged, and the model's part."""
+    content: dict[str, Any] = parse_reply_object(text, _build_schema(brief))
+    try:
+        written = _WrittenDefinition.model_validate(content)
+        texts = [*written.steps, written.instructions or ""]
+        needs = brief.select_needs(texts, written.needs)
+        content = {**brief.given, "needs": needs, "scale": _build_scale(brief, written), "steps": written.steps}
+        return build_metric({**content, "instructions": texts[-1]})
+    except ValidationError as error:
+        raise MalformedVerdictError("malformed", "; ".join(list_metric_faults(error, content))) from error
 
 
-def _read_levels(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any]:
-    listed = _read_entries(written, "levels", Mapping)
-    if not all(isinstance(level.get("level"), int) and "means" in level for level in listed):
-        raise MalformedVerdictError("malformed", "levels: each must have level (an integer) and means")
-    levels = {entry["level"]: entry["means"] for entry in listed}
-    return {"range": brief.bounds, "better": "higher", "levels": levels}
-
-
-def _read_categories(brief: DraftBrief, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the categories in the caller's order, else the best first. Scores that rise then are a fault."""
-    categories = _sort_best_first([dict(entry) for entry in _read_entries(written, "categories", Mapping)])
-    names = [str(entry.get("name")) for entry in categories]
-    if brief.names and sorted(names) != sorted(brief.names):
-        raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(brief.names)}")
+def _build_scale(brief: DraftBrief, written: _WrittenDefinition) -> dict[str, Any]:
+    """Build the scale: categories in the caller's order, else the best first if all have scores."""
+    if brief.bounds:
+        levels = {entry.level: entry.means for entry in written.levels}
+        return {"range": brief.bounds, "better": "higher", "levels": levels}
+    # Scores that rise in the caller's order are a fault of the draft.
     order = {name: position for position, name in enumerate(brief.names)}
-    return {"categories": sorted(categories, key=lambda entry: order.get(str(entry.get("name")), 0))}
-
-
-def _read_entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
-    """Return a list from the model's output after checking the type of its entries."""
-    entries = written.get(name)
-    if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
-        raise MalformedVerdictError("malformed", f"{name}: must be a list of {_KINDS[kind]}")
-    return entries
-
-
-_KINDS: Mapping[type, str] = {str: "texts", Mapping: "objects"}
-
-
-def _sort_best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort categories by descending score if all have one, else keep the model's order."""
-    scores = [entry.get("score") for entry in categories]
-    if not all(isinstance(score, int | float) for score in scores):
-        return categories
-    return sorted(categories, key=lambda entry: -float(entry["score"]))
-
-
-def _explain(error: MalformedVerdictError | ValidationError) -> str:
-    """Return what is wrong with a definition as one line."""
-    return "; ".join(list_definition_errors(error)) if isinstance(error, ValidationError) else str(error)
+    if order and sorted(order) != sorted(category.name for category in written.categories):
+        raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(brief.names)}")
+    scores = {category.name: category.score for category in written.categories}
+    if not order and None not in scores.values():
+        order = {name: rank for rank, name in enumerate(sorted(scores, key=lambda name: -(scores[name] or 0)))}
+    return {"categories": sorted(written.categories, key=lambda category: order.get(category.name, 0))}

@@ -9,11 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from greval._util.files import try_lock
 from greval.judging.local.models import LocalModel, find_model
-from greval.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,21 +18,8 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 
 
-class _Marker(Record):
-    """The hash, size and modification time of a file when it was last verified."""
-
-    sha256: str
-    size: int
-    mtime_ns: int
-
-
 def cache_dir() -> Path:
-    """Return `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`, whichever is set first.
-
-    Example:
-        >>> cache_dir().name
-        'models'
-    """
+    """Return `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`, whichever is set first."""
     folder = os.environ.get("GREVAL_CACHE")
     if folder:
         return Path(folder).expanduser().absolute() / "models"
@@ -54,27 +38,16 @@ def model_path(model: LocalModel) -> Path:
 def cached_path(name: str | LocalModel) -> Path | None:
     """Return the verified file of a model, or None if it is missing or damaged.
 
-    A file whose size and modification time are those of its last verification is not read again. Any other file is
-    hashed, which takes seconds for a large model.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name.
-
-    Example:
-        >>> path = cached_path("smollm2-135m")
-        >>> path is None or path.suffix == ".gguf"
-        True
+    A file whose size and modification time changed since its last verification is hashed, which takes seconds.
     """
     model = find_model(name)
     path = model_path(model)
-    marker = _compute_marker(path, model.sha256)
-    if marker is None or marker.size != model.size:
+    if not path.is_file() or path.stat().st_size != model.size:
         return None
-    if _read_marker(path) == marker:
-        return path
-    if hash_file(path) != model.sha256:
-        return None
-    write_marker(path, model.sha256)
+    if not _has_marker(path, model.sha256):
+        if hash_file(path) != model.sha256:
+            return None
+        write_marker(path, model.sha256)
     return path
 
 
@@ -86,39 +59,31 @@ def hash_file(path: Path) -> str:
 
 def write_marker(path: Path, sha256: str) -> None:
     """Record that a file was verified, so that later starts need not hash it again."""
-    marker = _compute_marker(path, sha256)
     # A read-only cache still works, only slower.
     with suppress(OSError):
-        if marker is not None:
-            _marker_path(path).write_text(marker.model_dump_json(), "utf-8")
+        _find_marker(path).write_bytes(_build_marker(path, sha256))
 
 
-def _marker_path(path: Path) -> Path:
+def _has_marker(path: Path, sha256: str) -> bool:
+    try:
+        return _find_marker(path).read_bytes() == _build_marker(path, sha256)
+    except OSError:
+        return False
+
+
+def _find_marker(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def _compute_marker(path: Path, sha256: str) -> _Marker | None:
-    """Compute the current marker of a file, or None if the file does not exist."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return _Marker(sha256=sha256, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
-
-
-def _read_marker(path: Path) -> _Marker | None:
-    try:
-        return _Marker.model_validate_json(_marker_path(path).read_bytes())
-    except (OSError, ValidationError):
-        return None
+def _build_marker(path: Path, sha256: str) -> bytes:
+    """Build what stands for the hash, the size and the modification time of a verified file."""
+    stat = path.stat()
+    return f"{sha256} {stat.st_size} {stat.st_mtime_ns}".encode()
 
 
 @contextmanager
 def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold a file lock inside this context; `on_wait` is called once if another process holds it.
-
-    The system releases the lock if the process is killed.
-    """
+    """Hold a file lock, which ends with the process; `on_wait` is called once if another process holds it."""
     # The file is never removed: otherwise two processes could each lock a file of that name.
     with path.open("ab") as file:
         announced = False

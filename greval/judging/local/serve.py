@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.judging.local.cache import cached_path, model_path
 from greval.judging.local.fetch import ALTERNATIVES_HINT, fetch
-from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
+from greval.judging.local.models import DEFAULT_MODEL, MODELS, find_model
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,10 +43,9 @@ _STRONGER_JUDGE_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """The handle of a model that is served on a port of this machine until the process ends.
+    """A model that is served on a port of this machine until the process ends.
 
-    `api_key` is random for each process, so that other users of the machine are refused. `context` is the most tokens
-    of prompt and answer together.
+    `api_key` refuses other users of the machine. `context` is the most tokens of prompt and answer together.
     """
 
     base_url: str
@@ -67,24 +66,8 @@ def serve(
 ) -> LocalServer:
     """Start the embedded model, once per process and file.
 
-    Args:
-        name_or_path: A key of `MODELS`, or the path of a GGUF file, with or without the prefix `local:`. `local` and
-            None mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model.
-        fetch_missing: Whether to download a missing model. If False, a missing model is an error.
-        context: The most tokens of prompt and answer together. It is set by the call that starts the model and
-            ignored afterwards.
-
-    Returns:
-        The handle. Later calls for the same file, from any thread, return the same handle.
-
-    Raises:
-        JudgeUnavailableError: If the model is not known, not on this machine, or cannot be loaded.
-        MissingExtraError: If the package that runs models is not installed.
-
-    Example:
-        >>> from greval.judging.local.serve import serve
-        >>> serve("smollm2-135m").base_url  # doctest: +SKIP
-        'http://127.0.0.1:43111/v1'
+    `name_or_path` is a key of `MODELS` or the path of a GGUF file, with or without the prefix `local:`. None and
+    `local` mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model. Only the first call sets `context`.
     """
     name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
@@ -94,53 +77,31 @@ def serve(
 
 
 def share_servers() -> Mapping[str, str]:
-    """Return the environment variable with which a child process uses the models of this process; empty without any.
-
-    A child process that has it loads no such model again. It holds the key of each server, as the environment holds
-    the keys of all judges.
-    """
+    """Return the environment variable with which a child process uses the models of this process; empty without any."""
     with _LOCK:
         servers = [{**asdict(server), "path": str(server.path)} for server in _RUNNING.values()]
     return {SHARED_VARIABLE: json.dumps(servers)} if servers else {}
 
 
 def check_model(name_or_path: str | Path | None = None) -> None:
-    """Raise an error if the embedded model, named as for `serve`, could not be started. It is looked up but not loaded.
-
-    Raises:
-        JudgeUnavailableError: If the model is not known or not on this machine.
-        MissingExtraError: If the package that runs models is not installed.
-    """
+    """Raise an error if the embedded model, named as for `serve`, could not be started. It is not loaded."""
     _resolve_model(name_or_path, fetch_missing=False)
     _import_xllamacpp()
 
 
-def describe(model: LocalServer | LocalModel | str) -> str:
-    """Describe an embedded model for users, and how to name a stronger one.
-
-    Raises:
-        JudgeUnavailableError: If no model has that name.
-
-    Example:
-        >>> print(describe("smollm2-135m").splitlines()[0])
-        The judge is smollm2-135m (0.10 GB, Apache-2.0), on this machine's CPU.
-    """
-    if isinstance(model, LocalServer):
-        local_model = MODELS.get(model.model)
-        if local_model is None or model.path != model_path(local_model).resolve():
-            size = model.path.stat().st_size / 1e9
-            return (
-                f"The judge is {model.path}, a model file of your own ({size:.2f} GB),"
-                f" on this machine's CPU.\n{_STRONGER_JUDGE_HINT}"
-            )
+def describe(server: LocalServer) -> str:
+    """Describe an embedded model for users, and how to name a stronger one."""
+    model = MODELS.get(server.model)
+    if model is None or server.path != model_path(model).resolve():
+        size = server.path.stat().st_size / 1e9
+        what = f"{server.path}, a model file of your own ({size:.2f} GB), on this machine's CPU."
     else:
-        local_model = find_model(model)
-    return (
-        f"The judge is {local_model.name} ({local_model.size / 1e9:.2f} GB, {local_model.licence}),"
-        " on this machine's CPU.\n"
-        "It is small and meant for trying greval out: check its verdicts before you"
-        f" rely on them. greval local list describes its origin.\n{_STRONGER_JUDGE_HINT}"
-    )
+        what = (
+            f"{model.name} ({model.size / 1e9:.2f} GB, {model.licence}), on this machine's CPU.\n"
+            "It is small and meant for trying greval out: check its verdicts before you rely on them. "
+            "greval local list describes its origin."
+        )
+    return f"The judge is {what}\n{_STRONGER_JUDGE_HINT}"
 
 
 def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:

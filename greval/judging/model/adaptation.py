@@ -126,12 +126,7 @@ SCHEMA_RULE = "Answer with one JSON object only, without any other text. It conf
 
 
 class Adaptation(Record):
-    """The changes that requests to a judge need, in the order in which they were learnt.
-
-    Example:
-        >>> Adaptation().add("temperature").describe("openai:m")
-        ('openai:m is asked without a temperature (--temperature none)',)
-    """
+    """The changes that requests to a judge need, in the order in which they were learnt."""
 
     changes: tuple[Change, ...] = ()
 
@@ -151,12 +146,7 @@ class Adaptation(Record):
 
 
 def describe_refusal(label: str, changes: Sequence[Change]) -> str:
-    """Describe in one line what a judge refuses, which the first change is for, and how it is asked from now on.
-
-    Example:
-        >>> describe_refusal("openai:m", ["tools"])
-        'openai:m refuses a JSON schema: it is asked by tool calls (--structured tools)'
-    """
+    """Describe in one line what a judge refuses, which the first change is for, and how it is asked from now on."""
     return f"{label} refuses {CHANGE_TEXTS[changes[0]].refused}: it is {_join_changes(changes)}"
 
 
@@ -173,8 +163,7 @@ NO_ADAPTATION = Adaptation()
 class JudgeState:
     """What a client has learnt of its judge: the adaptation, and whether the judge has answered with it.
 
-    If results that were judged with the adaptation are stored, it is `fixed`. With `has_trial`, the first call is made
-    alone.
+    It is `fixed` by stored results that were judged with it. With `has_trial`, the first call is made alone.
     """
 
     adaptation: Adaptation = field(default_factory=Adaptation)
@@ -192,10 +181,7 @@ class JudgeState:
 
     @asynccontextmanager
     async def wait_for_trial(self) -> AsyncIterator[None]:
-        """Wait until the judge has answered or its first reply is late; only one call is made until then.
-
-        Concurrent calls would otherwise each be refused for the same parameter.
-        """
+        """Make only one call until the judge has answered or is late, because others would be refused alike."""
         clock = asyncio.get_running_loop().time
         while self._is_tried and not self.proven and (seconds_left := self._count_down(clock())) > 0:
             with suppress(TimeoutError):
@@ -222,11 +208,7 @@ class JudgeState:
 def find_refused_part(error: BaseException, kind: FailureKind, sent: Mapping[RequestPart, str]) -> RequestPart | None:
     """Find the part of a request that an error names as refused; None if it names none that was sent.
 
-    Args:
-        error: The error of the call.
-        kind: The kind of the failure.
-        sent: The parts that were sent, each with the names under which it was sent beyond the usual ones, as a regular
-            expression, or an empty text.
+    `sent` has a regular expression of further names under which each part was sent, or an empty text.
     """
     if kind not in REFUSING_KINDS:
         return None
@@ -278,15 +260,7 @@ def list_sent_parts(
 def choose_changes(
     part: RequestPart, adaptation: Adaptation, tier: Tier, sent: Iterable[RequestPart], limit: Change
 ) -> tuple[Change, ...]:
-    """Choose the changes after the refusal of a part.
-
-    Args:
-        part: The part that is refused.
-        adaptation: The changes so far.
-        tier: The tier of the refused request.
-        sent: The parts that were sent and may be changed.
-        limit: The name under which the limit of the answer's length is sent instead.
-    """
+    """Choose the changes after the refusal of a part; `limit` is the other name of the limit of the answer's length."""
     changes: dict[RequestPart, Change] = {
         "format": "tools" if tier == "schema" and not adaptation.changes else "text",
         "temperature": "temperature",
@@ -307,10 +281,7 @@ def choose_changes(
 def adapt_messages(
     messages: Sequence[BaseMessage], adaptation: Adaptation, schema: Mapping[str, Any] | None
 ) -> list[BaseMessage]:
-    """Return messages for a judge: with the schema if it is asked in plain text instead, and without a system message.
-
-    Without a system message, messages of one role in a row are joined.
-    """
+    """Return messages with the schema if the tier is plain text instead, and without a system message if refused."""
     adapted = [*messages]
     if schema is not None:
         adapted[0] = type(adapted[0])(f"{adapted[0].text}\n\n{SCHEMA_RULE}{json.dumps(schema, ensure_ascii=False)}")

@@ -32,12 +32,10 @@ MAX_CACHED_MODELS = 8
 class AnswerFormat:
     """The format of an answer: a named JSON schema, and the tier by which it is requested.
 
-    `confidence` requests the probability of each token, and `alternatives` is the number of other tokens in its place
-    whose probabilities are requested.
-    `logit_bias` are added to the log-probabilities of tokens, by their numbers, before one is chosen.
-    `value_first` requests the value before the reason, in requests of their own; the tier must be `schema`.
-    `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
-    `tools`, in which the model's own limit holds.
+    `confidence` requests the probability of each token, and `alternatives` the number of other tokens in its place
+    whose probability is requested too. `logit_bias` are added to the log-probabilities of tokens, by their numbers,
+    before one is chosen. `value_first` requests the value before the reason, in the tier `schema`. `max_tokens` limits
+    the answer in other tiers than `tools`.
     """
 
     name: str
@@ -74,10 +72,7 @@ class AnswerFormat:
         *,
         direct: DirectModel | None = None,
     ) -> AIMessage:
-        """Send messages to a model, and return its message without reading it.
-
-        `direct` is the same model, which is called without LangChain's machinery if there are no callbacks.
-        """
+        """Send messages to a model, and return its message; `direct` is the same model for calls without callbacks."""
         if self.tier == "tools":
             return _check_message((await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"])
         send = partial(_send, model, config, direct)
@@ -129,11 +124,7 @@ def _check_message(raw: object) -> AIMessage:
 
 
 def select_tier(model: BaseChatModel) -> Tier:
-    """Select the best tier that a model supports for structured answers.
-
-    A custom model class can set the tier in an attribute `answer_tier`. `schema` means that it accepts
-    `extra_body={"response_format": ...}`.
-    """
+    """Select the best tier that a model supports; a custom class of model can name it in an attribute `answer_tier`."""
     if isinstance(model, WrappedModel):
         # The least of the tiers, which all models inside support.
         return max(map(select_tier, model.inner_models), key=TIER_ORDER.index)

@@ -1,25 +1,53 @@
 """How a judge is asked for its answers to a metric, and how the probabilities of an answer are read.
 
-This is the strategy for all judges but the embedded one, which has its own in `greval.judging.model.local_answers`.
-`JudgeClient.choose_strategy` chooses.
+The embedded judge, a small model, is asked about one item a call and for a short reason. It chooses its value before it
+writes a reason, so that the probabilities of all values are known: they are corrected and weighed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
 from pydantic import JsonValue
 
-from greval.judging.answer_schema import build_answer_schema
+from greval.errors import MalformedVerdictError
+from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema
+from greval.judging.local.models import DEFAULT_MODEL, MODELS
 from greval.judging.model.answer_format import AnswerFormat
-from greval.judging.model.judge import Judge
-from greval.judging.reply_json import ValuePath, compute_probability
+from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH, Judge
+from greval.judging.model.value_first import ValueFirst
+from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities
 from greval.records.metric import JudgedMetric
+from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Judgement, Tier
+from greval.records.scale import Value
 
 DEFAULT_MAX_ITEMS = 10
+LOCAL_MAX_ITEMS = 1
+"""The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
+WEIGHED_ALTERNATIVES = 20
+"""The alternatives of each token that are requested to weigh values: the most that OpenAI-compatible servers give."""
+MEAN_DIGITS = 3
+"""The digits to which a weighted mean is rounded."""
+
+CALIBRATIONS: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    # 172 passages of 22 questions (HotpotQA and MuSiQue, development parts), 44 relevant, 25 November 2026: F1 0.59
+    # instead of 0.41; 0.52 if it is chosen on other questions.
+    "chunk_evaluation": ("d7f46aa36940dfd3", {"Irrelevant": 2.25}),
+    # 128 triples of 24 questions on a novel (GraphRAG-Bench, Novel-47558), 32 relevant, 25 November 2026: F1 0.79
+    # instead of 0.40; 0.70 if it is chosen on other questions.
+    "triple_evaluation": ("9f7a88ef3f991058", {"Irrelevant": 1.55}),
+}
+"""Corrections of the default embedded model, which prefers some categories of a metric whatever it judges.
+
+By the name of the metric: the fingerprint of its definition without a judge, and what is added to the log-probability
+of each token that begins a category. `benchmarks/calibrate_local.py` chooses it on development data.
+"""
+FIRST_TOKENS = {"Irrelevant": (48113,)}
+"""The numbers of the tokens that begin each of these categories and no other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +73,48 @@ class AnswerStrategy:
         return judgement.model_copy(update={"confidence": compute_probability(tokens, path)})
 
 
-def build_strategy(metric: JudgedMetric, judge: Judge, tier: Tier) -> AnswerStrategy:
-    """Build the strategy of a judge that answers as a whole."""
-    max_items = judge.max_items or DEFAULT_MAX_ITEMS
+@dataclass(frozen=True, kw_only=True)
+class LocalAnswers(AnswerStrategy):
+    """The strategy of the embedded judge: values are weighed by their probabilities, which `shifts` correct."""
+
+    weighed_values: Sequence[Value]
+    shifts: Mapping[str, float]
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The settings that affect the verdicts beside those of the judge, as JSON."""
+        reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
+        if self.question.value_first:
+            reading["answer"] = "value first"
+        if self.shifts:
+            reading["shifts"] = {**self.shifts}
+        return {**super().settings, **reading}
+
+    def read_probabilities(
+        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
+    ) -> Judgement:
+        """Make the mean of the values, weighed by their probabilities, the number of a judgement."""
+        if self.metric.counts or not self.weighed_values:
+            return super().read_probabilities(judgement, tokens, path)
+        if self.question.confidence:
+            judgement = super().read_probabilities(judgement, tokens, path)
+        probabilities = compute_value_probabilities(tokens, path, self.weighed_values)
+        if probabilities is None:
+            raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
+        weights = {value: share * exp(self.shifts.get(str(value), 0.0)) for value, share in probabilities.items()}
+        total = sum(weights.values())
+        mean = sum((self.metric.scale.number(value) or 0.0) * weight for value, weight in weights.items()) / total
+        if self.shifts and self.question.confidence:
+            judgement = judgement.model_copy(update={"confidence": weights.get(judgement.value, 0.0) / total})
+        return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
+
+
+def build_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: Tier) -> AnswerStrategy:
+    """Build the strategy of a judge, whose name in results is `label`."""
+    max_items = judge.max_items or (LOCAL_MAX_ITEMS if judge.local else DEFAULT_MAX_ITEMS)
     many = asks_for_many(metric, max_items)
+    if judge.local:
+        return _build_local_strategy(metric, judge, label, tier, max_items, many=many)
     schema = build_answer_schema(metric, many=many, reason=judge.reason_position)
     question = AnswerFormat(metric.name, schema, tier, judge.confidence)
     return AnswerStrategy(metric=metric, question=question, max_items=max_items)
@@ -57,3 +123,69 @@ def build_strategy(metric: JudgedMetric, judge: Judge, tier: Tier) -> AnswerStra
 def asks_for_many(metric: JudgedMetric, max_items: int) -> bool:
     """Return whether an answer holds a list of verdicts with the numbers of their items."""
     return metric.over is not None and max_items > 1
+
+
+def _build_local_strategy(
+    metric: JudgedMetric, judge: Judge, label: str, tier: Tier, max_items: int, *, many: bool
+) -> LocalAnswers:
+    first_values = _list_first_values(metric, judge, tier)
+    weighed_values = _list_weighed_values(metric, first_values)
+    # corrections were chosen for prompts in this form
+    is_measured = weighed_values and not many and judge.prompt_start != "case" and not metric.examples
+    shifts = find_shifts(metric, label) if is_measured else {}
+    has_limit = judge.max_tokens is None and metric.reason_depth != "brief"
+    question = AnswerFormat(
+        metric.name,
+        build_answer_schema(metric, many=many, reason=judge.reason_position, reason_length=LOCAL_REASON_LENGTH),
+        tier,
+        judge.confidence,
+        max_tokens=compute_answer_limit(metric, max_items if many else 1) if has_limit else None,
+        alternatives=WEIGHED_ALTERNATIVES if weighed_values else 0,
+        logit_bias={token: shift for name, shift in shifts.items() for token in FIRST_TOKENS[name]},
+        value_first=None if many else _build_value_first(metric, first_values, label),
+    )
+    return LocalAnswers(
+        metric=metric, question=question, max_items=max_items, weighed_values=weighed_values, shifts=shifts
+    )
+
+
+def find_shifts(metric: JudgedMetric, label: str) -> Mapping[str, float]:
+    """Find the correction for a metric; empty for other models than the default one, and for changed definitions."""
+    definition, shifts = CALIBRATIONS.get(metric.name, ("", {}))
+    is_measured = label == f"local:{DEFAULT_MODEL}" and definition == compute_fingerprint(metric, {})
+    return shifts if is_measured else {}
+
+
+def _list_first_values(metric: JudgedMetric, judge: Judge, tier: Tier) -> Sequence[Value]:
+    """List the values that the model chooses between before it writes a reason; empty if it writes that first."""
+    if tier != "schema" or judge.reason_position != "after" or metric.counts:
+        return ()
+    values: Sequence[Value] = metric.scale.answer_schema().get("enum", ())
+    return values
+
+
+def _list_weighed_values(metric: JudgedMetric, first_values: Sequence[Value]) -> Sequence[Value]:
+    """List the values that are weighed: after a reason was written, one value would have nearly all probability."""
+    # Values without a number have no mean, and both orders of a pair are merged by their values.
+    is_weighable = not metric.preference and all(metric.scale.number(value) is not None for value in first_values)
+    return first_values if is_weighable else ()
+
+
+def _build_value_first(metric: JudgedMetric, first_values: Sequence[Value], label: str) -> ValueFirst | None:
+    """Return how value and reason are requested one after the other, if they are all that an answer holds."""
+    is_plain = not metric.notes and metric.reason_depth == "brief"
+    # Not every chat template of a user's own model can continue an answer.
+    is_shipped = label.partition(":")[2] in MODELS
+    # A token may hold a part of a letter beyond ASCII, which a server does not return by itself.
+    if not (first_values and is_plain and is_shipped and all(str(value).isascii() for value in first_values)):
+        return None
+    return ValueFirst(tuple(first_values), LOCAL_REASON_LENGTH)
+
+
+def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
+    """Compute the token limit of an answer: that of a brief answer plus an allowance for the depth of the reason.
+
+    The allowance assumes one token a character, which no script exceeds by much.
+    """
+    more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
+    return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH

@@ -18,7 +18,7 @@ from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
 from greval.judging.model.reply_cache import Reply
 from greval.records.record import Record
-from greval.records.result import Failure, FailureKind, Usage
+from greval.records.result import Failure, FailureKind, Usage, add_reported
 
 FAILURE_GROUPS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),
@@ -53,14 +53,7 @@ MAX_EXCERPT_CHARS = 80
 
 
 class RunSpending(Record):
-    """The calls made to the judge and their cost in US dollars, None if no price is known.
-
-    `estimated` is the number of calls whose cost is an estimate, because the provider did not report their tokens.
-
-    Example:
-        >>> RunSpending(calls=2, cost=0.5) + RunSpending(calls=1)
-        RunSpending(calls=3, cost=0.5, estimated=0)
-    """
+    """The calls made to the judge, their cost in US dollars if it is known, and the calls whose cost is an estimate."""
 
     calls: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -70,7 +63,7 @@ class RunSpending(Record):
         """Add calls and costs. An unknown cost counts as 0 if the other is known."""
         return RunSpending(
             calls=self.calls + other.calls,
-            cost=_add_costs(self.cost, other.cost),
+            cost=add_reported(self.cost, other.cost),
             estimated=self.estimated + other.estimated,
         )
 
@@ -95,15 +88,9 @@ class RunGuard:
     With several judges, each has a guard made by `for_judge`: the caps and the stop are those of the run, while
     failures, costs of a call and calls in flight are counted for each judge, because one judge says nothing of another.
 
-    Args:
-        max_calls: The most calls of the run, over all commands.
-        max_cost: The most US dollars of the run, over all commands. It needs `cost`.
-        cost: Computes the cost of a usage in US dollars, None if it is not known.
-        hint: What to do if the key is refused.
-        model: The judge's name, for the hints on other failures.
-        watchful: Whether failures stop the run. False outside a run, when there is nothing to stop.
-        max_outage: The seconds for which an endpoint may be unavailable: one that has never worked, and one that has.
-        clock: Returns the time in seconds.
+    Caps are those of all commands on the run. `cost` computes the US dollars of a usage, None if they are not known.
+    `hint` says what to do if the key is refused. `watchful` is false outside a run, when there is nothing to stop.
+    `max_outage` are the seconds for which an endpoint may be unavailable: one that has never worked, and one that has.
     """
 
     max_calls: int | None = None
@@ -154,10 +141,7 @@ class RunGuard:
         return run.before + RunSpending(calls=run.calls, cost=run.spent, estimated=run.estimated)
 
     def stop(self, reason: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
-        """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
-
-        `kind` is the kind of the failures that caused the stop.
-        """
+        """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept."""
         run = self.run
         if run.why is None:
             run.why, run.fatal, run.kind = reason, fatal, kind
@@ -166,11 +150,7 @@ class RunGuard:
 
     @contextmanager
     def cancel_on_stop(self) -> Iterator[None]:
-        """Cancel the waiting inside this context when the run is stopped.
-
-        Raises:
-            StoppedError: If the run is stopped.
-        """
+        """Cancel the waiting inside this context when the run is stopped, and raise `StoppedError`."""
         self._raise_if_stopped()
         task = asyncio.current_task()
         if task is None:
@@ -189,10 +169,7 @@ class RunGuard:
             waiting.discard(task)
 
     async def sleep(self, seconds: float, reason: str = "") -> None:
-        """Wait for a number of seconds; raise `StoppedError` if the run is stopped meanwhile.
-
-        `reason` says what is waited for, in `describe_waiting`.
-        """
+        """Wait for a number of seconds, for a reason; raise `StoppedError` if the run is stopped meanwhile."""
         with self.note_waiting(seconds, reason), self.cancel_on_stop(), count_as_waiting():
             await asyncio.sleep(seconds)
 
@@ -216,13 +193,10 @@ class RunGuard:
         return f"waits {seconds} s for {reason}" if seconds >= 1 else ""
 
     async def wait_until_allowed(self) -> None:
-        """Wait until another call may be added to those in flight.
+        """Wait until another call may be added to those in flight; raise `StoppedError` if the run is stopped.
 
         With a cap on cost, only one call is made until its answer shows what a call costs. Until the first answer was
         read as a verdict, the number of calls in flight is limited.
-
-        Raises:
-            StoppedError: If the run is stopped meanwhile.
         """
         self._raise_if_stopped()
         while self._is_cost_unknown() or self._is_unproven_limit_reached():
@@ -231,11 +205,7 @@ class RunGuard:
                 await self._came.wait()
 
     def admit_call(self, tokens: int = 0) -> None:
-        """Count a call that is about to be made with this estimated number of input tokens.
-
-        Raises:
-            StoppedError: If the call may not be made.
-        """
+        """Count a call that is about to be made with this estimated number of input tokens."""
         if self.max_calls is not None and self.total_spending.calls >= self.max_calls:
             self.stop(format_cap_reason(self.run.before, max_calls=self.max_calls))
         if self.max_cost is not None:
@@ -265,7 +235,7 @@ class RunGuard:
         is_estimated = cost is None and estimate is not None and (cost := self.cost(estimate)) is not None
         if cost is not None:
             for guard in self._list_guards():
-                guard.spent = _add_costs(guard.spent, cost)
+                guard.spent = add_reported(guard.spent, cost)
                 guard.estimated += is_estimated
             self._priced += 1
         if failure and failure.kind == "rate_limit":
@@ -297,8 +267,7 @@ class RunGuard:
     def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
 
-        A readable answer, whose failure is None, resets the count of unreadable ones. Before the first readable answer
-        the count covers all metrics together, afterwards each metric separately.
+        Before the first readable answer, all metrics are counted together, afterwards each by itself.
         """
         self._came.set()
         if failure is None:
@@ -366,12 +335,7 @@ class RunGuard:
 def format_cap_reason(
     earlier: RunSpending, *, max_calls: int | None = None, max_cost: float | None = None, in_flight: str = ""
 ) -> str:
-    """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue.
-
-    Example:
-        >>> format_cap_reason(RunSpending(calls=3), max_calls=5)
-        'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; raise it to continue'
-    """
+    """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue."""
     if max_calls is not None:
         spent = f"; earlier commands on this run made {earlier.calls:,} of them" if earlier.calls else ""
         return (
@@ -382,12 +346,7 @@ def format_cap_reason(
 
 
 def format_estimated_calls(count: int) -> str:
-    """Format for how many calls a cost is an estimate, as the end of a phrase; empty if for none.
-
-    Example:
-        >>> format_estimated_calls(6)
-        '; the cost of 6 calls is an estimate, because the provider did not report their tokens'
-    """
+    """Format for how many calls a cost is an estimate, as the end of a phrase; empty if for none."""
     calls, their = format_count(count, "call"), "its" if count == 1 else "their"
     return f"; the cost of {calls} is an estimate, because the provider did not report {their} tokens" if count else ""
 
@@ -396,7 +355,3 @@ def _format_answer_excerpt(failure: Failure) -> str:
     """Format the start of an answer on one line, without keys or control characters, and its error."""
     excerpt = shorten_text(redact_secrets(failure.raw or ""), MAX_EXCERPT_CHARS)
     return f"which began {excerpt!r} ({failure.message})" if excerpt else f"which was empty ({failure.message})"
-
-
-def _add_costs(first: float | None, second: float | None) -> float | None:
-    return second if first is None else first if second is None else first + second

@@ -76,11 +76,5 @@ class CallRecorder(Protocol):
 
 
 def list_messages(messages: Sequence[BaseMessage]) -> tuple[Message, ...]:
-    """Return the role and the text of each message.
-
-    Example:
-        >>> from langchain_core.messages import HumanMessage
-        >>> list_messages([HumanMessage("Judge this.")])
-        (('user', 'Judge this.'),)
-    """
+    """Return the role and the text of each message."""
     return tuple((ROLES.get(message.type, message.type), message.text) for message in messages)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -48,9 +48,7 @@ from greval.judging.model.failures import (
     list_models,
     list_secrets,
 )
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_environment
-from greval.judging.model.judge_names import list_environment_names
-from greval.judging.model.local_answers import build_local_strategy
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
@@ -79,16 +77,11 @@ IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens",
 
 @dataclass(frozen=True)
 class Connection:
-    """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
-
-    `direct` is the same model if it can be called without LangChain's machinery. `adaptation` is what the model and its
-    requests were changed by.
-    """
+    """A chat model with what its calls need; `direct` is the same model for calls without LangChain's machinery."""
 
     model: BaseChatModel
     pace: RateLimiter
     secrets: tuple[str, ...]
-    environment: tuple[str | None, ...]
     adaptation: Adaptation
     direct: DirectModel | None = None
 
@@ -145,8 +138,6 @@ class JudgeClient:
         self._reply_source = reply_source
         self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._states: dict[asyncio.AbstractEventLoop, JudgeState] = {}
-        self._identity: tuple[tuple[str | None, ...], dict[str, JsonValue], str] | None = None
-        self._variables = list_environment_names(self.judge.model) if self._given is None else ()
         # A model object retries by itself.
         self._retries = self.judge.max_retries if self._given is None else 0
 
@@ -155,10 +146,10 @@ class JudgeClient:
         """The name of the judge in results."""
         return self.judge.label
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON, with those by which its model reaches its server."""
-        return self._describe(self._read_environment())[0]
+        return self.describe_judge()
 
     @property
     def tier(self) -> Tier:
@@ -171,9 +162,7 @@ class JudgeClient:
 
     def choose_strategy(self, metric: JudgedMetric) -> AnswerStrategy:
         """Choose how the judge is asked for its answers to a metric."""
-        if self.judge.local:
-            return build_local_strategy(metric, self.judge, self.label, self.tier)
-        return build_strategy(metric, self.judge, self.tier)
+        return build_strategy(metric, self.judge, self.label, self.tier)
 
     @property
     def adaptation(self) -> Adaptation:
@@ -190,21 +179,11 @@ class JudgeClient:
         adaptation = self.adaptation
         return adaptation.select_tier(tier) if adaptation.changes and self._may_change("format") else tier
 
-    def _read_environment(self) -> tuple[str | None, ...]:
-        return read_environment(self._variables)
-
-    async def ready(self, environment: tuple[str | None, ...] | None = None) -> Connection:
-        """Return the connection to the model for the running event loop, created at first use.
-
-        `environment` is that of the judge if it was just read, because reading it takes a while.
-
-        Raises:
-            JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
-        """
+    async def ready(self) -> Connection:
+        """Return the connection to the model for the running event loop, created at first use."""
         loop = asyncio.get_running_loop()
-        environment = environment or self._read_environment()
         line, adaptation = self._lines.get(loop), self._get_state().adaptation
-        if line is None or line.environment != environment or line.adaptation is not adaptation:
+        if line is None or line.adaptation is not adaptation:
             # Loops of earlier calls of `asyncio.run` never come back.
             for ended in [event_loop for event_loop in self._lines if event_loop.is_closed()]:
                 del self._lines[ended]
@@ -226,7 +205,7 @@ class JudgeClient:
         """Return what is learnt of the judge in the running event loop; at first, what other clients have learnt."""
         loop = asyncio.get_running_loop()
         if loop not in self._states:
-            learnt = _LEARNT.get(loop, {}).get(self._format_identity(), NO_ADAPTATION) if self._given is None else None
+            learnt = _LEARNT.get(loop, {}).get(self._identity_text, NO_ADAPTATION) if self._given is None else None
             # The embedded model refuses no part of a request.
             self._states[loop] = JudgeState(learnt or NO_ADAPTATION, proven=self.judge.local, has_trial=self._is_remote)
             self._say(self._states[loop].adaptation.describe(self.label))
@@ -268,14 +247,13 @@ class JudgeClient:
         noted = context.one_of_many or self._reply_source is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
         is_named = memory or self._reply_source or context.recorder
-        environment = self._read_environment()
         spent: list[Usage] = []
         while True:
-            key = self._compute_key(question, messages, context.repeat, environment) if is_named else ""
+            key = self._compute_key(question, messages, context.repeat) if is_named else ""
             for store in memory:
                 if cached := store.get(key):
                     return cached._replace(usage=sum(spent, cached.usage)) if spent else cached
-            line = await self.ready(environment)
+            line = await self.ready()
             if self._reply_source:
                 return await self._reply_source(key, line, question, messages)
             retries = self._retries if patient else 0
@@ -287,7 +265,7 @@ class JudgeClient:
             reply = reply if len(spent) == 1 else reply._replace(usage=sum(spent, Usage()))
             # They may be newer than the key.
             if key and self.adaptation.changes:
-                key = self._compute_key(question, messages, context.repeat, environment)
+                key = self._compute_key(question, messages, context.repeat)
             return reply._replace(key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -315,11 +293,7 @@ class JudgeClient:
         retries: int,
         spent: list[Usage],
     ) -> Reply:
-        """Call the model, retry transient failures, and add the usage of each attempt to `spent`.
-
-        Raises:
-            _AdaptedError: If the requests to the judge were changed meanwhile.
-        """
+        """Call the model, retry transient failures, and add the usage of each attempt to `spent`."""
         state, guard = self._get_state(), context.guard
         adapted = self._adapt_question(question, line.adaptation)
         schema = question.schema if adapted.tier == "text" and question.tier != "text" else None
@@ -344,9 +318,7 @@ class JudgeClient:
                         await line.pace.acquire(tokens, cautious=guard.watchful)
                     stack.callback(line.pace.release)
                     await guard.wait_until_allowed()
-                call = partial(adapted.ask, line.model, messages, context.config, direct=line.direct)
-                read_refusal = partial(self._read_refusal, line, adapted, messages)
-                reply = await self._call_once(line, call, messages, tokens, read_refusal, context)
+                reply = await self._call_once(line, adapted, messages, tokens, context)
                 # Output tokens show that the judge took the request, whatever became of the answer.
                 if reply.failure is None or reply.usage.output_tokens is not None:
                     state.proven = True
@@ -363,28 +335,29 @@ class JudgeClient:
         return await call_with_retries(retries, attempt, sleep)
 
     async def _call_once(
-        self,
-        line: Connection,
-        call: Callable[[], Awaitable[AIMessage]],
-        messages: Sequence[BaseMessage],
-        tokens: int,
-        read_refusal: Callable[[BaseException, Failure], Failure | None],
-        context: CallContext,
+        self, line: Connection, question: AnswerFormat, messages: list[BaseMessage], tokens: int, context: CallContext
     ) -> Reply:
         """Make one call if meter and guard admit it, and report its result to them and the rate limiter."""
         guard, meter = context.guard, context.meter
         if meter and (refusal := meter.admit_call(self.label)):
             return _refuse_call(guard, refusal)
-        self._admit_call(tokens, context)
+        try:
+            guard.admit_call(tokens)
+        except StoppedError:
+            if meter:
+                # It has counted one too many.
+                meter.withdraw_call(self.label)
+            raise
         reply = estimate = None
         start = read_clock()
         try:
             # A slow stream of bytes never reaches the timeout of the transport.
             async with asyncio.timeout(_select_timeout(self.judge)):
-                reply = read_reply(await call(), messages)
+                message = await question.ask(line.model, messages, context.config, direct=line.direct)
+                reply = read_reply(message, messages)
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
-            reply = self._read_error(error, line, read_refusal)
+            reply = self._read_error(error, line, question, messages)
         finally:
             # Also if the call is cancelled, because it may be paid for.
             guard.record_reply(reply, estimate)
@@ -394,14 +367,11 @@ class JudgeClient:
         return reply._replace(latency=read_clock() - start)
 
     def _read_error(
-        self,
-        error: BaseException,
-        line: Connection,
-        read_refusal: Callable[[BaseException, Failure], Failure | None],
+        self, error: BaseException, line: Connection, question: AnswerFormat, messages: list[BaseMessage]
     ) -> Reply:
         """Build the reply of a failed call: its failure, and how long the provider asks to wait."""
         failure = classify_error(error, line.secrets)
-        refusal = read_refusal(error, failure)
+        refusal = self._read_refusal(line, question, messages, error, failure)
         wait = read_wait(error) if failure.kind in TRANSIENT_FAILURES else RequestedWait()
         if wait.unusable:
             line.pace.warn_once(f"{self.label} asks to wait {wait.unusable[:MAX_WAIT_CHARS]!r}, which cannot be meant")
@@ -434,26 +404,26 @@ class JudgeClient:
         if part is None:
             return None
         state = self._get_state()
+        refused = failure.model_copy(update={"kind": "request"})
         # Another call was refused meanwhile.
         if state.adaptation is not line.adaptation:
-            return failure.model_copy(update={"kind": "request"})
+            return refused
         changeable = [name for name in sent if self._may_change(name)]
         if part not in changeable or state.proven or state.fixed:
             answered = "it answered with it before; " if part in changeable else ""
             hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
-            return failure.model_copy(update={"kind": "request", "message": f"{failure.message}; {answered}{hint}"})
+            return refused.model_copy(update={"message": f"{failure.message}; {answered}{hint}"})
         # This class sends the newer name.
         is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"
         limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
         changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
         new = [change for change in changes if change not in state.adaptation.changes]
-        if not new:
-            return failure.model_copy(update={"kind": "request"})
-        state.adapt(new)
-        if self._given is None:
-            _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._format_identity()] = state.adaptation
-        self._say([describe_refusal(self.label, new)])
-        return failure.model_copy(update={"kind": "request"})
+        if new:
+            state.adapt(new)
+            if self._given is None:
+                _LEARNT.setdefault(asyncio.get_running_loop(), {})[self._identity_text] = state.adaptation
+            self._say([describe_refusal(self.label, new)])
+        return refused
 
     def _may_change(self, part: RequestPart) -> bool:
         """Return whether a part of requests may be changed: not what the user has set, unless it loses nothing."""
@@ -480,47 +450,24 @@ class JudgeClient:
         confidence = question.confidence and "logprobs" not in adaptation.changes
         return question.adapt(self.select_tier(question.tier), confidence=confidence)
 
-    def _admit_call(self, tokens: int, context: CallContext) -> None:
-        """Count a call for the guard; if it admits none, the meter has counted one too many."""
-        try:
-            context.guard.admit_call(tokens)
-        except StoppedError:
-            if context.meter:
-                context.meter.withdraw_call(self.label)
-            raise
-
     def _connect(self, model: BaseChatModel, adaptation: Adaptation) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = get_rate_limiter(model)
         pace.set_limits(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), self._read_environment(), adaptation, direct)
+        return Connection(model, pace, list_secrets(model), adaptation, direct)
 
-    def _compute_key(
-        self,
-        question: AnswerFormat,
-        messages: list[BaseMessage],
-        repeat: int,
-        environment: tuple[str | None, ...] | None = None,
-    ) -> str:
+    def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         texts = (f"{message.type}\n{message.text}" for message in messages)
-        _, identity = self._describe(environment or self._read_environment())
         # Replies to changed requests are cached by the changes, too.
-        if changes := self.adaptation.changes:
-            identity = f"{identity}{json.dumps(changes)}"
+        changes = self.adaptation.changes
+        identity = f"{self._identity_text}{json.dumps(changes)}" if changes else self._identity_text
         return compute_reply_key((question.form, identity, str(repeat), *texts))
 
-    def _format_identity(self) -> str:
-        """Return the identity as text."""
-        return self._describe(self._read_environment())[1]
-
-    def _describe(self, environment: tuple[str | None, ...]) -> tuple[dict[str, JsonValue], str]:
-        """Return the identity, and the same as text, built again only if the environment changed."""
-        if self._identity is None or self._identity[0] != environment:
-            identity = self.describe_judge()
-            self._identity = environment, identity, json.dumps(identity, sort_keys=True)
-        return self._identity[1:]
+    @cached_property
+    def _identity_text(self) -> str:
+        return json.dumps(self.identity, sort_keys=True)
 
     def describe_judge(self) -> dict[str, JsonValue]:
         """Describe the judge's identity, see `identity`."""
@@ -550,12 +497,7 @@ def _refuse_call(guard: RunGuard, refusal: str) -> Reply:
 
 
 def _format_served_model(metadata: Mapping[str, Any]) -> str:
-    """Format the model that a reply names, and its fingerprint; empty if it names no model.
-
-    Example:
-        >>> _format_served_model({"model_name": "m-2026-01-01", "system_fingerprint": "fp_1"})
-        'm-2026-01-01 (fp_1)'
-    """
+    """Format the model that a reply names, and its fingerprint; empty if it names no model."""
     names = (metadata.get(name) for name in SERVED_MODEL_NAMES)
     model = next((str(name) for name in names if name and isinstance(name, str)), "")
     mark = metadata.get("system_fingerprint")

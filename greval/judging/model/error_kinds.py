@@ -102,10 +102,7 @@ def is_refused_certificate(error: BaseException) -> bool:
 
 
 def _classify_limit(error: BaseException, status: int | None, text: str) -> FailureKind | None:
-    """Distinguish a rate limit, which passes, from an empty account or a limit of a day; None if neither is named.
-
-    The code decides first, then what the text names, then whether the provider says how long to wait.
-    """
+    """Distinguish a rate limit, which passes, from an empty account or a limit of a day; None if neither is named."""
     if status == 402 or EMPTY_ACCOUNT.search(text):  # noqa: PLR2004 - HTTP
         return "quota"
     is_limit = status in RATE_LIMIT_STATUSES - {403, 413} or (

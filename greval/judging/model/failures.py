@@ -48,14 +48,7 @@ FAILURE_HINTS: Mapping[FailureKind, str] = {
 
 
 def format_failure_hint(kind: FailureKind, model: str) -> str:
-    """Return what to do about a failure of a judge, which is named as in `openai:MODEL`.
-
-    Example:
-        >>> format_failure_hint("connection", "openai:m")
-        'check --base-url, that the server runs there, and the network'
-        >>> format_failure_hint("authentication", "openai:m")
-        'set OPENAI_API_KEY to a valid key'
-    """
+    """Return what to do about a failure of a judge, which is named as in `openai:MODEL`."""
     if kind == "connection":
         is_own_server = model.partition(":")[0] in {"openai", LOCAL}
         return f"check {'--base-url, that the server runs there, and the network' if is_own_server else 'the network'}"

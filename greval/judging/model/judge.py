@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -109,7 +110,7 @@ class Judge(Record):
         Annotated[float, Field(ge=0, le=2)] | None, BeforeValidator(lambda t: None if t == NO_TEMPERATURE else t)
     ] = 0.0
     timeout: Annotated[float, Field(gt=0)] = 60.0
-    base_url: str | None = None
+    base_url: Annotated[str | None, AfterValidator(check_base_url)] = None
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     seed: int | None = None
     structured: Structured = "auto"
@@ -139,23 +140,11 @@ class Judge(Record):
     @field_validator("options")
     @classmethod
     def _check_options(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Reject options that are settings of the judge, and read `headers` by the name that models have for it."""
+        """Reject secrets and settings of the judge, and read `headers` by the name that models have for it."""
         if misplaced := [name for name in options if name in cls.model_fields]:
             raise ValueError(f"{', '.join(misplaced)}: set it by itself, not as an option of the model")
         headers = {"default_headers": options["headers"]} if "headers" in options else {}
-        return {name: value for name, value in options.items() if name != "headers"} | headers
-
-    @field_validator("options")
-    @classmethod
-    def _reject_secrets(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Reject secrets in the options, because the options are stored with the results."""
-        return check_options(options)
-
-    @field_validator("base_url")
-    @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        """Reject invalid addresses, and addresses with credentials, because they are stored with the results."""
-        return check_base_url(url)
+        return check_options({name: value for name, value in options.items() if name != "headers"} | headers)
 
     @property
     def label(self) -> str:
@@ -175,14 +164,7 @@ class Judge(Record):
 
     @property
     def reason_position(self) -> ReasonPosition:
-        """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default.
-
-        The embedded model's numbers can be weighted, and its categories corrected, only if the value comes first.
-
-        Example:
-            >>> Judge("local").reason_position, Judge("openai:gpt-5.4-mini").reason_position
-            ('after', 'before')
-        """
+        """The place of the reason in the judge's answer, before or after the value: `reason` or the model's default."""
         return self.reason or ("after" if self.local else "before")
 
     @property
@@ -204,14 +186,6 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
     A metric that names the model of the run's judge uses its server. Another model has its own `base_url` or that of
     the environment, and none of the `options`, because these belong to a model.
-
-    Raises:
-        JudgeError: If the name is not `PROVIDER:MODEL` or `local`.
-
-    Example:
-        >>> judge = build_chosen_judge(JudgeChoice(model="openai:large"), Judge("openai:small", timeout=30))
-        >>> judge.model, judge.timeout
-        ('openai:large', 30.0)
     """
     parse_judge_name(choice.model)
     model = complete_judge_name(choice.model, choice.base_url)
@@ -230,16 +204,10 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
-    """Return the chat model of a judge for the running event loop, created at first use.
-
-    Raises:
-        JudgeError: If its name is not known or its key is not set.
-        JudgeUnavailableError: If the embedded model cannot be started, or the provider is not known.
-        MissingExtraError: If a package is not installed.
-    """
+    """Return the chat model of a judge for the running event loop, created at first use."""
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    environment = read_environment(list_environment_names(judge.model))
+    environment = [os.environ.get(name) for name in list_environment_names(judge.model)]
     key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         # Another call may have built the model meanwhile.
@@ -248,13 +216,7 @@ async def get_chat_model(judge: Judge) -> BaseChatModel:
 
 
 def check_judge(judge: Judge) -> None:
-    """Raise an error if a judge cannot be used as configured. No call is made and the embedded model is not loaded.
-
-    Raises:
-        JudgeError: If its name is not known or its key is not set.
-        JudgeUnavailableError: If the embedded model is not on this machine, or the provider is not known.
-        MissingExtraError: If a package is not installed.
-    """
+    """Raise an error if a judge cannot be used as configured. No call is made and the embedded model is not loaded."""
     provider, name = parse_judge_name(judge.model)
     if provider == LOCAL:
         from greval.judging.local.serve import check_model
@@ -268,17 +230,8 @@ def check_judge(judge: Judge) -> None:
         _build_provider_model(judge)
 
 
-def read_environment(names: Sequence[str]) -> tuple[str | None, ...]:
-    """Read the environment variables that a chat model is built from, see `list_environment_names`."""
-    # A list is faster than a generator, and each call reads the environment.
-    return tuple([os.environ.get(name) for name in names])
-
-
 def build_described_model(judge: Judge) -> BaseChatModel | None:
-    """Build a chat model whose settings are described and which is not called; None for the embedded model.
-
-    None also if it cannot be built: the error is raised when the judge is asked.
-    """
+    """Build a chat model to describe its settings, not to call it; None if it is embedded or cannot be built."""
     provider, _, name = judge.model.partition(":")
     try:
         if provider == "openai":

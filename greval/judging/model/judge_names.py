@@ -93,15 +93,7 @@ _AROUND_KEYS = " \t\r\n\v\f\u00a0\u200b\ufeff"
 
 
 def parse_judge_name(model: str) -> tuple[str, str]:
-    """Split the name of a judge into provider and model.
-
-    Raises:
-        JudgeError: If one of the two is missing. The message suggests the name that was probably meant.
-
-    Example:
-        >>> parse_judge_name("openai:gpt-5.4-mini"), parse_judge_name("gpt-5.1")
-        (('openai', 'gpt-5.4-mini'), ('openai', 'gpt-5.1'))
-    """
+    """Split the name of a judge into provider and model."""
     provider, sign, name = complete_judge_name(model).partition(":")
     if provider == LOCAL or (provider and name):
         return provider, name
@@ -133,16 +125,7 @@ def complete_judge_name(model: str, base_url: str | None = None) -> str:
 
 
 def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | None:
-    """Return the name of a judge that was probably meant by a wrong one, or None.
-
-    Args:
-        model: The wrong name.
-        providers: Further providers that are known, without misspelt ones among them.
-
-    Example:
-        >>> suggest_judge_name("azure:gpt-4o"), suggest_judge_name("openai/gpt-4o"), suggest_judge_name("claude-x")
-        ('azure_openai:gpt-4o', 'openai:gpt-4o', 'anthropic:claude-x')
-    """
+    """Return the name of a judge that was probably meant by a wrong one, or None; `providers` are known, too."""
     head, *tail = re.split("[:/]", model, maxsplit=1)
     known_names = {*KNOWN_PROVIDERS, *PROVIDER_ALIASES, *providers}
     written = head.lower().replace("-", "_")
@@ -160,16 +143,7 @@ def _find_family(model: str) -> str | None:
 
 
 def clean_key(name: str) -> str | None:
-    r"""Return a key of the environment without blanks and quotation marks around it; None if it is not set.
-
-    Raises:
-        JudgeError: If it has a blank, a line break or another character inside that no key has. It is not printed.
-
-    Example:
-        >>> os.environ["MY_KEY"] = ' "sk-1"\n'
-        >>> clean_key("MY_KEY")
-        'sk-1'
-    """
+    r"""Return a key of the environment without blanks and quotation marks around it; None if it is not set."""
     value = os.environ.get(name)
     if value is None:
         return None
@@ -183,37 +157,21 @@ def clean_key(name: str) -> str | None:
 
 
 def check_keys(provider: str) -> None:
-    """Check the keys that a provider's own client reads from the environment.
-
-    Raises:
-        JudgeError: If there are blanks or line breaks in or around one. It is not printed.
-    """
+    """Check the keys that a provider's own client reads from the environment."""
     for name in PROVIDER_VARIABLES.get(provider, ()):
         if name.endswith(("_KEY", "_TOKEN")) and clean_key(name) != os.environ.get(name):
             raise JudgeError(f"{name}: there are blanks, line breaks or quotation marks around the key; remove them")
 
 
 def format_key_hint(model: str) -> str:
-    """Return which environment variable to set for the key of a judge.
-
-    Example:
-        >>> format_key_hint("azure_openai:gpt-4o")
-        'set AZURE_OPENAI_API_KEY to a valid key'
-        >>> format_key_hint("bedrock:m")
-        'set the key of bedrock in the environment'
-    """
+    """Return which environment variable to set for the key of a judge."""
     provider = model.partition(":")[0]
     keys = [name for name in PROVIDER_VARIABLES.get(provider, ()) if name.endswith(("_KEY", "_TOKEN"))]
     return f"set {keys[0]} to a valid key" if keys else f"set the key of {provider} in the environment"
 
 
 def list_environment_names(model: str) -> tuple[str, ...]:
-    """List the environment variables that a model of this provider is built from: its keys and its server.
-
-    Example:
-        >>> list_environment_names("ollama:llama3")
-        ('OLLAMA_HOST',)
-    """
+    """List the environment variables that a model of this provider is built from: its keys and its server."""
     provider = model.partition(":")[0]
     keys = PROVIDER_VARIABLES.get(provider, ())
     if provider in SERVER_VARIABLES:

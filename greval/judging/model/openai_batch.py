@@ -158,13 +158,10 @@ def _build_request_error(detail: JsonValue, status: int | None) -> BatchRequestE
 
 
 class BatchFiles:
-    """Sends files of requests as batches, and fetches the results.
+    """Sends files of requests as batches, and fetches the results; a failed server is a `JudgeUnavailableError`.
 
     Batches that belong together have one name: their ids joined by commas. The client is one of the `openai` package,
     such as `model.root_async_client`. The limits are the most requests in a batch and the most bytes in a file.
-
-    Raises:
-        JudgeUnavailableError: From each method, if the server fails or rejects the request.
     """
 
     def __init__(
@@ -177,12 +174,7 @@ class BatchFiles:
     async def submit(self, lines: Iterable[str], *, on_batch: Callable[[str], object] | None = None) -> str:
         """Send the lines of `format_batch_request`, consumed lazily, and return the name of their batches.
 
-        `on_batch` is called with the id of each batch as soon as it is created, so that it can be stored: a created
-        batch is paid for.
-
-        Raises:
-            DataError: If there are no lines, or a line is larger than a file may be.
-            JudgeUnavailableError: If a file is rejected. The message names the batches already sent, which continue.
+        `on_batch` is called with the id of each batch as soon as it is created, because a created batch is paid for.
         """
         ids: list[str] = []
         # A batch that is created twice is paid for twice.
@@ -210,13 +202,9 @@ class BatchFiles:
         )
 
     async def collect(self, batch_id: str) -> AsyncIterator[str]:
-        """Yield the result lines, both answers and errors, in any order.
+        """Yield the result lines, answers and errors, in any order; raise the error of rejected batches at the end.
 
         Batches that expired or were cancelled are included, because the requests answered by then are paid for.
-        A request without a line was never started.
-
-        Raises:
-            JudgeError: If a batch is not done yet, or, after the lines of all other batches, if one was rejected.
         """
         batches = [await self._retrieve_batch(part_id) for part_id in batch_id.split(",")]
         if waiting := [batch.id for batch in batches if not _read_state(batch).is_done]:

@@ -55,14 +55,7 @@ class DirectModel:
         self._built: Request | None = None
 
     async def ask(self, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> AIMessage:
-        """Send the request of `model.ainvoke(messages, **extra)`, and return the same message.
-
-        Raises:
-            openai.OpenAIError: If the server refuses the request.
-            httpx2.HTTPError: If the request cannot be sent or answered, which `openai` reports as the cause of its own.
-            TypeError: If the response is not a chat completion.
-            ValueError: If the response holds an error instead of a chat completion.
-        """
+        """Send the request of `model.ainvoke(messages, **extra)`, and return the same message."""
         answer = _read_json(await self._send(build_body(self._model, messages, extra)))
         if isinstance(answer, dict) and answer.get("error"):
             raise ValueError(answer["error"])

@@ -7,40 +7,31 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from greval._util.wording import find_similar, shorten_text
+from greval._util.wording import find_similar
 from greval.errors import DataError
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.files.yaml_text import find_line, read_source_file
+from greval.records.definition_faults import Path as Place
+from greval.records.definition_faults import convert_errors
 from greval.records.record import Record
 from greval.records.result import Usage
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-    from greval.metrics.files.yaml_text import YamlSource
 
 FILE_VARIABLE = "GREVAL_PRICES"
 """The environment variable that names a file which replaces the shipped table."""
 SHIPPED_FILE = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000
-MAX_SHOWN_CHARS = 60
 
 _DATE = re.compile(r"-20\d\d(?:-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$")
-_ERROR_TEXTS = {"missing": "is missing; add it", "extra_forbidden": "is not known here; leave it out"}
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class Price(Record):
-    """The price of a model in USD per million tokens. `cached_input` is the same as `input` if it is None.
-
-    Raises:
-        pydantic.ValidationError: If a price is negative, or `cached_input` is higher than `input`.
-    """
+    """The price of a model in USD per million tokens. `cached_input` is the same as `input` if it is None."""
 
     input: Dollars
     cached_input: Dollars | None = None
@@ -69,12 +60,7 @@ class Price(Record):
         return spent / MILLION
 
     def multiply_by(self, factor: float) -> Price:
-        """Return the price multiplied by a factor, such as a discount.
-
-        Example:
-            >>> Price(input=2, output=8).multiply_by(0.5)
-            Price(input=1.0, cached_input=None, output=4.0)
-        """
+        """Return the price multiplied by a factor, such as a discount."""
         cached = None if self.cached_input is None else self.cached_input * factor
         return Price(input=self.input * factor, cached_input=cached, output=self.output * factor)
 
@@ -129,15 +115,7 @@ class Prices(Record):
         return self.models.get(_DATE.sub("", label))
 
     def find(self, name: str) -> dict[str, Price]:
-        """Return the price of a judge by its name, or else the prices of all models whose name contains this text.
-
-        Raises:
-            DataError: If no model has this text in its name. The message suggests the nearest name.
-
-        Example:
-            >>> [*Prices.load().find("openai:gpt-4.1-mini-2025-04-14")], [*Prices.load().find("4.1-n")]
-            (['openai:gpt-4.1-mini-2025-04-14'], ['openai:gpt-4.1-nano'])
-        """
+        """Return the price of a judge by its name, or else the prices of all models whose name contains this text."""
         if price := self.of(name):
             return {name: price}
         if matches := {label: price for label, price in self.models.items() if name.lower() in label.lower()}:
@@ -172,28 +150,21 @@ def _read_once(path: str) -> Prices:
 def _read_prices(path: Path) -> Prices:
     """Read a table of prices from YAML. JSON is read in the same way, as a subset of YAML."""
     source = read_source_file(path, "name a YAML or JSON file of prices")
-    faults = [(fault.line, _format_error(fault.path, fault.text)) for fault in source.faults]
+    faults = [(fault.line, fault.path, fault.text) for fault in source.faults]
+    prices = None
     try:
-        prices = Prices.model_validate(source.data) if source.data is not None or not faults else None
+        if source.data is not None or not faults:
+            prices = Prices.model_validate(source.data)
     except ValidationError as error:
-        faults += [_locate_error(detail, source) for detail in error.errors()]
-        prices = None
+        converted = convert_errors(error.errors(include_url=False), source.data, _list_keys)
+        faults += ((find_line(place, source.lines), place, text) for place, text, _ in converted)
     if faults or prices is None:
-        raise DataError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
+        # Names of models have dots, so that a dot would not separate the parts of a place.
+        messages = ((line, " > ".join(map(str, place)), text) for line, place, text in faults)
+        in_order = sorted(messages, key=lambda message: message[0])
+        raise DataError("\n".join(f"{path}:{line}: {': '.join(filter(None, parts))}" for line, *parts in in_order))
     return prices
 
 
-def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
-    """Return the line and the message of a validation error. A missing field gets the line of its parent."""
-    path = detail["loc"]
-    line = find_line(path, source.lines)
-    if detail["type"] in _ERROR_TEXTS:
-        return line, _format_error(path, _ERROR_TEXTS[detail["type"]])
-    if detail["type"] == "value_error":
-        return line, _format_error(path, str(detail["ctx"]["error"]))
-    excerpt = shorten_text(repr(detail["input"]), MAX_SHOWN_CHARS)
-    return line, _format_error(path, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {excerpt}")
-
-
-def _format_error(path: tuple[str | int, ...], text: str) -> str:
-    return f"{' > '.join(map(str, path))}: {text}" if path else text
+def _list_keys(place: Place, _: object) -> list[str]:
+    return [*(Price if place[0] == "models" else Prices).model_fields]

@@ -99,10 +99,7 @@ class RateLimiter:
         )
 
     async def acquire(self, tokens: float = 0, *, cautious: bool = False) -> None:
-        """Wait until a call may be made, and reserve its tokens. `release` ends the call.
-
-        A cautious caller limits the calls in flight until the first answer arrives.
-        """
+        """Wait until a call may be made, and reserve its tokens. A cautious caller waits for the first answer."""
         # Calls that wait already go first.
         if self._queued or not self._has_room(cautious=cautious) or self._compute_delay() > 0:
             await self._wait_for_turn(cautious=cautious)
@@ -130,10 +127,7 @@ class RateLimiter:
         self._room.set()
 
     def record_refusal(self, pause: float | None, tokens: float = 0) -> None:
-        """Record that the provider refused a call because of its rate limit.
-
-        The tokens reserved for the call are released. `pause` is the time in seconds that the provider asked to wait.
-        """
+        """Record a refusal because of the rate limit; `pause` are the seconds that the provider asked to wait."""
         now = self._clock()
         if self._tokens and tokens:
             self._tokens.take(-tokens, now)

@@ -61,10 +61,7 @@ class Reply(NamedTuple):
 
     @staticmethod
     def from_json(dumped: str, key: str, *, paid: bool) -> Reply:
-        """Build a reply from its cached JSON.
-
-        A reply that was paid for in this run and is in no result yet keeps its usage. Any other is a free cache hit.
-        """
+        """Build a reply from its cached JSON; one that was paid for in this run keeps its usage."""
         fields = json.loads(dumped)
         usage = Usage(**fields["usage"]) if paid else Usage(hits=1)
         # A cache of an earlier version does not have it.
@@ -94,17 +91,6 @@ class ReplyCache(CloseOnExit):
 
     The usage of replies that were paid for in this run, and are in no result yet, is counted once. Replies of other
     runs are cache hits that cost nothing.
-
-    Raises:
-        StoreError: If the file cannot be used.
-
-    Example:
-        >>> import tempfile
-        >>> from greval.records.result import Usage
-        >>> with ReplyCache(Path(tempfile.mkdtemp()) / "replies.sqlite") as replies:
-        ...     replies.put(Reply('{"value": 1}', Usage(calls=1), key="k"))
-        ...     replies.get("k").usage.calls, replies.get("other")
-        (0, None)
     """
 
     def __init__(self, path: Path, *, paid: bool = False) -> None:
@@ -175,12 +161,7 @@ def find_cache_file() -> Path:
 
 
 def compute_reply_key(parts: Iterable[str]) -> str:
-    """Compute the key of a request: a hash of its parts and their lengths, so that different splits differ.
-
-    Example:
-        >>> compute_reply_key(["ab", "c"]) == compute_reply_key(["a", "bc"])
-        False
-    """
+    """Compute the key of a request: a hash of its parts and their lengths, so that different splits differ."""
     hashed = sha256()
     for part in parts:
         text = part.encode("utf-8", "surrogatepass")

@@ -53,10 +53,7 @@ USAGE_PLACES = ("token_usage", "usage", "usage_metadata")
 
 
 class ReportedUsage(NamedTuple):
-    """The usage of one reply, and the total of its tokens if the provider reported one.
-
-    The total holds more than the usage if it is reported without its parts.
-    """
+    """The usage of one reply, and the total of its tokens, which may be reported without its parts."""
 
     usage: Usage
     total: int | None = None
@@ -120,14 +117,7 @@ def read_message_usage(message: AIMessage) -> ReportedUsage:
 
 
 def estimate_unreported_usage(reported: ReportedUsage, input_tokens: int, output_tokens: int) -> Usage:
-    """Return the usage with estimates in the place of what was not reported.
-
-    A total without its parts is kept: what the estimated input leaves of it is output.
-
-    Example:
-        >>> estimate_unreported_usage(ReportedUsage(Usage(calls=1), total=500), 100, 20).output_tokens
-        400
-    """
+    """Return the usage with estimates for what was not reported; what the input leaves of a total is output."""
     usage = reported.usage
     read = usage.input_tokens or input_tokens
     written = usage.output_tokens or max(output_tokens, (reported.total or 0) - read)

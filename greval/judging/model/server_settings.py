@@ -54,10 +54,7 @@ DEFAULT_HOSTS = frozenset(
 
 
 def describe_server(model: BaseChatModel) -> dict[str, JsonValue]:
-    """Return the settings of a built chat model that decide which server answers, as far as they are no defaults.
-
-    `address` is that of the client. The others have the names of the model's fields.
-    """
+    """Return the settings of a built chat model that decide which server answers, as far as they are no defaults."""
     settings = _describe_fields(model, SERVER_FIELD)
     for client in _iterate_clients(model):
         # A client of AWS has it.
@@ -84,12 +81,7 @@ def describe_answer_settings(model: BaseChatModel) -> dict[str, JsonValue]:
 
 
 def normalise_address(url: str) -> str:
-    """Return an address in the form in which two are compared.
-
-    Example:
-        >>> normalise_address("HTTP://Host:80/v1/") == normalise_address("http://host/v1")
-        True
-    """
+    """Return an address in the form in which two are compared."""
     scheme, _, location = url.partition("://")
     port = {"http": ":80", "https": ":443"}.get(scheme.lower(), "")
     return f"{scheme.lower()}://{_get_host(url).removesuffix(port)}/{location.partition('/')[2].rstrip('/')}"

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from greval.records.record import Record
-
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from tiktoken import Encoding
@@ -27,14 +25,6 @@ OPENAI_HOST = "api.openai.com"
 Made = TypeVar("Made")
 
 
-class TokenCount(Record):
-    """The number of tokens of a text, whether it is exact or estimated, and the method."""
-
-    tokens: int
-    exact: bool
-    how: str
-
-
 class TokenCounter:
     """Counts the tokens of texts with a function, or estimates them without one or after the function failed.
 
@@ -50,17 +40,13 @@ class TokenCounter:
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens of a text."""
-        return self.count(text).tokens
-
-    def count(self, text: str) -> TokenCount:
-        """Count the tokens of a text, and return the count with its method."""
         if self._way is not None:
             try:
-                return TokenCount(tokens=self._way(text), exact=True, how=self.how)
+                return self._way(text)
             except Exception as error:  # noqa: BLE001 - fall back to an estimate on any error of a server or library
                 self._way, self.exact = None, False
                 self.how = f"{ESTIMATE_METHOD}; {self.how} failed ({type(error).__name__})"
-        return TokenCount(tokens=estimate_tokens(text), exact=False, how=self.how)
+        return estimate_tokens(text)
 
 
 def estimate_tokens(text: str) -> int:
@@ -114,10 +100,7 @@ def _is_openai(model: BaseChatModel) -> bool:
 
 
 def _find_server_tokenizer(model: BaseChatModel) -> Callable[[str], int] | None:
-    """Find a function that counts tokens on the server of a model, or None if the server does not count tokens.
-
-    llama.cpp serves /tokenize next to /v1. The model's client already has the key and the address.
-    """
+    """Find a function that counts tokens on the server of a model; llama.cpp serves /tokenize next to /v1."""
     client = getattr(model, "root_client", None) if _is_openai(model) else None
     base = getattr(client, "base_url", None)
     if client is None or base is None or base.host == OPENAI_HOST:

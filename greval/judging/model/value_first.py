@@ -55,19 +55,9 @@ class ValueFirst:
     ) -> AIMessage:
         """Ask for the value, token by token until it is the only one that fits, and then for the reason.
 
-        The server keeps only one prompt at a time, so that the rate limiter of the embedded model admits one call at a
-        time.
-
-        Args:
-            send: Sends the requests.
-            messages: The messages of the prompt.
-            probabilities: The arguments that request and change the log-probabilities of the value's tokens.
-            body: Further fields of the body of each request.
-
-        Returns:
-            The answer as one JSON object. Its log-probabilities are those of the value; fixed text has 0. The input
-            tokens are those of the last request, and the cached ones those of them that were not evaluated. If the
-            model did not write one of the values, the answer is the text so far.
+        The answer is one JSON object, with the log-probabilities of the value; fixed text has 0. The input tokens are
+        those of the last request, and the cached ones those of them that were not evaluated. If the model did not write
+        one of the values, the answer is the text so far.
         """
         return await _ValueRequests(self, send, messages, probabilities, body).ask()
 
@@ -148,12 +138,7 @@ class _ValueRequests:
 
 
 def _end_sentence(reason: str, most: int) -> str:
-    """End a reason with a full stop, or with an ellipsis after a whole word if it has the greatest length.
-
-    Example:
-        >>> _end_sentence("It names another ye", 19), _end_sentence("It fits", 160)
-        ('It names another…', 'It fits.')
-    """
+    """End a reason with a full stop, or with an ellipsis after a whole word if it has the greatest length."""
     text = reason.strip()
     if len(reason) >= most and not text.endswith(SENTENCE_ENDS):
         return f"{text.rpartition(' ')[0] or text}…"

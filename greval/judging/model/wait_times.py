@@ -37,10 +37,7 @@ _RESET_HEADER = re.compile(r"(?:x-|anthropic-)?ratelimit-(?:(.*)-)?reset(?:-(.*)
 
 
 class RequestedWait(NamedTuple):
-    """The time that a provider asked to wait in seconds, None if it named none that can be meant.
-
-    `unusable` is the text of a waiting time that cannot be meant, such as one of days, negative, or no number.
-    """
+    """The seconds that a provider asked to wait, or the `unusable` text of a time that cannot be meant."""
 
     seconds: float | None = None
     unusable: str = ""

@@ -88,13 +88,7 @@ class WrappedModel(BaseChatModel):
 
 
 def read_chat_model(runnable: object) -> BaseChatModel | None:
-    """Return a chat model, or a wrapped one as a chat model; None if it is neither.
-
-    Example:
-        >>> from greval.testing import ScriptedJudge
-        >>> type(read_chat_model(ScriptedJudge(["{}"]).with_retry())).__name__, read_chat_model("openai:m")
-        ('WrappedModel', None)
-    """
+    """Return a chat model, or a wrapped one as a chat model; None if it is neither."""
     if isinstance(runnable, BaseChatModel):
         return runnable
     return WrappedModel(runnable=runnable) if _is_wrapped(runnable) else None

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from greval.errors import DefinitionError
-from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line, read_source, write_fields
+from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source, write_fields
+from greval.records.definition_faults import Path
 
 FIELD_ORDER = (
     *("name", "description", "formula", "metrics", "over", "needs", "uses", "scale", "steps", "instructions"),

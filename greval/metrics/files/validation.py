@@ -4,55 +4,24 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from greval._util.wording import did_you_mean, shorten_text
+from greval._util.wording import did_you_mean
 from greval.metrics.files.json_schema import LEVEL
-from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
-from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case
+from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line
+from greval.records import definition_faults
+from greval.records.case import PROMPT_FIELDS
+from greval.records.definition_faults import Path, format_value
 from greval.records.formula_metric import FORMULA_FIELDS, FileMetric, build_file_metric
-from greval.records.judge_choice import JudgeChoice
-from greval.records.metric import Example, JudgedMetric
-from greval.records.note import ListNote, ShareNote, TextNote
-from greval.records.scale import CategoricalScale, MeasureScale, ValueScale, has_field
+from greval.records.metric import JudgedMetric, list_definition_keys
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-MAX_SHOWN = 60
-
-_MESSAGES = {
-    "missing": "is missing; add it",
-    "string_too_short": "must not be empty",
-    "string_too_long": "is too long: at most {max_length} characters",
-    "too_short": "holds too little: at least {min_length}, got {actual_length}",
-    "too_long": "holds too much: at most {max_length}, got {actual_length}",
-}
-_EXPECTED_TYPES = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-}
-_KNOWN_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
-    ("scale", 4): ("means", "score"),
-    ("notes", 3): tuple({**ListNote.model_fields, **ShareNote.model_fields, **TextNote.model_fields}),
-    ("uses", 3): ("judged_by", "as"),
-    ("judge", 2): tuple(JudgeChoice.model_fields),
-    ("examples", 3): tuple(Example.model_fields),
-    ("examples", 4): tuple(Case.model_fields),
-}
-"""The known keys by the field of the metric and the depth of the key."""
 _SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
-_KNOWN_NEEDS = (*PROMPT_FIELDS, *CLAIM_FIELDS, f"{TAG}NAME")
 _PLACEHOLDERS: dict[str, Any] = {
     "name": "x",
     "description": "x",
@@ -64,139 +33,19 @@ _PLACEHOLDERS: dict[str, Any] = {
 _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formula": "y"}
 
 
-def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
+def convert_errors(errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
     """Convert the errors of pydantic to faults of the file."""
-    faults: list[MetricFileFault] = []
-    for error in errors:
-        path = _convert_path(error["loc"], data, missing=error["type"] == "missing")
-        for fault_path, text in _format_error(error, path, data):
-            faults.append(
-                MetricFileFault(
-                    find_line(fault_path, lines), text, fault_path, unknown=error["type"] == "extra_forbidden"
-                )
-            )
-    # pydantic also counts an invalid item as missing from its list.
-    return [
-        fault
-        for fault in faults
-        if not (_is_low_count(fault) and any(_is_inside(candidate, fault) for candidate in faults))
-    ]
+    faults = definition_faults.convert_errors(errors, data, list_known_keys)
+    return [MetricFileFault(find_line(path, lines), text, path, unknown) for path, text, unknown in faults]
 
 
 def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
     """Return the known keys at the level of the last part of a path."""
-    if len(path) == 1:
-        return FORMULA_FIELDS if "formula" in data else _list_judged_keys()
-    if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
-        categorical = has_field(data.get("scale"), "categories")
-        if "formula" in data:
-            return tuple(MeasureScale.model_fields)
-        return tuple((CategoricalScale if categorical else ValueScale).model_fields)
-    return _KNOWN_KEYS.get((str(path[0]), len(path)), ())
+    return list_definition_keys(path, data, FORMULA_FIELDS if "formula" in data else _list_judged_keys())
 
 
 def _list_judged_keys() -> tuple[str, ...]:
     return (*(field.alias or name for name, field in JudgedMetric.model_fields.items()), "formula")
-
-
-def _convert_path(loc: Path, data: object, *, missing: bool) -> Path:
-    """Convert a path of pydantic to a path in the file.
-
-    Tags of unions are dropped, and the indices of categories are replaced by their names.
-    """
-    path: Path = ()
-    for part in loc:
-        step = _find_step(part, data)
-        if step is not None:
-            path = (*path, step)
-            data = data[step]  # type: ignore[index]  # _step found it there
-    return (*path, loc[-1]) if missing else path
-
-
-def _find_step(part: str | int, data: object) -> str | int | None:
-    """Return the key or index for a part of pydantic's path, None if it is not in the data."""
-    if isinstance(data, Mapping):
-        names = [*data]
-        # Categories are a mapping in the file and a list in the model, so an index stands for a name.
-        return part if part in data else names[part] if isinstance(part, int) and part < len(names) else None
-    return part if isinstance(data, list) and isinstance(part, int) and part < len(data) else None
-
-
-def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
-    """Format an error in the terms of the file, one message for each of its lines."""
-    kind, value = error["type"], error["input"]
-    context = error.get("ctx", {})
-    if kind == "extra_forbidden" and isinstance(data, Mapping):
-        yield path, f"unknown{did_you_mean(str(path[-1]), list_known_keys(path, data))}"
-    elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
-        yield (
-            path,
-            f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}",
-        )
-    elif kind == "value_error":
-        for line in error["msg"].removeprefix("Value error, ").splitlines():
-            yield _split_place(line, path, data)
-    elif kind == "literal_error":
-        allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
-        yield path, f"{format_value(value)} is not allowed here{did_you_mean(str(value), allowed)}"
-    elif kind in _EXPECTED_TYPES:
-        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(value)}{_format_hint(kind, value)}"
-    else:
-        yield (
-            path,
-            _MESSAGES[kind].format(**context) if kind in _MESSAGES else error["msg"].replace("Input should", "must"),
-        )
-
-
-def _format_hint(kind: str, value: object) -> str:
-    """Format a hint for an empty key, or for a number or flag in the place of text."""
-    if value is None:
-        return "; write its content or leave the key out"
-    return "; put it in quotes" if kind == "string_type" and isinstance(value, bool | int | float) else ""
-
-
-def format_value(value: object) -> str:
-    """Format a value for a message as the file has it, shortened."""
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return str(value).lower()
-        case Mapping():
-            return "a mapping"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return shorten_text(repr(value), MAX_SHOWN)
-
-
-def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
-    """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
-    for part in path:
-        data = data[part]  # type: ignore[index]  # the path was found in the data
-    remaining, ended = text, False
-    while not ended and (
-        steps := [step for step in _list_steps(data) if remaining.startswith((f"{step}: ", f"{step}."))]
-    ):
-        step = max(steps, key=lambda step: len(str(step)))
-        after = remaining[len(str(step)) :]
-        path, data = (*path, step), data[step]  # type: ignore[index]  # one of its own steps
-        remaining, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
-    return path, remaining
-
-
-def _list_steps(data: object) -> Iterable[str | int]:
-    """Return the keys or the indices of a container; empty for other data."""
-    return data if isinstance(data, Mapping) else range(len(data)) if isinstance(data, list) else ()
-
-
-def _is_low_count(fault: MetricFileFault) -> bool:
-    """Return whether the fault is a low count."""
-    return fault.text.startswith("holds too little")
-
-
-def _is_inside(inner: MetricFileFault, fault: MetricFileFault) -> bool:
-    return len(inner.path) > len(fault.path) and inner.path[: len(fault.path)] == fault.path
 
 
 def validate_source(source: YamlSource) -> FileMetric | list[MetricFileFault]:

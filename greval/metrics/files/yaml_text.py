@@ -30,13 +30,12 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
 from greval.errors import DataError, GrevalError
+from greval.records.definition_faults import Path, format_fault
 from greval.records.formula_metric import FileMetric, FormulaMetric
 from greval.records.judge_choice import JudgeChoice
 from greval.records.metric import JudgedMetric
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
-
-Path = tuple[str | int, ...]
 
 MAX_DEPTH = 12
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -67,9 +66,7 @@ class MetricFileFault(NamedTuple):
     unknown: bool = False
 
     def __str__(self) -> str:
-        dotted_path = ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
-        message = f"{dotted_path}: {self.text}" if dotted_path else self.text
-        return f"{self.line}: {' '.join(message.splitlines())}"
+        return f"{self.line}: {format_fault(self.path, self.text)}"
 
 
 class YamlSource(NamedTuple):

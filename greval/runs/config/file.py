@@ -14,8 +14,9 @@ from pydantic import Field, ValidationError
 from greval._util.wording import did_you_mean, find_typo
 from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
-from greval.metrics.files.validation import convert_errors, format_value
+from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
+from greval.records.definition_faults import format_value
 from greval.records.judge_choice import SECRET_NAME
 from greval.records.record import Record, Text
 from greval.runs.config.judge_config import JUDGE_KEYS, SETTINGS

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from greval import parse_metric, write_metric
 from greval.errors import JudgeError, JudgeUnavailableError
-from greval.judging.drafting.brief import DraftBrief
+from greval.judging.drafting.brief import DraftBrief, DraftWriter, find_draft_remarks
 from greval.judging.drafting.parts import write_by_parts
-from greval.judging.drafting.remarks import find_draft_remarks
-from greval.judging.drafting.writer import DraftWriter
 from greval.judging.model.client import JudgeClient
 from greval.testing import ScriptedJudge
 
@@ -135,19 +133,20 @@ def test_a_middle_that_is_both_ends_is_written_anew():
     assert metric.scale.levels[3] == TEXTS["between"]
 
 
-def test_a_worst_that_repeats_the_best_must_say_what_is_missing():
+@pytest.mark.parametrize(
+    ("best", "worst"),
+    [
+        (TEXTS["best"], TEXTS["best"]),
+        (
+            "The answer greets the reader and thanks them for the question.",
+            "The answer greets the reader and thanks them, although it later mocks, scolds and threatens all of us.",
+        ),
+    ],
+)
+def test_a_worst_that_reads_like_the_best_must_say_what_is_missing(best, worst):
     """The second time, the grammar wants a negation, so that the ends differ."""
     mended = "The answer does not greet the reader or thank them."
-    metric, remarks, _ = drafted(SmallModel(worst=[TEXTS["best"], mended]), (0, 1))
-    assert (metric.scale.levels[0], remarks) == (mended, [])
-
-
-def test_a_worst_that_begins_as_the_best_must_say_what_is_missing():
-    """A worst that grants what the best has, and only adds a flaw, is written anew."""
-    best = "The answer greets the reader and thanks them for the question."
-    granted = "The answer greets the reader and thanks them, although it later mocks, scolds and threatens all of us."
-    mended = "The answer does not greet the reader or thank them."
-    metric, remarks, _ = drafted(SmallModel(best=best, worst=[granted, mended]), (0, 1))
+    metric, remarks, _ = drafted(SmallModel(best=best, worst=[worst, mended]), (0, 1))
     assert (metric.scale.levels[0], remarks) == (mended, [])
 
 
@@ -157,12 +156,6 @@ def test_a_category_that_the_caller_named_stays():
     metric, remarks, _ = drafted(model, ["Good", "Fair", "Poor"])
     assert metric.scale.names == ("Good", "Fair", "Poor")
     assert [remark.partition(":")[0] for remark in remarks] == ["scale.categories.Fair"]
-
-
-def test_an_adverb_may_stand_before_the_verb():
-    """The grammar wants a verb, and lets the model put an adverb before it instead of joining both to one word."""
-    best = "The answer warmly greets the reader."
-    assert drafted(SmallModel(best=best), (0, 1))[0].scale.levels[1] == best
 
 
 @pytest.mark.parametrize("bad", ["Answers are polite.", "The answer is polite and", 3, None])

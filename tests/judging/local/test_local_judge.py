@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -14,7 +13,6 @@ from waiting import SECONDS
 
 from greval import (
     Case,
-    CategoricalMetric,
     Judge,
     ManyCategoricalMetric,
     ValueMetric,
@@ -27,15 +25,12 @@ from greval.judging.model import judge
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.local_model
 
 JUDGE = Judge("local:smollm2-135m", max_tokens=120)
 
 
-def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path, caplog):
     """A verdict on the scale comes back with a reason and its cost, and first use says what the model is."""
     case = Case(id="q", question="Who wrote it?", expected_answer="Ada", answer="Ada Lovelace wrote it.")
     judge._DESCRIBED.clear()  # another test may have used the model before
@@ -123,16 +118,3 @@ def test_the_value_is_requested_before_its_reason(smollm):
     assert silent.value == judgement.value
     assert silent.number == pytest.approx(judgement.number, abs=0.05)
     assert judgement.reason.endswith((".", "!", "?", "…"))
-
-
-def test_categories_of_other_letters_are_judged(smollm):
-    """One token may hold a part of a letter, so the answer is requested as a whole."""
-    metric = CategoricalMetric(
-        name="use",
-        description="Whether the answer helps.",
-        needs=["answer"],
-        categories={"\u9f98 yes": "It helps.", "\U00013000 no": "It does not."},
-        steps=["Read the answer."],
-    )
-    (judgement,) = compile_metric(metric, JUDGE).invoke({"question": "Who?", "answer": "Ada."}).judgements
-    assert judgement.value in metric.scale.names

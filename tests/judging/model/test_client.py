@@ -15,25 +15,18 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
+from tone_metrics import TONE
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval.judging.model.answer_format import AnswerFormat, select_tier
+from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.records.metric import CategoricalMetric
 from greval.records.result import Usage
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 URL = "http://127.0.0.1:9/v1"
-TONE = CategoricalMetric(
-    name="tone",
-    description="d",
-    needs=["question", "answer"],
-    steps=["s"],
-    categories={"Polite": "p", "Rude": "r"},
-)
 CASE = {"question": "Well?", "answer": "Thanks."}
 GOOD = {"reason": "It thanks.", "value": "Polite"}
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
@@ -53,25 +46,15 @@ class ToolModel(FakeListChatModel):
         (ToolModel(responses=["x"]), "tools"),
         (FakeListChatModel(responses=["x"]), "text"),
         (ScriptedJudge(["x"], tier="tools"), "tools"),
-    ],
-)
-def test_best_tier(model, tier):
-    """A model's best way is found from what it has, without asking it."""
-    assert select_tier(model) == JudgeClient(model).tier == tier
-
-
-@pytest.mark.parametrize(
-    ("judge", "tier"),
-    [
         (Judge("openai:a"), "schema"),
         (Judge("local"), "schema"),
         (Judge("anthropic:a"), "tools"),
         (Judge("openai:a", structured="text"), "text"),
     ],
 )
-def test_tier_of_settings(judge, tier):
-    """Settings say the tier without a model being made, and a fixed one is kept."""
-    assert JudgeClient(judge).tier == tier
+def test_tier(model, tier):
+    """A model's best way is found from what it has, or from its settings without a model being made."""
+    assert JudgeClient(model).tier == tier
 
 
 def test_plain_model_is_asked_in_text():
@@ -117,20 +100,6 @@ async def test_reply(message, text, tokens):
     """What a model said is read from text, blocks and tool calls alike."""
     found = await reply(ScriptedJudge([message]))
     assert (found.text, found.tokens, found.failure) == (text, tokens, None)
-
-
-async def test_cost_of_a_reply():
-    """Calls and tokens are counted, cached ones too, and what is not told is None."""
-    told = {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}
-    cached = {**told, "input_token_details": {"cache_read": 5}}
-    found = [
-        (await reply(ScriptedJudge([AIMessage("{}", usage_metadata=usage)]))).usage for usage in (told, cached, None)
-    ]
-    assert found == [
-        Usage(calls=1, input_tokens=9, output_tokens=4),
-        Usage(calls=1, input_tokens=9, output_tokens=4, cached_tokens=5),
-        Usage(calls=1),
-    ]
 
 
 class Odd(FakeListChatModel):
@@ -187,31 +156,6 @@ async def test_cancelled_is_cancelled(fault_server):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def test_a_model_object_keeps_its_own_body(fault_server):
-    """The schema joins the extra body that a model object has already."""
-    model = ChatOpenAI(model="fake", api_key="none", base_url=fault_server.url, extra_body={"cache_prompt": False})
-    assert compile_metric(TONE, model).invoke(CASE).judgements
-    (sent,) = fault_server.bodies
-    assert sent["cache_prompt"] is False
-    assert sent["response_format"]["json_schema"]["name"] == "tone"
-
-
-async def test_responses_api_takes_the_schema_as_text():
-    """A model of the Responses API is given the schema in that API's own place."""
-    sent = {}
-
-    class Responding(FakeListChatModel):
-        use_responses_api: bool = True
-
-        async def ainvoke(self, *_, **arguments):
-            sent.update(arguments)
-            return AIMessage("{}")
-
-    await reply(Responding(responses=[""]))
-    assert sent["text"]["format"]["type"] == "json_schema"
-    assert sent["text"]["format"]["schema"] == SCHEMA
 
 
 def run(code, *arguments):

@@ -21,20 +21,11 @@ from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_CACHED_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
-from greval.records.metric import CategoricalMetric, ValueMetric
+from greval.records.metric import CategoricalMetric
 from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})
-
-AGREES = ValueMetric(
-    name="agrees",
-    description="d",
-    needs=["question", "answer"],
-    range=(0, 1),
-    levels={0: "No.", 1: "Yes."},
-    steps=["s"],
-)
 
 
 @given(
@@ -86,33 +77,19 @@ def test_wrong_settings(settings, told):
 
 
 def test_where_the_reason_stands_makes_another_judge():
-    """A judge that gives its reason after the value is told apart in what is kept of earlier runs."""
+    """The embedded model, and it alone, gives its value first by default; the setting decides if there is one."""
     assert Judge("openai:fake", reason="after").identity != Judge("openai:fake").identity
     assert Judge("openai:fake", reason="before").identity == Judge("openai:fake").identity
-
-
-def test_the_embedded_model_gives_its_value_first_by_default():
-    """Its verdicts in the other order are those of another judge, and the setting decides if there is one."""
     assert Judge("local").identity == Judge("local", reason="after").identity
-    assert Judge("local").identity["reason"] == "after"
     assert "reason" not in Judge("local", reason="before").identity
-    assert [Judge(name).reason_position for name in ("local:small", "openai:local")] == ["after", "before"]
+    positions = [Judge(name).reason_position for name in ("local", "local:small", "openai:local", "locally:x")]
+    assert positions == ["after", "after", "before", "before"]
 
 
 def test_options_that_are_no_secrets():
     """Options that merely speak of tokens are options."""
     options = {"max_completion_tokens": 9, "logit_bias": {"7": 1}, "extra_body": {"cache_prompt": False}}
     assert Judge("openai:a", options=options).options == options
-
-
-def test_local_is_asked_for_by_name():
-    """Only the provider `local` is the embedded model."""
-    assert [Judge(name).local for name in ("local", "local:small", "openai:local", "locally:x")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -171,29 +148,20 @@ async def test_own_server_needs_no_key(monkeypatch):
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 0, 3)
     assert model.temperature == 0.0
+    judge = Judge("openai:fake", base_url=URL, temperature=None)
+    assert (await get_chat_model(judge)).temperature is None
 
 
-async def test_temperature_can_be_left_to_the_model():
-    """With temperature None the model's own is used: some models refuse any other."""
-    model = await get_chat_model(Judge("openai:fake", base_url=URL, temperature=None))
-    assert model.temperature is None
+def test_models_are_made_once():
+    """The same settings give the same model within a loop; other settings another, and each loop its own."""
+    judges = [Judge("openai:fake", base_url=URL, seed=seed) for seed in (0, 0, 1)]
 
+    async def build_all():
+        return await asyncio.gather(*map(get_chat_model, judges))
 
-async def test_models_are_made_once():
-    """The same settings give the same model within a loop, other settings another."""
-    judge = Judge("openai:fake", base_url=URL)
-    one, two, other = await asyncio.gather(
-        *map(get_chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1)))
-    )
+    (one, two, other), (later, *_) = asyncio.run(build_all()), asyncio.run(build_all())
     assert one is two
-    assert other is not one
-
-
-def test_each_loop_has_its_own_model():
-    """Models are not shared by loops, nor kept after theirs is gone."""
-    judge = Judge("openai:fake", base_url=URL)
-    one, two = (asyncio.run(get_chat_model(judge)) for _ in range(2))
-    assert one is not two
+    assert len({id(model) for model in (one, other, later)}) == 3
 
 
 class Settings:
@@ -287,7 +255,7 @@ async def test_options_are_sent(options, is_sent):
     """Options of the model reach the server with each call, and make another judge."""
     async with fault.FaultServer(fault.streams() if "streaming" in options else fault.ok()) as server:
         judge = Judge("openai:m", base_url=server.url, options=options)
-        assert (await compile_metric(AGREES, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
+        assert (await compile_metric(METRIC, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
         assert is_sent(server.bodies[0], server.headers[0])
         assert judge.identity != Judge("openai:m", base_url=server.url).identity
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from greval.errors import DataError
 from greval.judging.model.prices import SHIPPED_FILE, Price, Prices
@@ -56,17 +55,11 @@ def test_costs_add_up(of, first, second):
 
 @given(price(), usage())
 @example(Price(input=3, cached_input=0, output=1), Usage(calls=1, input_tokens=1, output_tokens=0, cached_tokens=5))
-def test_a_cost_is_never_negative(of, used):
+def test_cached_input_is_never_dearer_and_no_cost_negative(of, used):
     """No usage costs less than nothing, even where a server tells more cached tokens than input."""
-    assert table(of).cost(JUDGE, used) >= 0
-
-
-@given(price(), usage())
-def test_cached_input_is_never_dearer(of, used):
-    """The same tokens cost no more when some of them were cached."""
-    fresh = used.model_copy(update={"cached_tokens": None})
     prices = table(of)
-    assert prices.cost(JUDGE, used) <= prices.cost(JUDGE, fresh) * (1 + 1e-12)
+    fresh = used.model_copy(update={"cached_tokens": None})
+    assert 0 <= prices.cost(JUDGE, used) <= prices.cost(JUDGE, fresh) * (1 + 1e-12)
 
 
 def test_cached_tokens_are_a_part_of_the_input():
@@ -226,31 +219,15 @@ models:
             ("10", "models > openai:a"),
         ]
     )
+    assert "input: must be a number, got 'cheap'" in str(caught.value)
+    assert "swapped" in str(caught.value)
 
 
-def test_a_wrong_price_is_shown(tmp_path):
-    """A price that is no number is told with what stands there."""
-    path = written(tmp_path, "as_of: a\nsource: b\nmodels:\n  x: {input: cheap, output: 1}\n")
-    with pytest.raises(DataError, match=r":4: models > x > input: input should be a valid number, got 'cheap'"):
-        Prices.load(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"- 1\n", b"a: [", b"\xff\xfe", b"models: {}\nas_of: a\nsource: b\n"])
+@pytest.mark.parametrize("content", [b"", b"- 1\n", b"a: [", b"\xff\xfe", b"models: {}\nas_of: a\nsource: b\n", None])
 def test_what_is_no_table_is_told(tmp_path, content):
-    """A file that holds no table of prices is an error that names the file."""
+    """A file that holds no table of prices, or is not there, is an error that names it."""
     path = tmp_path / "prices.yaml"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(DataError, match=r"prices\.yaml"):
         Prices.load(path)
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    """A wrong path is an error that names it."""
-    with pytest.raises(DataError, match=r"none\.yaml"):
-        Prices.load(tmp_path / "none.yaml")
-
-
-def test_swapped_prices_are_refused():
-    """Cached input that is dearer than other input is a slip of the pen."""
-    with pytest.raises(ValidationError, match="swapped"):
-        Price(input=1, cached_input=2, output=3)

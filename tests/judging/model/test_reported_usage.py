@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import fault_server as fault
 import pytest
 from hypothesis import given
@@ -21,136 +24,9 @@ from greval.runs.store import Store
 
 PRICE = Price(input=2, cached_input=0.5, output=10)
 """Dollars for a million tokens."""
-BLOCKS = {
-    "openai": (
-        {
-            "prompt_tokens": 1200,
-            "completion_tokens": 340,
-            "total_tokens": 1540,
-            "prompt_tokens_details": {"cached_tokens": 1024, "audio_tokens": 0},
-            "completion_tokens_details": {"reasoning_tokens": 256, "accepted_prediction_tokens": 0},
-        },
-        (1200 - 1024) * 2 + 1024 * 0.5 + 340 * 10,
-    ),
-    "openai responses": (
-        {
-            "input_tokens": 900,
-            "input_tokens_details": {"cached_tokens": 100},
-            "output_tokens": 80,
-            "output_tokens_details": {"reasoning_tokens": 64},
-            "total_tokens": 980,
-        },
-        800 * 2 + 100 * 0.5 + 80 * 10,
-    ),
-    "xai": (
-        {
-            "prompt_tokens": 700,
-            "completion_tokens": 30,
-            "total_tokens": 2230,
-            "prompt_tokens_details": {"text_tokens": 700, "cached_tokens": 64},
-            "completion_tokens_details": {"reasoning_tokens": 1500},
-            "num_sources_used": 0,
-        },
-        636 * 2 + 64 * 0.5 + 1530 * 10,
-    ),
-    "gemini": (
-        {
-            "promptTokenCount": 400,
-            "candidatesTokenCount": 25,
-            "thoughtsTokenCount": 610,
-            "toolUsePromptTokenCount": 50,
-            "cachedContentTokenCount": 300,
-            "totalTokenCount": 1085,
-        },
-        150 * 2 + 300 * 0.5 + 635 * 10,
-    ),
-    "gemini, as openai": (
-        {"prompt_tokens": 400, "completion_tokens": 25, "total_tokens": 1035},
-        400 * 2 + 635 * 10,
-    ),
-    "anthropic": (
-        {
-            "input_tokens": 40,
-            "cache_creation_input_tokens": 500,
-            "cache_read_input_tokens": 2000,
-            "output_tokens": 90,
-            "service_tier": "standard",
-            "cache_creation": {"ephemeral_5m_input_tokens": 500},
-        },
-        540 * 2 + 2000 * 0.5 + 90 * 10,
-    ),
-    "bedrock": (
-        {
-            "inputTokens": 40,
-            "outputTokens": 90,
-            "totalTokens": 2130,
-            "cacheReadInputTokens": 2000,
-            "cacheWriteInputTokens": 0,
-        },
-        40 * 2 + 2000 * 0.5 + 90 * 10,
-    ),
-    "deepseek": (
-        {
-            "prompt_tokens": 1000,
-            "completion_tokens": 300,
-            "total_tokens": 1300,
-            "prompt_cache_hit_tokens": 768,
-            "prompt_cache_miss_tokens": 232,
-            "completion_tokens_details": {"reasoning_tokens": 280},
-        },
-        232 * 2 + 768 * 0.5 + 300 * 10,
-    ),
-    "hits beside the prompt": (
-        {
-            "prompt_tokens": 232,
-            "completion_tokens": 30,
-            "total_tokens": 1030,
-            "prompt_cache_hit_tokens": 768,
-            "prompt_cache_miss_tokens": 232,
-        },
-        232 * 2 + 768 * 0.5 + 30 * 10,
-    ),
-    "thoughts without a total": (
-        {"prompt_tokens": 50, "completion_tokens": 10, "reasoning_tokens": 200},
-        50 * 2 + 210 * 10,
-    ),
-    "groq": (
-        {"queue_time": 0.01, "prompt_tokens": 60, "prompt_time": 0.1, "completion_tokens": 12, "total_tokens": 72},
-        60 * 2 + 12 * 10,
-    ),
-    "ollama": ({"prompt_eval_count": 80, "eval_count": 16, "eval_duration": 9}, 80 * 2 + 16 * 10),
-    "the answer is in the total only": ({"prompt_tokens": 60, "total_tokens": 100}, 60 * 2 + 40 * 10),
-    "openrouter": (
-        {
-            "prompt_tokens": 194,
-            "completion_tokens": 20,
-            "total_tokens": 214,
-            "cost": 0.0123,
-            "is_byok": False,
-            "cost_details": {"upstream_inference_cost": 0.0123},
-        },
-        12_300,
-    ),
-    "openrouter, with the user's key": (
-        {"prompt_tokens": 9, "completion_tokens": 2, "cost": 0.001, "is_byok": True}
-        | {"cost_details": {"upstream_inference_cost": 0.02}},
-        21_000,
-    ),
-    "xai's cost": ({"prompt_tokens": 9, "completion_tokens": 2, "cost_in_usd_ticks": 37_756_000}, 3775.6),
-    "perplexity": (
-        {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-        | {
-            "cost": {
-                "input_tokens_cost": 0.001,
-                "output_tokens_cost": 0.001,
-                "request_cost": 0.005,
-                "total_cost": 0.007,
-            }
-        },
-        7_000,
-    ),
-}
+ROWS = [json.loads(line) for line in Path(__file__).with_name("usage_blocks.jsonl").read_text("utf-8").splitlines()]
 """Usage blocks in the form of each provider, and what they cost in millionths of a dollar, computed by hand."""
+BLOCKS = {row["provider"]: (row["block"], row["millionths"]) for row in ROWS}
 
 
 @pytest.mark.parametrize(("block", "millionths"), BLOCKS.values(), ids=BLOCKS)

@@ -166,17 +166,6 @@ def test_each_request_continues_the_answer_and_only_the_value_has_probabilities(
     }
 
 
-def test_values_that_begin_alike_take_further_requests():
-    """1 is told apart from 10 by the character after it."""
-    model = Continuing(1, size=1)
-    assert json.loads(ask([1, 10], model).text)["value"] == 1
-    assert [start for start, _ in model.sent] == [
-        '{\n  "value": ',
-        '{\n  "value": 1',
-        '{\n  "value": 1,\n  "reason": "',
-    ]
-
-
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [

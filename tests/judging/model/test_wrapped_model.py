@@ -38,14 +38,6 @@ def test_a_wrapped_model_is_a_judge(name, tier):
     assert wrapped.judge == compile_metric(TONE, model).judge
 
 
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_a_wrapped_model_of_a_server(fault_server, tmp_path, name):
-    """A model of a server judges a run with each wrapper."""
-    fault_server.plan = fault.gives(GOOD)
-    run = evaluate(cases(3), [TONE], WRAPPERS[name](build_openai(fault_server)), out=tmp_path)
-    assert run.progress.scored == 3
-
-
 def test_what_is_bound_is_sent_and_part_of_the_identity(fault_server):
     """Bound arguments change what is asked, so that they make another judge; keys are no part of it."""
     model = build_openai(fault_server)

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from greval import Case, Judge, load_metric
-from greval.judging.local.calibration import CALIBRATIONS, find_calibration
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.answer_strategy import CALIBRATIONS, FIRST_TOKENS, find_shifts
 from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import Reply
@@ -23,18 +23,18 @@ LABEL = f"local:{DEFAULT_MODEL}"
 def test_a_correction_is_that_of_the_predefined_metric(name):
     """A metric whose text is edited needs a new correction: `python benchmarks/calibrate_local.py` prints it."""
     metric = load_metric(name)
-    assert CALIBRATIONS[name].definition == compute_fingerprint(metric, {})
-    assert {*CALIBRATIONS[name].shifts} <= {*metric.scale.names}
-    assert find_calibration(metric, LABEL) is CALIBRATIONS[name]
+    definition, shifts = CALIBRATIONS[name]
+    assert definition == compute_fingerprint(metric, {})
+    assert {*shifts} <= {*metric.scale.names} & {*FIRST_TOKENS}
+    assert find_shifts(metric, LABEL) == shifts
 
 
 def test_another_model_or_a_changed_metric_has_no_correction():
     """What was measured for one model and one text is not applied to others."""
     metric = load_metric("chunk_evaluation")
-    assert find_calibration(metric, "local:own.gguf") is None
-    assert find_calibration(metric, "openai:m") is None
-    assert find_calibration(metric.model_copy(update={"description": "Another text."}), LABEL) is None
-    assert find_calibration(load_metric("correctness"), LABEL) is None
+    assert find_shifts(metric, "local:own.gguf") == find_shifts(metric, "openai:m") == {}
+    assert find_shifts(metric.model_copy(update={"description": "Another text."}), LABEL) == {}
+    assert find_shifts(load_metric("correctness"), LABEL) == {}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ async def test_numbers_and_confidence_are_those_of_the_corrected_probabilities()
     case = Case(question="Who?", chunks=["Tea is a drink."])
     outcome = (await MetricJudge(load_metric("chunk_evaluation"), client)(case, NO_RUN)).outcome
     (judgement,) = outcome.judgements
-    irrelevant = 0.2 * math.exp(CALIBRATIONS["chunk_evaluation"].shifts["Irrelevant"])
+    irrelevant = 0.2 * math.exp(CALIBRATIONS["chunk_evaluation"][1]["Irrelevant"])
     total = 0.7 + 0.1 + irrelevant
     assert judgement.value == "Irrelevant"
     assert judgement.number == pytest.approx((0.7 + 0.5 * 0.1) / total, abs=0.001)
