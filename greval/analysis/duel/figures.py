@@ -31,7 +31,7 @@ def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Me
         tied=outcomes.count(TIE),
         lost=outcomes.count(LOSS),
         failed=len(verdicts) - len(judged),
-        win_rate=measure_win_rate(judged, level=level),
+        win_rate=measure_mean(judged, _get_outcome, "no pair was judged", level=level),
         adjusted_win_rate=adjusted,
         flip_rate=_measure_flips(judged, level=level),
         test=compute_sign_test(judged),
@@ -59,11 +59,6 @@ def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
     else:
         p, least = sign_flip_test(sums.sums), min_sign_flip_p(sums.sums)
     return PreferenceTest(p=p, corrected=p, least=least)
-
-
-def measure_win_rate(judged: Sequence[PairVerdict], *, level: float) -> Measured:
-    """Measure how often the first method wins, ties as half, over pairs that were judged."""
-    return measure_mean(judged, _get_outcome, "no pair was judged", level=level)
 
 
 def measure_mean(
@@ -116,10 +111,6 @@ def adjust_for_length(
     of methods has its own a, and 1 / (1 + exp(-a)) is its win rate at equal length. All pairs share b. Ties count half.
     Without a judged pair whose lengths are known, or if the regression is undefined, so are the figures.
 
-    Args:
-        groups: The verdicts of each pair of methods.
-        level: The confidence level.
-
     Source:
         Dubois, Galambosi, Liang and Hashimoto, "Length-controlled AlpacaEval", 2024, arXiv 2404.04475, with the
         logarithm of the ratio in place of the squashed difference.
@@ -131,9 +122,9 @@ def adjust_for_length(
         if verdict.outcome is not None and verdict.length_ratio is not None
     ]
     present = sorted({number for number, _ in rows})
+    missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
     if not rows:
-        nothing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
-        return (nothing,) * len(groups), nothing
+        return (missing,) * len(groups), missing
     design = np.zeros((len(rows), len(present) + 1))
     design[np.arange(len(rows)), [present.index(number) for number, _ in rows]] = 1.0
     design[:, -1] = [verdict.length_ratio for _, verdict in rows]
@@ -142,7 +133,6 @@ def adjust_for_length(
         LogisticData(design, outcomes, encode_clusters([verdict for _, verdict in rows])), level=level
     )
     rates = dict(zip(present, map(_convert_to_rate, intercepts), strict=True))
-    missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
     return tuple(rates.get(number, missing) for number in range(len(groups))), effect
 
 
