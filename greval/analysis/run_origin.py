@@ -44,18 +44,7 @@ class RunOrigin(Record):
 
 
 def read_origin(store: Store) -> RunOrigin:
-    """Read how a run came to be.
-
-    Example:
-        >>> import tempfile
-        >>> from greval import evaluate
-        >>> from greval.metrics.computed import COMPUTED_METRICS
-        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
-        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> with Store.open(run.folder) as store:
-        ...     [(version.metric, version.planned) for version in read_origin(store).versions]
-        [('latency', 1)]
-    """
+    """Read how a run came to be."""
     judge = store.fact("judge")
     plans = store.plans()
     judged = {plan.metric for plan in plans if plan.judge}

@@ -112,17 +112,6 @@ def build_case_grid(store: Store) -> CaseGrid:
     """Build the grid of a run, opened for reading, with one outline of a result at a time in memory.
 
     Several results of a sample, metric and method, such as those of repeats, count as one with the values of all.
-
-    Example:
-        >>> import tempfile
-        >>> from greval import evaluate
-        >>> from greval.metrics.computed import COMPUTED_METRICS
-        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
-        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> with Store.open(run.folder) as store:
-        ...     grid = build_case_grid(store)
-        >>> grid.questions, grid.columns[0].texts, grid.columns[0].ranks
-        (('Who?',), ('2 s',), (-2.0,))
     """
     with store.snapshot():
         return _GridBuilder(store).build()

@@ -172,18 +172,7 @@ def _name_intervals(comparison: Comparison) -> str:
 
 
 def format_changed(comparison: Comparison) -> Iterator[str]:
-    r"""Yield the first questions that each method won and lost over all questions, and the command to list all.
-
-    Example:
-        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
-        ...                     won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
-        >>> from greval.analysis.comparison.records import CorrectionFamily
-        >>> family = CorrectionFamily(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
-        >>> comparison = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
-        ...                         level=0.95, family=family, contrasts=[contrast], levels=[])
-        >>> print(*format_changed(comparison), sep="\n")
-        tone, a against b: lost q3, q7; won q2
-    """
+    r"""Yield the first questions that each method won and lost over all questions, and the command to list all."""
     hidden = False
     for contrast in comparison.contrasts:
         sides = (("lost", contrast.lost_questions), ("won", contrast.won_questions))

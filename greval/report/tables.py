@@ -86,12 +86,6 @@ def split_table(
 ) -> Iterator[Table]:
     """Build a table whose figures stay in one line; if it is too wide, several tables with the same first columns.
 
-    Args:
-        console: The console whose width counts.
-        columns: The columns, as in `build_table`. Headings are folded between words.
-        rows: The rows.
-        keys: The number of first columns that each table repeats.
-
     Example:
         >>> console = Console(width=24)
         >>> tables = split_table(console, ["", "accuracy", "kappa"], [["ana", "0.81 [0.7, 0.9]", "0.62 [0.4, 0.8]"]])

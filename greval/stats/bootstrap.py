@@ -41,11 +41,6 @@ def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPL
     """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
 
     `sums` are the sums of the items of each cluster, and `sizes` the numbers of these items, at least 1.
-
-    Example:
-        >>> import numpy as np
-        >>> len(resample_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]), resamples=10))
-        10
     """
     from scipy import stats
 
@@ -369,14 +364,7 @@ def _find_equal_rows(rows: Integers, columns: Integers, values: Floats) -> Itera
 
 
 def find_equal_entries(columns: Sequence[Places] | NDArray[np.integer[Any]], count: int) -> tuple[Integers, Integers]:
-    """Return the place of the first of each kind of equal entries of integer columns, and the kind of each entry.
-
-    Example:
-        >>> import numpy as np
-        >>> first, kind = find_equal_entries([np.array([1, 2, 1]), np.array([5, 5, 5])], 3)
-        >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
-        ([0, 1], True)
-    """
+    """Return the place of the first of each kind of equal entries of integer columns, and the kind of each entry."""
     # One hash of each row is sorted in place of the row. Rows with one hash are compared below.
     hashes = np.zeros(count, np.uint64)
     for column in columns:

@@ -77,11 +77,6 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     compared: they differ because of the raters and not because of the draws. The resamples therefore depend on the
     numbers of all raters, also on those of the rater that is left out.
 
-    Args:
-        numbers: The number that each rater gave to each item, shape (items, raters), of three raters or more.
-        questions: The number of each item's question.
-        level: The confidence level.
-
     Example:
         >>> import numpy as np
         >>> numbers = np.array([[1.0, 1.0, 2.0], [2.0, 2.0, 1.0], [3.0, 3.0, 3.0]])

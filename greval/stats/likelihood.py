@@ -36,10 +36,6 @@ def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int
 
     Newton's method from 0 with step halving. The log likelihood must be concave; parameters that do not
     change it stay at 0.
-
-    Args:
-        evaluate: The log likelihood with its derivatives at given parameters.
-        size: The number of parameters.
     """
     parameters = np.zeros(size)
     now = evaluate(parameters)

@@ -67,9 +67,6 @@ class CorrectnessThreshold(Record):
 def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
     """Return the correctness threshold of a metric.
 
-    Raises:
-        DefinitionError: If the scale has no middle: categories without scores, or no upper end.
-
     Example:
         >>> from greval.records.scale import ValueScale
         >>> find_threshold("depth", ValueScale(range=(1, 5), levels={1: "Shallow.", 5: "Deep."})).middle

@@ -129,10 +129,6 @@ class DiagnosisTable(Record):
 def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> DiagnosisTable:
     """Count diagnoses by method and tags.
 
-    Args:
-        diagnoses: The diagnoses of a run.
-        by: Names of tags.
-
     Example:
         >>> rows = [Diagnosis(sample_id="q1", method="local", cause="dropped", reason="...", tags={"kind": "chain"})]
         >>> tabulate(rows, by=["kind"]).groups[0].counts

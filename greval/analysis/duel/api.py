@@ -108,13 +108,7 @@ def _find_pair_remarks(store: Store) -> list[str]:
 def summarise_verdicts(
     verdicts_by_metric: Sequence[tuple[str, Sequence[PairVerdict]]], *, correction: Correction, level: float
 ) -> tuple[tuple[PreferenceFindings, ...], tuple[str, ...]]:
-    """Summarise the verdicts of each preference metric, and list the warnings about them.
-
-    Args:
-        verdicts_by_metric: The name of each metric with its verdicts on pairs; metrics without a verdict are left out.
-        correction: The correction of the p values of all pairs and metrics.
-        level: The confidence level of the intervals, of all tests together, and of all warnings about habits together.
-    """
+    """Summarise the verdicts of each preference metric, and list the warnings about them."""
     judged = [(name, verdicts) for name, verdicts in verdicts_by_metric if verdicts]
     findings = _correct_family(
         [_build_findings(name, verdicts, level=level) for name, verdicts in judged], correction, level

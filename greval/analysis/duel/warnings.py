@@ -28,12 +28,7 @@ def correct_level(level: float, metrics: int) -> float:
 
 
 def find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterator[str]:
-    """Yield the warnings about the judge of one metric; a habit is named only if its interval excludes chance.
-
-    Args:
-        findings: What the metric says of all methods.
-        habits: The habits, with intervals at the level of all warnings together.
-    """
+    """Yield the warnings about the judge of one metric; a habit is named only if its interval excludes chance."""
     metric = findings.metric
     if side := _find_side(habits.first_shown, EVEN):
         yield (

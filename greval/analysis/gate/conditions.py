@@ -40,9 +40,6 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
 
     The longest matching metric is used: `ndcg@10` rather than group 10 of `ndcg`. A group named `v1.low` precedes the
     figure `low` of group `v1`.
-
-    Raises:
-        DataError: With the grammar, with the nearest names, or with what to do about a figure that there is not.
     """
     left_side, limit = split_condition(text)
     where = format_place_of_error(text)
@@ -61,11 +58,7 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
 
 
 def split_condition(text: str) -> tuple[str, Limit]:
-    """Split a condition into the name on its left side and its limit.
-
-    Raises:
-        DataError: With the grammar, if it cannot be read.
-    """
+    """Split a condition into the name on its left side and its limit."""
     where = format_place_of_error(text)
     try:
         name, limit = split_comparison(text, [BASELINE])
@@ -77,11 +70,7 @@ def split_condition(text: str) -> tuple[str, Limit]:
 
 
 def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
-    """Check what can be checked of conditions before a run: that they can be read, and that their metrics are judged.
-
-    Raises:
-        DataError: If a condition cannot be read, has a baseline, or begins with no metric of the run.
-    """
+    """Check what can be checked of conditions before a run: that they can be read, and that their metrics are judged."""
     metric_names = [*metrics]
     for text in conditions:
         left_side, limit = split_condition(text)
@@ -112,11 +101,7 @@ def _split_method(left_side: str, figures: GateFigures) -> tuple[str | None, str
 
 
 def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
-    """Return the place and the figure that a name denotes.
-
-    Raises:
-        DataError: With the nearest names, if it denotes no place; with each of them, if it denotes several.
-    """
+    """Return the place and the figure that a name denotes."""
     spellings: dict[str, list[GatePlace]] = {}
     for metric_group in figures.places:
         for spelling in dict.fromkeys(metric_group.spellings):

@@ -81,11 +81,7 @@ class RankingFigures(NamedTuple):
 
 
 def choose_measures(names: Sequence[str], conventions: Conventions) -> tuple[str, ...]:
-    """Return the measures of these names, each once; the usual ones if none is named.
-
-    Raises:
-        DefinitionError: If no measure has one of the names.
-    """
+    """Return the measures of these names, each once; the usual ones if none is named."""
     measures = tuple(dict.fromkeys(names)) or DEFAULT_MEASURES[conventions]
     if conventions == "trec_eval":
         return expand_trec_measures(measures)

@@ -30,13 +30,6 @@ MAX_TEXT_CHARACTERS = 8_000
 """The number of characters of a question, an answer or a reason that are shown."""
 
 
-class TextPart(NamedTuple):
-    """A text of an item: the text, or its number in a table of texts."""
-
-    text: str
-    number: int | None = None
-
-
 class OrderView(NamedTuple):
     """The verdict on a pair in one order.
 
@@ -73,13 +66,14 @@ class VerdictView(NamedTuple):
 class ItemView(NamedTuple):
     """A chunk, a triple or a claim with its verdicts.
 
-    `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty.
+    `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty. `text` is a
+    text, or its number in a table of texts.
     """
 
     id: str
     labels: tuple[str, ...]
     gold: str
-    text: TextPart | None
+    text: str | int | None
     triple: tuple[str, str, str] | None
     verdicts: tuple[VerdictView, ...]
 
@@ -229,7 +223,7 @@ class CaseViewBuilder:
                 labels=tuple(_label_chunk(chunk)),
                 gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
                 # Many cases share a chunk, so that a page holds its text once, by number.
-                text=TextPart("", self._keep_text(text)) if self._keep_text else TextPart(cut_text(text)),
+                text=self._keep_text(text) if self._keep_text else cut_text(text),
                 triple=None,
                 verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
             )
@@ -331,8 +325,9 @@ def _build_claims(
 
 
 def _build_claim(claim: Item, verdicts: Iterable[VerdictView]) -> ItemView:
-    text = TextPart(cut_text(format_item(claim)))
-    return ItemView(id=claim.id, labels=(), gold="", text=text, triple=None, verdicts=tuple(verdicts))
+    return ItemView(
+        id=claim.id, labels=(), gold="", text=cut_text(format_item(claim)), triple=None, verdicts=tuple(verdicts)
+    )
 
 
 def _build_triples(

@@ -76,13 +76,7 @@ def make_breakable(name: str) -> Markup:
 
 
 def render_page(template: str, page: PageOrigin, /, **content: object) -> str:
-    """Render a page with its style, its script and its policy.
-
-    Args:
-        template: The name of the template.
-        page: When and by which command the page is made.
-        **content: The content of the page.
-    """
+    """Render a page with its style, its script and its policy."""
     style, script = (_read_asset(name) for name in ("page.css", "page.js"))
     return (
         create_environment()
