@@ -76,7 +76,7 @@ def list_agreement_rows(agreement: Agreement) -> Iterator[Row]:
 
 
 def list_compared_figures(group: AgreementGroup) -> dict[str, Mapping[str, Measured]]:
-    """Return the figures of judge and people, and what they are compared with, by name; without those that are empty."""
+    """Return the figures of judge and people, and what they are compared with, by name; without empty ones."""
     compared = {
         JUDGE_AND_PEOPLE: group.judge.figures,
         "judge and people, weighted": group.weighted,

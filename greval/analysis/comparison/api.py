@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval.analysis.comparison.contrast import (
-    ContrastNames,
     ContrastSettings,
     apply_correction,
     compute_contrast,
@@ -152,7 +151,12 @@ def _build_contrast(
     plan: ComparisonPlan, match: PlannedContrast, pairs: QuestionPairs, rules: ContrastSettings
 ) -> Contrast:
     """Compute one comparison, with the ids of the questions won and lost."""
-    names = ContrastNames(match.metric, match.group, plan.format_side(match.method), plan.format_side(match.baseline))
+    names = {
+        "metric": match.metric,
+        "group": match.group,
+        "method": plan.format_side(match.method),
+        "baseline": plan.format_side(match.baseline),
+    }
     scale = plan.find_scale_direction(match.metric)
     won, lost = list_won_and_lost(pairs, scale.better, plan.scores.questions)
     facts = {"judged_alike": _is_judged_alike(plan, match), "computed": scale.computed}

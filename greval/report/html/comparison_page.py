@@ -20,7 +20,6 @@ from greval.analysis.comparison.changed_cases import (
     strip_folder,
 )
 from greval.analysis.comparison.records import Comparison, Contrast, DifferenceAxis
-from greval.analysis.run_origin import RunOrigin, read_origin
 from greval.records.result import Result
 from greval.records.stored_metric import StoredMetric
 from greval.report.comparison import (
@@ -143,10 +142,9 @@ def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, Stor
     runs = []
     for folder in dict.fromkeys(filter(None, (comparison.folder, comparison.against))):
         with Store.open(Path(folder)) as store:
-            origin: RunOrigin = read_origin(store)
             # The newer run is read first, and its definition of a metric counts.
             metrics = {**read_metrics(store), **metrics}
-        runs.append((folder, [*list_run_facts(origin, page)], build_versions_table(origin)))
+            runs.append((folder, [*list_run_facts(store, page)], build_versions_table(store)))
     return metrics, runs
 
 

@@ -14,7 +14,6 @@ from greval._util.files import write_atomically
 from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.duel.api import summarise_stored_duel
-from greval.analysis.run_origin import read_origin
 from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
 from greval.errors import DataError, MissingExtraError
@@ -91,8 +90,9 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
     page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)
     # One state of the log for all sections, even while the run goes on.
     with store.snapshot():
-        scales = {name: metric.scale for name, metric in read_metrics(store).items()}
-        origin = read_origin(store)
+        metrics = read_metrics(store)
+        scales = {name: metric.scale for name, metric in metrics.items()}
+        facts, versions = [*list_run_facts(store, page, report.command)], build_versions_table(store)
         lists, views = _build_worst(store, content.worst, content.metrics)
         tags = [
             (figures, build_figure_rows(report, figures.summaries, scales))
@@ -104,7 +104,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         preferences = [*list_preferences(store)]
     parts = {
         "report": report,
-        "origin": origin,
+        "descriptions": {name: metric.describe().description for name, metric in metrics.items()},
         "summary": _describe_run(report, keys, pairs),
         "figures": build_figure_rows(report, report.summaries, scales),
         "weighting": [*describe_weighting(report.summaries)],
@@ -120,13 +120,13 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
         "cost_table": _build_cost_table(report.spending),
         "facts": [
-            *list_run_facts(origin, page, report.command),
+            *facts,
             *(("imported", line) for line in describe_imports(report.imported)),
             *(("read again", line) for line in describe_replays(report.replayed)),
             *(("answered by", line) for line in describe_served_models(report.served_by)),
             *(("not reported", line) for line in describe_estimates(report)),
         ],
-        "versions": build_versions_table(origin),
+        "versions": versions,
     }
     return render_page(
         "report.html",
