@@ -21,11 +21,8 @@ from greval.report.tables import (
     Column,
     format_measured,
     format_number,
-    print_line,
-    print_lines,
-    print_tables,
+    print_report,
     split_table,
-    split_warnings,
 )
 
 DIGITS = 4
@@ -40,12 +37,14 @@ CONTRAST_COLUMNS = (
 
 def render(report: RankingReport, console: Console) -> None:
     """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
-    important, other_warnings = split_warnings(report.warnings, JOIN_REMARKS)
-    print_lines(console, important, "bold red")
-    print_line(console, _format_title(report), "italic")
-    print_tables(console, _build_tables(report, console))
-    print_lines(console, format_ranking_legend(report), "dim")
-    print_lines(console, other_warnings, "yellow")
+    print_report(
+        console,
+        _format_title(report),
+        _build_tables(report, console),
+        format_ranking_legend(report),
+        warnings=report.warnings,
+        loud=JOIN_REMARKS,
+    )
     if report.comparison:
         console.print()
         comparison.render(report.comparison, console)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from greval._util.arguments import check_options, require_iterable
+from greval._util.wording import did_you_mean
 from greval.analysis.comparison.api import build_comparison
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest
 from greval.analysis.ranking.figures import (
@@ -20,13 +22,14 @@ from greval.analysis.ranking.figures import (
 from greval.analysis.ranking.files import read_qrels, read_rankings
 from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
-from greval.analysis.ranking.run_names import find_run, name_runs
 from greval.analysis.ranking.warnings import find_warnings
 from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.errors import DataError
 from greval.runs.score_columns import ComparisonSide, ScoreColumn, ScoreColumns
 from greval.stats.correction import Correction
 from greval.stats.interval import LEVEL, check_level
+
+PACKED = ".gz"
 
 
 class MeasureRunsOptions(TypedDict, total=False):
@@ -157,7 +160,34 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
         return files, None
     if str(baseline) not in files and Path(baseline).is_file():
         files = name_runs([*runs, baseline])
-    return files, find_run(str(baseline), files)
+    return files, _find_run(str(baseline), files)
+
+
+def name_runs(paths: Iterable[str | Path]) -> dict[str, Path]:
+    """Name runs by their files, without the ending; if several files have one name, by their paths.
+
+    Example:
+        >>> [*name_runs(["runs/bm25.run.gz", "runs/dense.run", "old/dense.run", "old/dense.run"])]
+        ['bm25', 'runs/dense.run', 'old/dense.run']
+    """
+    files = [*dict.fromkeys(map(Path, paths))]
+    stems = [_find_stem(path) for path in files]
+    times = Counter(stems)
+    return {stem if times[stem] == 1 else str(path): path for stem, path in zip(stems, files, strict=True)}
+
+
+def _find_run(baseline: str, runs: Mapping[str, Path]) -> str:
+    """Return the name of the run that is named by its name or its path; raise `DataError` if no run has it."""
+    names = [name for name, path in runs.items() if baseline == name or Path(baseline) == path]
+    if not names:
+        hint = did_you_mean(baseline, runs)
+        raise DataError(f"baseline {baseline}: must be a file or the name of a run, is neither{hint}")
+    return names[0]
+
+
+def _find_stem(path: Path) -> str:
+    unpacked = path.with_suffix("") if path.suffix.lower() == PACKED else path
+    return unpacked.stem
 
 
 def _plan_comparison(
