@@ -18,7 +18,7 @@ from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.check_list import list_report_checks
 from greval.report.console import format_mean, format_spending, render
-from greval.report.html.figure_rows import build_figure_groups
+from greval.report.html.figure_rows import build_figure_rows
 from greval.runs.progress import Progress
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import Summary, summarise
@@ -338,8 +338,8 @@ def test_weighted_means_have_the_mean_of_the_values_beside_them():
     checks = list_report_checks(report)
     assert checks.rows[0][1] == format_mean(summary)
     assert any("weighted by the probabilities" in line for line in checks.warnings)
-    (group,) = build_figure_groups(report, report.summaries, {"tone": TONE.scale})
-    assert (group.rows[0].mean, group.rows[0].number) == ("0.41", "n=4, plain 0.50")
+    (row,) = build_figure_rows(report, report.summaries, {"tone": TONE.scale})["tone"]
+    assert (row.mean, row.number) == ("0.41", "n=4, plain 0.50")
     assert "weighted" not in printed(report.model_copy(update={"summaries": ()}))
 
 
