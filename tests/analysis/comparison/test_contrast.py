@@ -77,11 +77,7 @@ def test_more_questions_show_smaller_differences(tmp_path):
 
 
 states = st.sampled_from([SCORED] * 4 + [1, 2, 3, 4])
-
-
 rows = st.tuples(figures, states, figures, states, st.integers(0, 5))
-
-
 RULES = ContrastSettings(level=0.95, alpha=0.05 / 3, resamples=999)
 
 
