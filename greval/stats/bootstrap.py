@@ -126,10 +126,6 @@ def expand_level(level: float, clusters: int) -> float:
     wider tails of Student's t. The returned level gives a normal distribution Student's interval with n - 1 degrees
     of freedom: 2 Phi(sqrt(n / (n - 1)) t) - 1.
 
-    Args:
-        level: The nominal level.
-        clusters: The number of independent observations, at least 2.
-
     Source:
         Hesterberg, "What teachers should know about the bootstrap", The American Statistician 2015,
         section 3.3, the expanded percentile interval.
@@ -149,11 +145,7 @@ def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) 
 
     Undefined (None) if the clusters do not differ, or if all resamples are on one side of the mean.
 
-    Args:
-        means: The bootstrap distribution, shape (resamples,).
-        sums: The sum of each cluster's items, shape (clusters,).
-        sizes: The size of each cluster.
-        level: The confidence level.
+    `sums` and `sizes` are those of each cluster's items.
 
     Source:
         Efron, "Better bootstrap confidence intervals", JASA 1987. The acceleration is from the jackknife
@@ -244,12 +236,6 @@ def compute_common_intervals(
     Each resample draws the same clusters in all tables (common random numbers). The draws are thus made once, and the
     intervals of two tables differ because of their addends only. An interval is that of its table alone except for the
     Monte Carlo error of the resamples. The order of the observations does not matter.
-
-    Args:
-        tables: Sparse matrices of equal shapes (observations, columns).
-        statistic: As for `compute_intervals`.
-        clusters: The cluster number of each observation; whole clusters are drawn.
-        level: The confidence level.
 
     Source:
         Law, "Simulation Modeling and Analysis", 5th edition 2015, section 11.2.

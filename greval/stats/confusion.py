@@ -116,9 +116,6 @@ def gwet_ac1(tables: Floats) -> Floats:
     p is the share of items on which both agree; q_k is the mean of both raters' shares of category k. NaN for an
     empty table.
 
-    Args:
-        tables: Confusion matrices, shape (resamples, size, size).
-
     Source:
         Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement",
         British Journal of Mathematical and Statistical Psychology 2008.

@@ -32,13 +32,8 @@ def correct_discrete(
     smallest p on. If every test can be rejected, K is their number and the correction is the usual one.
 
     K depends on alpha, so a corrected p may be compared with that alpha only. The minimum p values must be
-    determined by what the tests condition on, such as the sizes of the differences in a sign-flip test.
-
-    Args:
-        ps: The p values of all tests of the family.
-        least: A lower bound of the p value that each test can have.
-        how: The correction that is modified.
-        alpha: The family-wise error rate.
+    determined by what the tests condition on, such as the sizes of the differences in a sign-flip test. `least` has a
+    lower bound of the p value of each test.
 
     Source:
         Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990; step-down: Hommel and

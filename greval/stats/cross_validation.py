@@ -83,9 +83,6 @@ def split_folds(clusters: Integers) -> list[Flags]:
 def choose_candidate(scores: Floats) -> int:
     """Return the candidate with the highest mean over questions; the first of equal ones.
 
-    Args:
-        scores: The scores, shape (questions, candidates). The first candidate is the current one.
-
     Example:
         >>> choose_candidate(np.array([[0.5, 1.0, 0.0], [0.5, 0.0, 1.0]]))
         0

@@ -111,10 +111,6 @@ def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     The expected outcome is 1 / (1 + exp(-x b)). Outcomes between 0 and 1, such as 0.5 for a tie, are shares: the
     estimate is the quasi-likelihood's, and its covariance is that over clusters, which does not assume a variance.
 
-    Args:
-        data: The data.
-        level: The confidence level.
-
     Returns:
         The coefficients. All are undefined with fewer than 5 clusters, if the regressors do not determine them, or if
         they separate the outcomes, so that the likelihood has no maximum.

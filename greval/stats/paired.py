@@ -91,10 +91,6 @@ def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RE
     if there are few different sums, as with 0/1 or five levels. Otherwise they are sampled, and p is
     (1 + hits) / (1 + resamples), never 0. p does not depend on the order or the direction of the differences.
 
-    Args:
-        differences: The difference of each question, or the sum of each cluster of questions.
-        resamples: The number of flips to sample if they are not enumerated.
-
     Source:
         Fisher, "The Design of Experiments", 1935, section 21; Phipson and Smyth, "Permutation p-values
         should never be zero", Statistical Applications in Genetics and Molecular Biology 2010.
@@ -219,10 +215,6 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
     one half. Without discordant pairs p is 1.
 
-    Args:
-        only_a: The number of questions on which only the first is right.
-        only_b: The number of questions on which only the second is right.
-
     Source:
         McNemar, Psychometrika 1947; continuity correction: Edwards, Psychometrika 1948; mid-p:
         Fagerland, Lydersen and Laake, BMC Medical Research Methodology 2013, 13:91.
@@ -253,10 +245,6 @@ def cohens_g(higher: int, lower: int) -> float | None:
     """Compute Cohen's g of two shares: the share of `higher` among the discordant pairs minus 0.5, from -0.5 to 0.5.
 
     Conventions: 0.05 is small, 0.15 medium, 0.25 large. Undefined (None) without discordant pairs.
-
-    Args:
-        higher: The number of pairs in which only the method is 1.
-        lower: The number of pairs in which only the baseline is 1.
 
     Source:
         Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, chapter 5.
@@ -353,12 +341,6 @@ def detectable_share(discordant: int, n: int, *, alpha: float, power: float = PO
     of discordant pairs, but at least d. The formula is for the test without
     continuity correction; the exact test needs a slightly larger difference. Undefined (None) if even a difference on
     every question would not be found.
-
-    Args:
-        discordant: The number of pairs that differ.
-        n: The number of pairs.
-        alpha: The level of the test, after the correction for multiple tests.
-        power: The probability of finding the difference.
 
     Source:
         Connor, "Sample size for testing differences in proportions for the paired-sample design",

@@ -42,10 +42,6 @@ def estimate_strengths(comparisons: PairedComparisons, *, level: float) -> tuple
     without any tie it is that of Bradley and Terry, where the difference of two strengths is the log odds of a win.
     Intervals are Wald's, with the covariance over questions. They are left out below 5 questions.
 
-    Args:
-        comparisons: The comparisons.
-        level: The confidence level.
-
     Returns:
         The strength of each method by its number. All are undefined if the likelihood has no maximum: there is no
         comparison, every outcome is a tie, or the methods fall into two groups of which one never lost to the other.
