@@ -60,6 +60,11 @@ class WalkGraph:
     expected_edges_walked: int = 0
 
     @property
+    def highest_activation(self) -> float:
+        """The highest activation of an edge; 0 if none is known."""
+        return max((edge.activation or 0.0 for edge in self.edges), default=0.0)
+
+    @property
     def missed_edges(self) -> tuple[WalkEdge, ...]:
         """The expected edges that were not walked."""
         return tuple(edge for edge in self.edges if edge.gold == "missed")

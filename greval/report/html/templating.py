@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -12,22 +11,17 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 from pydantic import JsonValue
 
 from greval.report.html.case_view import CaseView
 from greval.report.html_console import TableView
+from greval.report.markup import create_environment
 from greval.runs.manifest import RunCommand, read_judges, read_sources
 from greval.runs.store import Store
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-FOLDER = "templates"
-JOINING_SIGN = re.compile(r"(?<=[_/.:@])(?=\w)")
-"""A place after a sign in a name at which a browser breaks no line by itself, as it does after a hyphen."""
 FRAGMENT_POLICY = "greval-fragments"
 """The name of the only policy of Trusted Types by which the script of a page may make markup of text."""
 ADDRESSES = frozenset({"base_url", "openai_api_base"})
@@ -46,34 +40,6 @@ class PageOrigin(NamedTuple):
     def date(self) -> str:
         """The day and the time for people."""
         return f"{self.at.day} {self.at:%B %Y, %H:%M %Z}".rstrip()
-
-
-@lru_cache(maxsize=1)
-def create_environment() -> Environment:
-    """Create the environment of the templates, in which every text is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("greval.report.html", FOLDER),
-        # Strings that are escaped by hand are safe until one is forgotten.
-        autoescape=True,
-        # A misspelt name raises an error in place of a gap in the page.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["breakable"] = make_breakable
-    return environment
-
-
-def make_breakable(name: str) -> Markup:
-    """Escape a name, and let lines break after the signs that join its words.
-
-    Example:
-        >>> make_breakable("local_search<b>")
-        Markup('local_<wbr>search&lt;b&gt;')
-    """
-    return Markup("<wbr>").join(JOINING_SIGN.split(name))
 
 
 def render_page(template: str, page: PageOrigin, /, **content: object) -> str:
@@ -109,7 +75,7 @@ def _get_macro(template: str, name: str) -> Callable[[object], str]:
 
 
 def _read_asset(name: str) -> str:
-    return files("greval.report.html").joinpath(FOLDER, name).read_text(encoding="utf-8")
+    return files("greval.report.html").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _build_policy(style: str, script: str) -> str:
