@@ -197,13 +197,7 @@ def _format_incapable(comparison: Comparison) -> str:
 
 
 def format_verdict(contrast: Contrast) -> str:
-    """Format the verdict of a comparison.
-
-    Example:
-        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0)
-        >>> format_verdict(contrast)
-        'no question has both figures'
-    """
+    """Format the verdict of a comparison."""
     if isinstance(contrast.difference_value, Undefined):
         return contrast.difference_value.reason
     text: str = contrast.verdict
@@ -222,22 +216,12 @@ def create_writer(contrast: Contrast, *, sign: bool = False) -> Callable[[float 
 
 
 def format_p(p: float) -> str:
-    """Format a p value briefly.
-
-    Example:
-        >>> format_p(0.04321), format_p(0.00002), format_p(1.0)
-        ('0.043', '<0.0001', '1')
-    """
+    """Format a p value briefly."""
     return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
 def format_effect(effect: EffectSizes) -> str:
-    """Format the effect size with its name: Cohen's g or dz.
-
-    Example:
-        >>> format_effect(EffectSizes(cohens_g=0.25, odds_ratio=3.0)), format_effect(EffectSizes())
-        ('g +0.25', '-')
-    """
+    """Format the effect size with its name: Cohen's g or dz."""
     names = {"g": effect.cohens_g, "dz": effect.cohens_dz}
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 

@@ -27,14 +27,7 @@ REPLACEMENT = "\ufffd"
 
 
 class HtmlConsole(Console):
-    """A console whose `html` is what was printed to it. All text is escaped.
-
-    Example:
-        >>> console = HtmlConsole()
-        >>> console.print("a < b", style="bold", markup=False)
-        >>> console.html
-        '<p style="margin: 0.2em 0; font-weight: bold">a &lt; b</p>'
-    """
+    """A console whose `html` is what was printed to it. All text is escaped."""
 
     def __init__(self) -> None:
         # No emoji: `:smile:` in a name is text.
@@ -121,13 +114,7 @@ class TableView(NamedTuple):
 
 
 def read_table(table: Table) -> TableView:
-    """Return a table of a terminal report as plain texts.
-
-    Example:
-        >>> from greval.report.tables import build_table
-        >>> read_table(build_table(["metric", "n"], [("<b>tone[/]", ("9", "green"))])).rows
-        (('<b>tone[/]', '9'),)
-    """
+    """Return a table of a terminal report as plain texts."""
     cells = [[read_markup(cell).plain for cell in column.cells] for column in table.columns]
     return TableView(
         title=read_markup(table.title or "").plain,

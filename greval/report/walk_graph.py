@@ -85,12 +85,7 @@ def build_walk_graph(traversal: Traversal, gold: Gold | None, activation: Mappin
 
 
 def clean_name(name: str) -> str:
-    """Return a name in one line, without characters that neither XML nor a terminal may contain.
-
-    Example:
-        >>> clean_name("Harbour " + chr(10) + "Team" + chr(27)) == "Harbour Team" + chr(0xFFFD)
-        True
-    """
+    """Return a name in one line, without characters that neither XML nor a terminal may contain."""
     return NOT_DRAWABLE.sub("\ufffd", " ".join(name.split()))
 
 

@@ -129,10 +129,6 @@ def expand_level(level: float, clusters: int) -> float:
     Source:
         Hesterberg, "What teachers should know about the bootstrap", The American Statistician 2015,
         section 3.3, the expanded percentile interval.
-
-    Example:
-        >>> round(expand_level(0.95, 20), 3), round(expand_level(0.95, 100), 3)
-        (0.968, 0.954)
     """
     from scipy.special import ndtr, stdtrit
 
@@ -297,14 +293,7 @@ def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float
 
 
 def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
-    """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order.
-
-    Example:
-        >>> import numpy as np
-        >>> ones = build_sparse((np.arange(3), np.array([0, 1, 0])), np.ones(3), (3, 2))
-        >>> sorted(group_equal_rows(ones, np.array([0, 1, 2]))[1].tolist())
-        [1, 2]
-    """
+    """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order."""
     # Each row is a cluster, so that there is nothing to sum.
     if _count_distinct(clusters) == len(clusters):
         summed = rows if rows.has_sorted_indices else rows.sorted_indices()
@@ -422,12 +411,7 @@ def build_values(
 
 
 def encode_names(names: list[str]) -> Integers:
-    """Encode names as integers; equal names have equal codes.
-
-    Example:
-        >>> encode_names(["q2", "q1", "q2"]).tolist()
-        [1, 0, 1]
-    """
+    """Encode names as integers; equal names have equal codes."""
     # Not by numpy: its strings lose NUL characters at their end.
     codes = {name: code for code, name in enumerate(sorted(set(names)))}
     return np.array([codes[name] for name in names], np.int64)

@@ -118,13 +118,6 @@ def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     Source:
         Papke and Wooldridge, "Econometric methods for fractional response variables", Journal of Applied Econometrics
         1996; separation: Albert and Anderson, Biometrika 1984.
-
-    Example:
-        >>> import numpy as np
-        >>> outcomes = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-        >>> (found,) = fit_logistic(LogisticData(np.ones((8, 1)), outcomes, np.arange(8)), level=0.95)
-        >>> round(found.value, 3)
-        0.511
     """
     size, n = int(data.design.shape[1]), len(data.outcomes)
     if reason := _explain_undefined(data):

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, isclose
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from greval._util.arguments import require_iterable
 from greval._util.joins import SUCH_AS, UNMET
@@ -312,13 +312,7 @@ def summarise(
 
 
 def create_number_reader(scale: Scale) -> NumberReader | None:
-    """Return a function from the values of a scale to numbers; None for measures, whose values are their numbers.
-
-    Example:
-        >>> from greval.records.scale import ValueScale
-        >>> create_number_reader(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))("1")
-        1.0
-    """
+    """Return a function from the values of a scale to numbers; None for measures, whose values are their numbers."""
     match scale:
         case CategoricalScale():
             return {category.name: category.score for category in scale.categories}.get

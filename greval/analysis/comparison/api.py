@@ -182,12 +182,7 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
 
 
 def _format_count(number: int, what: str) -> str:
-    """Format a number with its noun.
-
-    Example:
-        >>> _format_count(6, "pair of methods"), _format_count(1, "metric")
-        ('6 pairs of methods', '1 metric')
-    """
+    """Format a number with its noun."""
     if number == 1:
         return f"1 {what}"
     first, *modifiers = what.split(" ")
@@ -279,12 +274,7 @@ def _list_numbers(contrast: Contrast) -> tuple[float, ...]:
 
 
 def _round_up(number: float) -> float:
-    """Return the next nice number that is not below a positive one.
-
-    Example:
-        >>> _round_up(0.37), _round_up(4.0), _round_up(0.0012)
-        (0.4, 4.0, 0.0015)
-    """
+    """Return the next nice number that is not below a positive one."""
     power = 10.0 ** floor(log10(number))
     factor = next((nice for nice in NICE_FACTORS if nice * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
     # The product has an error in its last digits, which labels of axes would show.

@@ -79,13 +79,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
 
 
 def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
-    """Exchange the methods of a verdict.
-
-    Example:
-        >>> verdict = PairVerdict("q1", ("id", "q1"), "b", "a", "judge", 1.0, (1.0, 1.0), (1.0, 0.0), 0.5)
-        >>> mirror_verdict(verdict)[2:]
-        ('a', 'b', 'judge', 0.0, (0.0, 0.0), (1.0, 0.0), -0.5)
-    """
+    """Exchange the methods of a verdict."""
     return verdict._replace(
         first=verdict.second,
         second=verdict.first,

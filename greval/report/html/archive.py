@@ -172,13 +172,7 @@ def _pack_texts(texts: Sequence[str], most: int) -> tuple[list[str], list[JsonVa
 
 
 def compress_json(content: JsonValue | Sequence[str]) -> str:
-    """Return JSON content compressed by zlib, in base64.
-
-    Example:
-        >>> from base64 import b64decode
-        >>> zlib.decompress(b64decode(compress_json(["a", "b"])))
-        b'["a","b"]'
-    """
+    """Return JSON content compressed by zlib, in base64."""
     # `replace`: halves of surrogate pairs, which JSON files may hold, have no UTF-8.
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return b64encode(zlib.compress(text.encode("utf-8", "replace"), LEVEL)).decode("ascii")
