@@ -262,15 +262,13 @@ def find_axes(contrasts: Iterable[Contrast], scales: Mapping[str, ScaleDirection
         width = scale.ends[1] - scale.ends[0] if scale.ends else None
         units.setdefault((scale.unit, width), {}).setdefault(contrast.metric, []).append(contrast)
     for (unit, width), metrics in units.items():
-        ends = (abs(number) for rows in metrics.values() for contrast in rows for number in _list_numbers(contrast))
+        drawn = [contrast for rows in metrics.values() for contrast in rows]
+        intervals = (contrast.interval for contrast in drawn if contrast.interval)
+        ends = [contrast.difference or 0.0 for contrast in drawn]
+        ends += (end for interval in intervals for end in (interval.low, interval.high))
         # Without the minimum share, tiny differences would look as large as the scale.
-        end = _round_up(max(*ends, MIN_SHARE * (width or 0.0)) or 1.0)
+        end = _round_up(max(*map(abs, ends), MIN_SHARE * (width or 0.0)) or 1.0)
         yield DifferenceAxis(unit=unit, metrics=tuple(metrics), end=end)
-
-
-def _list_numbers(contrast: Contrast) -> tuple[float, ...]:
-    ends = (contrast.interval.low, contrast.interval.high) if contrast.interval else ()
-    return (contrast.difference or 0.0, *ends)
 
 
 def _round_up(number: float) -> float:
