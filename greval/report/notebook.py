@@ -68,7 +68,7 @@ def format_html(finding: Run | TabledFinding) -> str:
             console.render(build_report(store), page)
     else:
         FORMS[type(finding)][0](finding, page)
-    return f"<div>\n{page.html}\n</div>"
+    return page.html
 
 
 def build_frame(finding: TabledFinding) -> pd.DataFrame:
