@@ -51,29 +51,13 @@ class Bounds(Record):
         return bool(ends) and numbers and self.equals is None and self.one_of is None
 
     def check(self, metric: Metric) -> None:
-        """Check that a value of the metric can be within the bounds.
-
-        Raises:
-            DefinitionError: If no bound is given, or if one does not fit the scale.
-
-        Example:
-            >>> from greval.metrics.library import load_metric
-            >>> Bounds(at_least=80).check(load_metric("correctness"))
-            Traceback (most recent call last):
-            greval.errors.DefinitionError: correctness: at_least=80 is outside of its scale, 0 to 1
-        """
+        """Check that a value of the metric can be within the bounds."""
         faults = [*self._find_faults(metric.scale)]
         if faults:
             raise DefinitionError(*(f"{metric.name}: {fault}" for fault in faults))
 
     def hold(self, scale: Scale, value: Value, number: float | None) -> bool:
-        """Return whether a value, with its number if it has one, is within the bounds.
-
-        Example:
-            >>> from greval.metrics.library import load_metric
-            >>> Bounds(at_least="Somewhat relevant").hold(load_metric("answer_completeness").scale, "Relevant", None)
-            True
-        """
+        """Return whether a value, with its number if it has one, is within the bounds."""
         allowed = self.one_of if self.equals is None else (self.equals, *(self.one_of or ()))
         return (
             (self.at_least is None or _compare(scale, value, number, self.at_least, 1))
@@ -118,10 +102,6 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
 
     A single judgement is compared by its value, or by the majority of its votes if it was repeated. If a metric judges
     several items, numbers are compared with their mean, and categories and single values with those of each item.
-
-    Raises:
-        DefinitionError: If a bound does not fit the scale of the metric.
-        OutcomeError: If the result failed, also for a single item, was skipped, or has a tie of its votes.
     """
     bounds.check(metric)
     judgements = _get_judgements(result)

@@ -38,16 +38,6 @@ def read_case_results(store: Store, keys: Collection[CaseKey] | None = None) -> 
         store: The run, opened for reading.
         keys: The cases by sample id and method; all of the run in its order if it is None. A case without a result
             is left out.
-
-    Example:
-        >>> import tempfile
-        >>> from greval import Store, evaluate
-        >>> from greval.metrics.computed import COMPUTED_METRICS
-        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
-        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> with Store.open(run.folder) as store:
-        ...     [(case.case.question, case.results[0].value) for case in read_case_results(store)]
-        [('Who?', 2.0)]
     """
     rows = index_results(store)
     finder = CaseFinder(store)

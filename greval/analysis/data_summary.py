@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
 from typing import Literal
 
 from pydantic import Field
@@ -13,7 +12,7 @@ from greval._util.wording import format_names
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault
-from greval.metrics.fitting import FittingMetrics, NearlyFittingMetric, find_fitting_metrics
+from greval.metrics.fitting import NearlyFittingMetric, find_fitting_metrics
 from greval.records.case import TAG, Case, sort_methods
 from greval.records.metric import Metric
 from greval.records.record import Record
@@ -131,8 +130,7 @@ class _DataCounts:
     """Counts of what the rows so far hold."""
 
     def __init__(self, metrics: Sequence[Metric] | None) -> None:
-        # The metrics that fit depend on the fields only, and cases have few combinations of them.
-        self._find = cache(partial(find_fitting_metrics, metrics=metrics))
+        self._metrics = metrics
         self._tags = frozenset(need for metric in metrics or () for need in metric.inputs if need.startswith(TAG))
         self.cases = self.fault_count = 0
         self.faults: list[RowFault] = []
@@ -162,14 +160,15 @@ class _DataCounts:
     def find_metrics(self) -> tuple[tuple[MetricFit, ...], tuple[NearlyFittingMetric, ...]]:
         """Find the metrics that fit some cases, and those that would fit if the cases had one more field."""
         counts: Counter[tuple[Literal["judged", "computed"], str]] = Counter()
+        # The metrics that fit depend on the fields only, and cases have few combinations of them.
         for pattern, cases in self._patterns.items():
-            fits: FittingMetrics = self._find(pattern)
+            fits = find_fitting_metrics(pattern, metrics=self._metrics)
             counts.update({("judged", name): cases for name in fits.judged})
             counts.update({("computed", name): cases for name in fits.computed})
         ordered = sorted(counts.items(), key=lambda count: (count[0][0] == "computed", -count[1], count[0][1]))
         fitting = tuple(MetricFit(metric=name, kind=kind, cases=cases) for (kind, name), cases in ordered)
         fitting_names = {fit.metric for fit in fitting}
-        nearly = self._find(frozenset(self.fields)).nearly if self.cases else ()
+        nearly = find_fitting_metrics(frozenset(self.fields), metrics=self._metrics).nearly if self.cases else ()
         return fitting, tuple(metric for metric in nearly if metric.metric not in fitting_names)
 
 

@@ -125,12 +125,6 @@ def build_report(
         show: The number of verdicts to include with their reasons, spread over the metrics.
         worst: The maximum number of worst cases of each metric to include with their texts.
         metrics: The metrics of which worst cases are included; all if it is empty.
-
-    Returns:
-        The report; groups are named by their values, joined by a middle dot.
-
-    Raises:
-        DataError: If no case has one of the tags, or the run has no such metric; those that there are are named.
     """
     with store.snapshot():
         report = _build_from_snapshot(store, by, show)
@@ -249,12 +243,7 @@ class TagFigures(Record):
 
 
 def summarise_by_tags(store: Store, without: Iterable[str] = ()) -> tuple[TagFigures, ...]:
-    """Summarise a run by each tag with two to twelve values, for at most eight tags in the order of their names.
-
-    Args:
-        store: The run, opened for reading.
-        without: Tags to leave out, such as those by which a report is grouped already.
-    """
+    """Summarise a run by each tag with two to twelve values, for at most eight tags in the order of their names."""
     values: dict[str, set[str]] = defaultdict(set)
     methods: set[str] = set()
     # Distinct texts only: rows share few combinations of tags, so that few are parsed.

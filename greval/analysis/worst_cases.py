@@ -60,16 +60,7 @@ class WorstCases(Record):
 
 
 def read_worst_cases(store: Store, count: int, metrics: Sequence[str] = ()) -> tuple[WorstCases, ...]:
-    """Read the worst cases of each metric; only their texts are in memory.
-
-    Args:
-        store: The run, opened for reading.
-        count: The maximum number of cases of each metric.
-        metrics: The names of the metrics; all metrics of the run if it is empty.
-
-    Raises:
-        DataError: If the run has no such metric.
-    """
+    """Read the worst cases of each metric; only their texts are in memory."""
     check_metric_names(store, metrics)
     stored_metrics, scales = read_metrics(store), read_known_scales(store)
     finder = CaseFinder(store)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from greval.analysis.duel.api import summarise_duel
-from greval.analysis.duel.schedule import PairSchedule, WidthGoal
-from greval.cli.batch import print_submitted
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
-from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     CapOptions,
@@ -30,14 +27,11 @@ from greval.cli.options import (
     ReportFormat,
     StoreCalls,
     expand_groups,
-    list_given_options,
     print_report,
 )
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import read_records
-from greval.datasets.row_faults import RowFault
-from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.report.duel import render
 from greval.runs.config.run_input import CaseInput
@@ -48,13 +42,9 @@ if TYPE_CHECKING:
     from greval.runs.config.api import Evaluation
     from greval.runs.options import EvaluateOptions
 
-UNBATCHED = ("concurrency", "until_width", "retry_failed", "cache", "store_calls", "max_calls", "max_cost", "deadline")
-"""The options that a batch cannot keep, by their names in Python."""
-
 
 @expand_groups
 def duel(  # noqa: PLR0913 - the options of a command
-    context: typer.Context,
     run: Annotated[
         Path, typer.Argument(help="a run folder, or a file of cases of several methods; without -m it is only reported")
     ],
@@ -76,14 +66,6 @@ def duel(  # noqa: PLR0913 - the options of a command
     limit: Annotated[
         int | None, input_option(min=1, metavar="N", help="only the first N questions with two answers")
     ] = None,
-    until_width: Annotated[
-        float | None,
-        limit_option(
-            metavar="W",
-            help="judge only until the interval of each win rate is at most W wide, such as 0.2; questions in "
-            "arbitrary order",
-        ),
-    ] = None,
     repeats: Repeats = 1,
     library: Folders = None,
     settings: JudgeOptions,
@@ -100,12 +82,6 @@ def duel(  # noqa: PLR0913 - the options of a command
     dry_run: Annotated[
         bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
     ] = False,
-    batch: Annotated[
-        bool,
-        judge_option(
-            "--batch", help="submit the requests as a batch; `greval batch collect RUN` judges with the replies"
-        ),
-    ] = False,
     cluster_by: Annotated[
         str | None,
         output_option(
@@ -120,15 +96,8 @@ def duel(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
-    from greval.runs.duels import (
-        check_preferences,
-        find_duel_folder,
-        find_pair_remarks,
-        list_case_keys,
-        list_pairs,
-        read_responses,
-        split_method_names,
-    )
+    from greval.analysis.duel.judging import read_duel
+    from greval.runs.duels import check_preferences, find_duel_folder
 
     metrics = load_named_metrics(metric, library).metrics if metric else ()
     folder = find_duel_folder(run, out)
@@ -136,16 +105,8 @@ def duel(  # noqa: PLR0913 - the options of a command
     if metrics:
         check_preferences(metrics)
         model, judges = settings.build_config(judge).create_judges(metrics)
-        cases, faults = read_responses(run)
-        chosen = split_method_names(methods or (), cases)
-        pairs = list_pairs(cases, metrics, chosen, limit=limit, source=run)
-        typer.echo(
-            "".join(f"{remark}\n" for remark in find_pair_remarks(list_case_keys(cases), chosen)), err=True, nl=False
-        )
-        schedule = None
-        if until_width is not None:
-            goal = WidthGoal(until_width, cluster_by, level)
-            schedule = PairSchedule.resume(pairs, _list_names(metrics), goal, folder)
+        pairs, remarks = read_duel(run, metrics, methods or (), limit)
+        typer.echo("".join(f"{remark}\n" for remark in remarks), err=True, nl=False)
         options: EvaluateOptions = {
             "judges": judges,
             "concurrency": concurrency,
@@ -158,62 +119,23 @@ def duel(  # noqa: PLR0913 - the options of a command
             "max_calls": caps.max_calls,
             "max_cost": caps.max_cost,
             "prices": caps.read_prices(),
-            # How many pairs are judged until the intervals are narrow enough is not known.
-            "total": None if schedule else len(faults) + len(pairs),
+            "total": len(pairs),
         }
-        if batch and not dry_run:
-            _refuse_unbatched_options(context)
-            _submit_pairs([*faults, *pairs], metrics, model, folder, options)
-            return
         if dry_run:
             from greval.runs.forecast import forecast
 
-            print_forecast(forecast(chain(faults, pairs), metrics, model, out=folder, **options))
-            if schedule:
-                typer.echo("at most: judging ends when the win rates are known (--until-width)")
+            print_forecast(forecast(pairs, metrics, model, out=folder, **options))
             return
-        bar = ProgressBar(quiet=quiet, json=False, also=schedule.add_result if schedule else None)
-        reading = read_records(chain(faults, schedule or pairs))
+        reading = read_records(pairs)
         judging = partial(_judge_pairs, reading, metrics, model, folder, options)
-        finished = asyncio.run(judge_cases(judging, bar, CaseInput(reading, iter(()))))
-        if schedule and not quiet:
-            for line in schedule.describe():
-                typer.echo(line, err=True)
+        finished = asyncio.run(judge_cases(judging, ProgressBar(quiet=quiet), CaseInput(reading, iter(()))))
     if not quiet:
         summary = summarise_duel(
-            folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level
+            folder, [metric.name for metric in metrics], cluster_by=cluster_by, correction=correction, level=level
         )
         print_report(summary, form, render)
     if finished:
         report_and_exit(finished.run, by=(), show=0, quiet=True)
-
-
-def _refuse_unbatched_options(context: typer.Context) -> None:
-    """Raise `typer.BadParameter` if an option was given that a batch cannot keep."""
-    if options := list_given_options(context, UNBATCHED):
-        raise typer.BadParameter(f"{', '.join(options)}: a batch sends all requests at once; leave it out with --batch")
-
-
-def _submit_pairs(
-    pairs: Sequence[Case | RowFault],
-    metrics: Sequence[Metric],
-    model: Judge | None,
-    folder: Path,
-    options: EvaluateOptions,
-) -> None:
-    """Submit the requests of pairs as a batch, and print what comes next."""
-    from greval.runs.batch import submit
-
-    sending = submit(
-        pairs,
-        metrics,
-        model,
-        out=folder,
-        judges=options["judges"],
-        repeats=options["repeats"],
-        reason_depth=options["reason_depth"],
-    )
-    print_submitted(asyncio.run(sending), folder)
 
 
 async def _judge_pairs(
@@ -230,7 +152,3 @@ async def _judge_pairs(
     from greval.runs.evaluation import evaluate_async
 
     return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, stop=stop, **(options | hooks)))
-
-
-def _list_names(metrics: Sequence[Metric]) -> list[str]:
-    return [metric.name for metric in metrics]

@@ -6,6 +6,7 @@ A paragraph at its head says what it means for the use of the judge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -226,7 +227,7 @@ def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
 
 
 def _describe_people(verdict: AgreementVerdict) -> str:
-    difference = format_measured(verdict.difference, _format_difference)
+    difference = format_measured(verdict.difference, partial(format_number, sign=True))
     match verdict.people:
         case "as good":
             return f"It agrees with people as well as they agree with each other ({difference})."
@@ -266,7 +267,3 @@ def _describe_bias(verdict: AgreementVerdict) -> Iterator[str]:
     size = f"{format_number(abs(bias.value))} [{format_number(low)}, {format_number(high)}]"
     # Noise averages out over many items, a bias does not.
     yield f"Its means are {size} of the scale's width {side} people's: greval estimate corrects them."
-
-
-def _format_difference(number: float) -> str:
-    return format_number(number, sign=True)

@@ -64,14 +64,7 @@ def format_missed_bounds(case: Case, result: Result, bounds: Bounds, check: Boun
 def format_session(
     rows: Iterable[JudgedRow], scales: Mapping[str, Scale], stopped: Mapping[str, int], prices: Prices
 ) -> list[str]:
-    """Return the lines of what a test run judged: counts, cost, means by metric, the judge's noise, and failures.
-
-    Args:
-        rows: The rows of all sessions.
-        scales: The scale of each metric.
-        stopped: For each reason why nothing was judged, how often that was.
-        prices: The price table.
-    """
+    """Return the lines of what a test run judged: counts, cost, means by metric, the judge's noise, and failures."""
     merged = merge_rows(rows)
     summaries = _summarise(merged, scales)
     return [

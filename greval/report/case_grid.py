@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import fsum
-from typing import NamedTuple
+from typing import Any
 
 from greval._util.wording import format_count
 from greval.records.case import sort_methods
@@ -92,37 +92,10 @@ class CaseGrid(Record):
     columns: tuple[GridColumn, ...]
 
 
-ENTRY_FIELDS = ("statuses", "texts", "numbers", "ranks", "tones", "values", "notes")
-"""The fields of `GridColumn` that have a place for each entry, in the order of `_Entry`."""
-
-
-class _Entry(NamedTuple):
-    """What the results of one sample, metric and method look like; see `GridColumn`."""
-
-    status: str
-    text: str
-    number: float | None
-    rank: float | None
-    tone: int | None
-    values: dict[str, int]
-    note: str
-
-
 def build_case_grid(store: Store) -> CaseGrid:
     """Build the grid of a run, opened for reading, with one outline of a result at a time in memory.
 
     Several results of a sample, metric and method, such as those of repeats, count as one with the values of all.
-
-    Example:
-        >>> import tempfile
-        >>> from greval import evaluate
-        >>> from greval.metrics.computed import COMPUTED_METRICS
-        >>> cases = [{"id": "q1", "question": "Who?", "usage": {"latency": 2.0}}]
-        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
-        >>> with Store.open(run.folder) as store:
-        ...     grid = build_case_grid(store)
-        >>> grid.questions, grid.columns[0].texts, grid.columns[0].ranks
-        (('Who?',), ('2 s',), (-2.0,))
     """
     with store.snapshot():
         return _GridBuilder(store).build()
@@ -220,24 +193,27 @@ class _GridBuilder:
         cells, scale = self._cells[metric, method], self._scales.get(metric)
         rank = build_rank(scale) if scale else None
         entries = [_build_entry(scale, rank, [*map(read_outline, texts)]) for texts in cells.outlines]
-        fields = zip(ENTRY_FIELDS, zip(*entries, strict=True), strict=True)
-        return GridColumn(metric=metric, method=method, cells=cells.list_entries(self._questions), **dict(fields))
+        fields = {name: tuple(entry[name] for entry in entries) for name in entries[0]}
+        return GridColumn(metric=metric, method=method, cells=cells.list_entries(self._questions), **fields)
 
 
-def _build_entry(scale: Scale | None, rank: Rank | None, outlines: Sequence[Outline]) -> _Entry:
+def _build_entry(scale: Scale | None, rank: Rank | None, outlines: Sequence[Outline]) -> dict[str, Any]:
+    """Build what the results of one sample, metric and method look like, by the fields of `GridColumn`."""
     values = tuple(value for outline in outlines for value in outline.values)
     numbers = tuple(number for outline in outlines for number in outline.numbers)
     kinds = tuple(dict.fromkeys(kind for outline in outlines for kind in outline.kinds))
     if not values:
-        status = "failed" if kinds else outlines[0].status
-        return _Entry(status, ", ".join(kinds), None, None, None, {}, outlines[0].skip or "")
+        status, note = "failed" if kinds else outlines[0].status, outlines[0].skip or ""
+        empty = dict.fromkeys(("numbers", "ranks", "tones"))
+        return {"statuses": status, "texts": ", ".join(kinds), **empty, "values": {}, "notes": note}
     failed = sum(len(outline.kinds) for outline in outlines)
-    return _Entry(
-        status="scored",
-        text=format_values(scale, values, numbers),
-        number=round(fsum(numbers) / len(numbers), DIGITS) if numbers else None,
-        rank=None if rank is None or (rank_number := rank(values, numbers)) is None else round(rank_number, DIGITS),
-        tone=find_mean_tone(scale, values) if scale else None,
-        values=dict(Counter(values)),
-        note=f"{format_count(failed, 'item')} failed: {', '.join(kinds)}" if failed else "",
-    )
+    rank_number = rank(values, numbers) if rank else None
+    return {
+        "statuses": "scored",
+        "texts": format_values(scale, values, numbers),
+        "numbers": round(fsum(numbers) / len(numbers), DIGITS) if numbers else None,
+        "ranks": None if rank_number is None else round(rank_number, DIGITS),
+        "tones": find_mean_tone(scale, values) if scale else None,
+        "values": dict(Counter(values)),
+        "notes": f"{format_count(failed, 'item')} failed: {', '.join(kinds)}" if failed else "",
+    }

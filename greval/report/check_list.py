@@ -68,13 +68,7 @@ class CheckList(NamedTuple):
         return tuple(check for check in self.checks if check.group == GATE)
 
     def describe(self) -> str:
-        """Describe the result of the gate, or the number of figures if there is no gate.
-
-        Example:
-            >>> check = Check("tone < 0.7", GATE, "failed", "0.6 < 0.7 (n = 9)")
-            >>> CheckList("runs/x", (check,), (), (), ()).describe()
-            '1 of 1 condition failed'
-        """
+        """Describe the result of the gate, or the number of figures if there is no gate."""
         conditions = self.list_conditions()
         if not conditions:
             return format_count(len(self.checks), "figure")
@@ -189,12 +183,7 @@ def _yield_commands(check_list: CheckList) -> Iterator[str]:
 
 
 def format_workflow_command(level: str, title: str, text: str) -> str:
-    r"""Format a workflow command; neither the title nor the text can end it or begin another one.
-
-    Example:
-        >>> format_workflow_command("error", "a: b", "50% lost\n::error::c")
-        '::error title=a%3A b::50%25 lost%0A::error::c'
-    """
+    r"""Format a workflow command; neither the title nor the text can end it or begin another one."""
     # The title is a property, which ends at a comma or a colon.
     title = _escape(title).replace(":", "%3A").replace(",", "%2C")
     return f"::{level} title={title}::{_escape(text)}"
@@ -211,11 +200,6 @@ def format_junit(check_list: CheckList) -> str:
 
     A missed condition is a failure, and a condition that cannot be decided is an error. Figures never fail: without a
     value they are skipped, otherwise they are passed, with the figure as their output.
-
-    Example:
-        >>> check = Check("tone < 0.7", "greval.gate", "failed", "0.6 < 0.7 (n = 9)")
-        >>> print(format_junit(CheckList("runs/x", (check,), (), (), ())).splitlines()[-4])
-              <failure message="0.6 &lt; 0.7 (n = 9)" type="failed">0.6 &lt; 0.7 (n = 9)</failure>
     """
     counts = {
         "tests": str(len(check_list.checks)),
@@ -283,12 +267,7 @@ def _format_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iter
 
 
 def format_code(text: str) -> str:
-    """Format a text as code on one line, which Markdown shows verbatim, also in a cell of a table.
-
-    Example:
-        >>> format_code("tone@multi_hop < 0.7"), format_code("a|b")
-        ('`tone@multi_hop < 0.7`', '<code>a&#124;b</code>')
-    """
+    """Format a text as code on one line, which Markdown shows verbatim, also in a cell of a table."""
     line = " ".join(text.split())
     if not line:
         return ""

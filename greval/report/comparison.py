@@ -172,18 +172,7 @@ def _name_intervals(comparison: Comparison) -> str:
 
 
 def format_changed(comparison: Comparison) -> Iterator[str]:
-    r"""Yield the first questions that each method won and lost over all questions, and the command to list all.
-
-    Example:
-        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
-        ...                     won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
-        >>> from greval.analysis.comparison.records import CorrectionFamily
-        >>> family = CorrectionFamily(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
-        >>> comparison = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
-        ...                         level=0.95, family=family, contrasts=[contrast], levels=[])
-        >>> print(*format_changed(comparison), sep="\n")
-        tone, a against b: lost q3, q7; won q2
-    """
+    r"""Yield the first questions that each method won and lost over all questions, and the command to list all."""
     hidden = False
     for contrast in comparison.contrasts:
         sides = (("lost", contrast.lost_questions), ("won", contrast.won_questions))
@@ -208,13 +197,7 @@ def _format_incapable(comparison: Comparison) -> str:
 
 
 def format_verdict(contrast: Contrast) -> str:
-    """Format the verdict of a comparison.
-
-    Example:
-        >>> contrast = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0)
-        >>> format_verdict(contrast)
-        'no question has both figures'
-    """
+    """Format the verdict of a comparison."""
     if isinstance(contrast.difference_value, Undefined):
         return contrast.difference_value.reason
     text: str = contrast.verdict
@@ -233,22 +216,12 @@ def create_writer(contrast: Contrast, *, sign: bool = False) -> Callable[[float 
 
 
 def format_p(p: float) -> str:
-    """Format a p value briefly.
-
-    Example:
-        >>> format_p(0.04321), format_p(0.00002), format_p(1.0)
-        ('0.043', '<0.0001', '1')
-    """
+    """Format a p value briefly."""
     return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
 def format_effect(effect: EffectSizes) -> str:
-    """Format the effect size with its name: Cohen's g or dz.
-
-    Example:
-        >>> format_effect(EffectSizes(cohens_g=0.25, odds_ratio=3.0)), format_effect(EffectSizes())
-        ('g +0.25', '-')
-    """
+    """Format the effect size with its name: Cohen's g or dz."""
     names = {"g": effect.cohens_g, "dz": effect.cohens_dz}
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 

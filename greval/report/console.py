@@ -53,6 +53,7 @@ MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "ma
 ANY_WIDTH = 10_000
 COUNT_WIDTH = 7
 MEAN = Column("mean [95 % interval]", left=True, wrap=False)
+SCORED_OF = "scored of planned"
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean"
@@ -160,60 +161,54 @@ def _fit_summaries_table(report: Report, console: Console) -> Table:
     The columns of `MOMENTS` are left out first, if a cell would be folded to make room. Then the counts share one
     column. The values are left out last.
     """
-    wide = _build_summaries_table(report, wide=True)
+    counts = ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else []))
+    plain = {name: Column(name, min_width=min(len(name), COUNT_WIDTH)) for name in counts}
+    plain |= {VALUES: Column(VALUES, left=True, min_width=VALUES_WIDTH), "mean": MEAN}
+    wide = _build_summaries_table(report, plain | {name: Column(name, wrap=False) for name in MOMENTS})
     # Without a limit of its own, rich measures the table as already folded into the console.
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
     if needed <= console.width:
         return wide
     # The counts can share a column: lines below the table name what was skipped, failed or not judged.
-    narrow = (_build_narrow_table(report, values=values) for values in (True, False))
-    return fit_table(console, _build_summaries_table(report, wide=False), *narrow)
+    narrowest = {SCORED_OF: Column("scored", wrap=False), "mean": MEAN}
+    narrow = narrowest | {VALUES: Column(VALUES, left=True, min_width=NARROW_VALUES_WIDTH)}
+    return fit_table(console, *(_build_summaries_table(report, columns) for columns in (plain, narrow, narrowest)))
 
 
-def _build_narrow_table(report: Report, *, values: bool) -> Table:
-    """Build the table with one column of counts, with or without the values."""
-    columns = (
-        *_name_rows(report),
-        *(Column("scored", wrap=False), MEAN),
-        *([Column(VALUES, left=True, min_width=NARROW_VALUES_WIDTH)] if values else []),
-    )
-    rows = []
-    for summary in report.summaries:
-        # The method and tags of a pending case are not known yet, so that no group can count it.
-        pending = 0 if report.by else report.pending.get(summary.metric, 0)
-        name = [summary.metric, *([summary.group] if report.by else [])]
-        cells = [*name, f"{summary.scored} of {summary.planned + pending}", format_mean(summary)]
-        rows.append([*cells, *([format_distribution(report, summary)] if values else [])])
-    for metric, group, count in _list_pending(report):
-        rows.append([metric, *group, f"0 of {count}", "-", *([""] if values else [])])
-    return build_table(columns, rows, title=_format_title(report))
+def _build_summaries_table(report: Report, columns: Mapping[str, Column]) -> Table:
+    """Build the table of the summaries with some of the cells of each."""
+    rows = [
+        ([summary.metric, *([summary.group] if report.by else [])], _format_cells(report, summary))
+        for summary in report.summaries
+    ]
+    for metric, count in report.pending.items():
+        if report.by or all(summary.metric != metric for summary in report.summaries):
+            cells = {"planned": str(count), "scored": "0", "skipped": "0", "failed": "0", "not judged yet": str(count)}
+            key = [metric, *([NOT_JUDGED] if report.by else [])]
+            rows.append((key, {**cells, SCORED_OF: f"0 of {count}", "mean": "-"}))
+    cells_of_rows = ([*key, *(cells.get(name, "") for name in columns)] for key, cells in rows)
+    return build_table([*_name_rows(report), *columns.values()], cells_of_rows, title=_format_title(report))
+
+
+def _format_cells(report: Report, summary: Summary) -> dict[str, str]:
+    """Format all cells of a summary by the names of their columns."""
+    # The method and tags of a pending case are not known yet, so that no group can count it.
+    pending = 0 if report.by else report.pending.get(summary.metric, 0)
+    planned = summary.planned + pending
+    counts = {"planned": planned, "not judged yet": pending}
+    counts |= {status: getattr(summary, status) for status in ("scored", "skipped", "failed")}
+    return {
+        **{name: str(count) for name, count in counts.items()},
+        SCORED_OF: f"{summary.scored} of {planned}",
+        VALUES: format_distribution(report, summary),
+        "mean": format_mean(summary),
+        **{name: _format_figure_or_dash(getattr(summary, field)) for name, field in MOMENTS.items()},
+    }
 
 
 def _format_title(report: Report) -> str:
     judges = format_judges(report.judges) or (f"judge {report.judge}" if report.judge else "")
     return f"{report.folder}, {judges}" if judges else report.folder
-
-
-def _list_pending(report: Report) -> Iterator[tuple[str, list[str], int]]:
-    """Yield metric, group and number of the judgements that are missing and in no summary."""
-    for metric, count in report.pending.items():
-        if report.by or all(summary.metric != metric for summary in report.summaries):
-            yield metric, [NOT_JUDGED] if report.by else [], count
-
-
-def _build_summaries_table(report: Report, *, wide: bool) -> Table:
-    counts = ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else []))
-    columns = (
-        *_name_rows(report),
-        *(Column(name, min_width=min(len(name), COUNT_WIDTH)) for name in counts),
-        Column(VALUES, left=True, min_width=VALUES_WIDTH),
-        MEAN,
-        *(Column(name, wrap=False) for name in (MOMENTS if wide else ())),
-    )
-    rows = [_format_cells(report, summary, wide=wide) for summary in report.summaries]
-    for metric, group, count in _list_pending(report):
-        rows.append([metric, *group, str(count), "0", "0", "0", str(count), "", "-"])
-    return build_table(columns, rows, title=_format_title(report))
 
 
 def _name_rows(report: Report) -> list[Column]:
@@ -222,15 +217,6 @@ def _name_rows(report: Report) -> list[Column]:
     longest = max(len(word) for name in names for word in name.split() or [""])
     group = [Column(names[0], left=True, min_width=min(longest, MAX_WORD_WIDTH))] if report.by else []
     return [Column("metric", left=True, wrap=False), *group]
-
-
-def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
-    pending = 0 if report.by else report.pending.get(summary.metric, 0)
-    counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
-    counts += [pending] if report.pending else []
-    name = [summary.metric, *([summary.group] if report.by else [])]
-    more = map(_format_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
-    return [*name, *map(str, counts), format_distribution(report, summary), format_mean(summary), *more]
 
 
 def build_shares_table(report: Report, *, wide: bool) -> Table:

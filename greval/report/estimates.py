@@ -75,12 +75,7 @@ def format_estimate_legend(estimate: Estimate) -> Iterator[str]:
 
 
 def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:
-    """Format a figure with its interval, or the reason why it has no value.
-
-    Example:
-        >>> format_estimate(EstimateFigure(reason="no label")), format_estimate(EstimateFigure(value=0.5))
-        ('no label', '0.500 [no interval]')
-    """
+    """Format a figure with its interval, or the reason why it has no value."""
     if figure.value is None:
         short = (figure.reason or "").split(":")[0]
         return short if len(short) <= MAX_REASON else "none"

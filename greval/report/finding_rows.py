@@ -76,16 +76,7 @@ def list_agreement_rows(agreement: Agreement) -> Iterator[Row]:
 
 
 def list_compared_figures(group: AgreementGroup) -> dict[str, Mapping[str, Measured]]:
-    """Return the figures of judge and people, and what they are compared with, by name; without those that are empty.
-
-    Example:
-        >>> from greval.trust.agreement.records import CategoricalAgreement, PeopleAgreement
-        >>> judge = CategoricalAgreement(figures={"accuracy": MeasuredValue(value=0.9, n=10)}, classes=(), confusion=())
-        >>> group = AgreementGroup(name="", things=10, questions=10, enriched=False, judge=judge,
-        ...                        people=PeopleAgreement(annotators=("ana",)), baselines=())
-        >>> [*list_compared_figures(group)]
-        ['judge and people']
-    """
+    """Return the figures of judge and people, and what they are compared with, by name; without empty ones."""
     compared = {
         JUDGE_AND_PEOPLE: group.judge.figures,
         "judge and people, weighted": group.weighted,

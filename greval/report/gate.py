@@ -20,10 +20,5 @@ def print_gate(gate: Iterable[GateCheck], console: Console) -> None:
 
 
 def format_check(check: GateCheck) -> str:
-    """Format a gate condition with its figures as a line.
-
-    Example:
-        >>> format_check(GateCheck(condition="tone < 0.7", met=False, told=("walk: 0.8 not < 0.7 (n = 9)",)))
-        'passed: tone < 0.7; walk: 0.8 not < 0.7 (n = 9)'
-    """
+    """Format a gate condition with its figures as a line."""
     return f"{LABELS[check.status]}: {'; '.join((check.condition, *check.told))}"

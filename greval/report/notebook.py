@@ -5,8 +5,8 @@ These are the functions behind the methods of `NotebookDisplay`, which the findi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -47,94 +47,46 @@ if TYPE_CHECKING:
 
 TabledFinding = Comparison | Duel | Agreement | Estimate | Probe
 """A finding whose figures are in the record itself; those of a run are in its folder."""
+FORMS: Mapping[
+    type[TabledFinding],
+    tuple[Callable[[Any, Console], None], Callable[[Any], Iterator[Row]], Callable[[Any], Iterator[PlotAxis]]],
+] = {
+    Comparison: (comparison.render, list_comparison_rows, plot_comparison),
+    Duel: (duel.render, list_duel_rows, plot_duel),
+    Agreement: (agreement.render, list_agreement_rows, plot_agreement),
+    Estimate: (estimates.render, list_estimate_rows, plot_estimate),
+    Probe: (probe.render, list_probe_rows, plot_probe),
+}
+"""The renderer of each kind of finding, the rows of its frame, and the axes of its plot."""
 
 
 def format_html(finding: Run | TabledFinding) -> str:
     """Format a finding as HTML, with the tables and sentences of the terminal report."""
     page = HtmlConsole()
-    _render(finding, page)
-    return f"<div>\n{page.html}\n</div>"
-
-
-def _render(finding: Run | TabledFinding, page: Console) -> None:
-    match finding:
-        case Run(folder=folder):
-            with Store.open(folder) as store:
-                console.render(build_report(store), page)
-        case Comparison():
-            comparison.render(finding, page)
-        case Duel():
-            duel.render(finding, page)
-        case Agreement():
-            agreement.render(finding, page)
-        case Estimate():
-            estimates.render(finding, page)
-        case Probe():
-            probe.render(finding, page)
-        case _:
-            assert_never(finding)
+    if isinstance(finding, Run):
+        with Store.open(finding.folder) as store:
+            console.render(build_report(store), page)
+    else:
+        FORMS[type(finding)][0](finding, page)
+    return page.html
 
 
 def build_frame(finding: TabledFinding) -> pd.DataFrame:
-    """Build a pandas DataFrame with a row for each figure.
-
-    Raises:
-        MissingExtraError: If pandas is not installed.
-    """
+    """Build a pandas DataFrame with a row for each figure."""
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("stats", "pandas") from error
-    return pd.DataFrame([*_list_rows(finding)])
-
-
-def _list_rows(finding: TabledFinding) -> Iterator[Row]:
-    match finding:
-        case Comparison():
-            return list_comparison_rows(finding)
-        case Duel():
-            return list_duel_rows(finding)
-        case Agreement():
-            return list_agreement_rows(finding)
-        case Estimate():
-            return list_estimate_rows(finding)
-        case Probe():
-            return list_probe_rows(finding)
-        case _:
-            assert_never(finding)
+    return pd.DataFrame([*FORMS[type(finding)][1](finding)])
 
 
 def draw(finding: Run | TabledFinding, by: str | Sequence[str] = ()) -> Figure:
-    """Draw the figures of a finding with their intervals.
-
-    Args:
-        finding: What to draw.
-        by: `method` or tag names, by which the cases of a run are grouped.
-
-    Raises:
-        MissingExtraError: If matplotlib is not installed.
-    """
-    return draw_intervals([*_list_plots(finding, by)])
-
-
-def _list_plots(finding: Run | TabledFinding, by: str | Sequence[str]) -> Iterator[PlotAxis]:
-    match finding:
-        case Run(folder=folder):
-            with Store.open(folder) as store:
-                directions = find_directions(read_metrics(store))
-            return plot_summaries(finding.summary(by), directions)
-        case Comparison():
-            return plot_comparison(finding)
-        case Duel():
-            return plot_duel(finding)
-        case Agreement():
-            return plot_agreement(finding)
-        case Estimate():
-            return plot_estimate(finding)
-        case Probe():
-            return plot_probe(finding)
-        case _:
-            assert_never(finding)
+    """Draw the figures of a finding with their intervals; `by` groups the cases of a run by `method` or tags."""
+    if not isinstance(finding, Run):
+        return draw_intervals([*FORMS[type(finding)][2](finding)])
+    with Store.open(finding.folder) as store:
+        directions = find_directions(read_metrics(store))
+    return draw_intervals([*plot_summaries(finding.summary(by), directions)])
 
 
 RENDERERS = FindingRenderers(format_html, build_frame, draw)

@@ -62,11 +62,6 @@ def draw_intervals(axes: Sequence[PlotAxis]) -> Figure:
 
     Raises:
         MissingExtraError: If matplotlib is not installed.
-
-    Example:
-        >>> figure = draw_intervals([PlotAxis("tone", [PlotPoint("walk", 0.7, 0.6, 0.8)], limits=(0, 1))])
-        >>> [axes.get_title(loc="left") for axes in figure.axes]
-        ['tone']
     """
     with use_style():
         from greval.report.svg_figure import SvgFigure

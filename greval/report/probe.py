@@ -62,14 +62,7 @@ def format_probe_legend(probe: Probe) -> Iterator[str]:
 
 
 def format_noise(noise: JudgeNoise) -> str:
-    """Format how stable repeated verdicts are.
-
-    Example:
-        >>> from greval.stats.measured import Undefined
-        >>> none = Undefined(n=0, reason="nothing was judged twice")
-        >>> format_noise(JudgeNoise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
-        'repeats: nothing was judged twice'
-    """
+    """Format how stable repeated verdicts are."""
     if not isinstance(noise.unsteady, MeasuredValue) or noise.flip_rate is None:
         return "repeats: nothing was judged twice"
     spread = "" if noise.sd is None else f", standard deviation {noise.sd:.2f}"

@@ -21,11 +21,8 @@ from greval.report.tables import (
     Column,
     format_measured,
     format_number,
-    print_line,
-    print_lines,
-    print_tables,
+    print_report,
     split_table,
-    split_warnings,
 )
 
 DIGITS = 4
@@ -40,12 +37,14 @@ CONTRAST_COLUMNS = (
 
 def render(report: RankingReport, console: Console) -> None:
     """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
-    important, other_warnings = split_warnings(report.warnings, JOIN_REMARKS)
-    print_lines(console, important, "bold red")
-    print_line(console, _format_title(report), "italic")
-    print_tables(console, _build_tables(report, console))
-    print_lines(console, format_ranking_legend(report), "dim")
-    print_lines(console, other_warnings, "yellow")
+    print_report(
+        console,
+        _format_title(report),
+        _build_tables(report, console),
+        format_ranking_legend(report),
+        warnings=report.warnings,
+        loud=JOIN_REMARKS,
+    )
     if report.comparison:
         console.print()
         comparison.render(report.comparison, console)
@@ -53,7 +52,8 @@ def render(report: RankingReport, console: Console) -> None:
 
 def _build_tables(report: RankingReport, console: Console) -> Iterator[Table]:
     """Build the table of the runs, in parts if it is too wide, and that of the questions if there are any."""
-    headings = (f"{name} [{report.level:.0%}]" if _has_interval(report, name) else name for name in report.measures)
+    with_interval = {mean.measure for run in report.runs for mean in run.means if mean.interval}
+    headings = (f"{name} [{report.level:.0%}]" if name in with_interval else name for name in report.measures)
     columns = [Column("run", left=True), Column("n"), *map(Column, headings)]
     yield from split_table(console, columns, map(_format_run, report.runs), keys=2)
     if names := _list_question_measures(report):
@@ -134,10 +134,6 @@ def _list_contrast_cells(contrast: Contrast | None) -> tuple[object, ...]:
 def _list_question_measures(report: RankingReport) -> list[str]:
     """List the measures that questions have a value of; none if the report does not hold the questions."""
     return next(([*run.questions[0].values] for run in report.runs if run.questions), [])
-
-
-def _has_interval(report: RankingReport, measure: str) -> bool:
-    return any(mean.interval for run in report.runs for mean in run.means if mean.measure == measure)
 
 
 def _format_run(run: MeasuredRun) -> list[Cell]:

@@ -57,11 +57,6 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
     """Build a table without lines. Text is printed verbatim: it is neither markup, nor cut if it is too long.
 
     A column may be given by its heading only: then the first is left-aligned, and the others are right-aligned.
-
-    Example:
-        >>> table = build_table(["metric", "n", Column("verdict", left=True)], [("tone", "9", ("better", "green"))])
-        >>> [column.justify for column in table.columns], table.row_count
-        (['left', 'right', 'left'], 1)
     """
     table = Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
     for index, column in enumerate(columns):
@@ -84,20 +79,7 @@ def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]],
 def split_table(
     console: Console, columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, keys: int = 1
 ) -> Iterator[Table]:
-    """Build a table whose figures stay in one line; if it is too wide, several tables with the same first columns.
-
-    Args:
-        console: The console whose width counts.
-        columns: The columns, as in `build_table`. Headings are folded between words.
-        rows: The rows.
-        keys: The number of first columns that each table repeats.
-
-    Example:
-        >>> console = Console(width=24)
-        >>> tables = split_table(console, ["", "accuracy", "kappa"], [["ana", "0.81 [0.7, 0.9]", "0.62 [0.4, 0.8]"]])
-        >>> [[column.header for column in table.columns] for table in tables]
-        [['', 'accuracy'], ['', 'kappa']]
-    """
+    """Build a table whose figures stay in one line; if it is too wide, several tables with the same first columns."""
     listed = [tuple(row) for row in rows]
     table = build_table(columns, listed)
     # rich measures within the width of the console unless it is given another one.
@@ -227,23 +209,13 @@ def print_tables(console: Console, tables: Iterable[Table | None]) -> None:
 
 
 def split_warnings(warnings: Iterable[str], loud: str | tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the warnings that begin with one of the prefixes, which come before all figures, and the others.
-
-    Example:
-        >>> split_warnings(["few labels", "MIXED: two judges"], "MIXED")
-        (['MIXED: two judges'], ['few labels'])
-    """
+    """Return the warnings that begin with one of the prefixes, which come before all figures, and the others."""
     listed = [*warnings]
     return [line for line in listed if line.startswith(loud)], [line for line in listed if not line.startswith(loud)]
 
 
 def format_name(name: str, distance: Distance | None = None) -> str:
-    """Return the printed name of a figure; that of alpha says which distance it has.
-
-    Example:
-        >>> format_name("alpha", "ordinal"), format_name("macro f1")
-        ("Krippendorff's alpha (ordinal)", 'macro F1')
-    """
+    """Return the printed name of a figure; that of alpha says which distance it has."""
     printed = NAMES.get(name, name.replace("f1", "F1"))
     return f"{printed} ({distance})" if name == "alpha" and distance else printed
 
@@ -261,10 +233,6 @@ def format_number(value: float | None, *, digits: int = 2, size: float | None = 
         digits: The number of decimals of small figures.
         size: The size that the number of decimals depends on; None for that of the figure itself.
         sign: Whether to write the sign of positive figures.
-
-    Example:
-        >>> format_number(-0.001), format_number(12345.6), format_number(0.1234, digits=3, sign=True)
-        ('0.00', '12,346', '+0.123')
     """
     if value is None:
         return "-"
@@ -285,11 +253,6 @@ def format_measured(
     """Format a figure with its interval; a dash if it is undefined, and an empty text if it was not computed.
 
     `write` formats its numbers, and `without` is the text in place of an interval that is not known.
-
-    Example:
-        >>> undefined = Undefined(n=0, reason="nothing")
-        >>> format_measured(MeasuredValue(value=0.5, n=10)), format_measured(undefined), format_measured(None)
-        ('0.50', '-', '')
     """
     match figure:
         case None:
@@ -311,14 +274,7 @@ def format_cost(cost: float | None) -> str:
 
 
 def shorten_name(text: str, most: int = MAX_NAME) -> str:
-    """Shorten a long name by leaving out its middle.
-
-    Example:
-        >>> shorten_name("chunk-0123456789", most=11)
-        'chun...6789'
-        >>> shorten_name("chunk-1")
-        'chunk-1'
-    """
+    """Shorten a long name by leaving out its middle."""
     if len(text) <= most:
         return text
     # Both ends stay, because they distinguish an id from similar ones.

@@ -60,6 +60,11 @@ class WalkGraph:
     expected_edges_walked: int = 0
 
     @property
+    def highest_activation(self) -> float:
+        """The highest activation of an edge; 0 if none is known."""
+        return max((edge.activation or 0.0 for edge in self.edges), default=0.0)
+
+    @property
     def missed_edges(self) -> tuple[WalkEdge, ...]:
         """The expected edges that were not walked."""
         return tuple(edge for edge in self.edges if edge.gold == "missed")
@@ -80,12 +85,7 @@ def build_walk_graph(traversal: Traversal, gold: Gold | None, activation: Mappin
 
 
 def clean_name(name: str) -> str:
-    """Return a name in one line, without characters that neither XML nor a terminal may contain.
-
-    Example:
-        >>> clean_name("Harbour " + chr(10) + "Team" + chr(27)) == "Harbour Team" + chr(0xFFFD)
-        True
-    """
+    """Return a name in one line, without characters that neither XML nor a terminal may contain."""
     return NOT_DRAWABLE.sub("\ufffd", " ".join(name.split()))
 
 

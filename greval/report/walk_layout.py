@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from greval.report.walk_graph import WalkEdge, WalkGraph
+from greval.report.walk_graph import WalkGraph
 
 PASSES = 12
 """The number of passes over the columns, to the right and to the left in turn."""
@@ -47,8 +47,8 @@ class Layout:
 def compute_layout(graph: WalkGraph, node_widths: Mapping[str, float], edge_widths: Sequence[float]) -> Layout:
     """Compute the layout of a graph from the widths of the texts of its nodes and edges.
 
-    The nodes of a column are ordered by the mean position of their neighbours, in a few passes. A node is as tall as
-    the ends of its edges need, so that no text of an edge is on another.
+    The nodes of a column are ordered by the mean position of their neighbours, and stand below each other around the
+    middle. A node is as tall as the ends of its edges need, so that no text of an edge is on another.
     """
     columns = _order_columns(graph)
     left_gaps, right_gaps = _measure_gaps(graph, edge_widths, len(columns))
@@ -57,19 +57,19 @@ def compute_layout(graph: WalkGraph, node_widths: Mapping[str, float], edge_widt
         key: max(30.0, *(_get_port_distance(graph, ends) * len(ends) + 8 for ends in both))
         for key, both in sides.items()
     }
-    centres = _compute_centres(graph, columns, heights)
+    column_heights = [sum(heights[key] + NODE_GAP for key in column) - NODE_GAP for column in columns]
     placed: dict[str, PlacedNode] = {}
-    x = 0.0
+    x, height = 0.0, max(0.0, *column_heights)
     for number, column in enumerate(columns):
         x += left_gaps[number] + (CURVE if number else 0)
+        y = (height - column_heights[number]) / 2
         width = max((node_widths[key] for key in column), default=0.0)
         for key in column:
-            placed[key] = PlacedNode(x, centres[key] - heights[key] / 2, width, heights[key])
+            placed[key] = PlacedNode(x, y, width, heights[key])
+            y += heights[key] + NODE_GAP
         x += width + right_gaps[number]
-    top = min((node.y for node in placed.values()), default=0.0)
-    placed = {key: PlacedNode(box.x, box.y - top, box.width, box.height) for key, box in placed.items()}
     placed = {key: _place_ports(graph, key, placed, sides[key]) for key in placed}
-    return Layout(placed, left_gaps, right_gaps, x, max((box.y + box.height for box in placed.values()), default=0.0))
+    return Layout(placed, left_gaps, right_gaps, x, height)
 
 
 def _measure_gaps(graph: WalkGraph, widths: Sequence[float], columns: int) -> tuple[list[float], list[float]]:
@@ -87,7 +87,10 @@ def _order_columns(graph: WalkGraph) -> list[list[str]]:
     columns: list[list[str]] = [[] for _ in range(max((node.depth for node in graph.nodes.values()), default=0) + 1)]
     for key, node in graph.nodes.items():
         columns[node.depth].append(key)
-    neighbours = _list_neighbours(graph.edges)
+    neighbours: dict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        neighbours[edge.source].append(edge.target)
+        neighbours[edge.target].append(edge.source)
     for turn in range(PASSES):
         # In turn from the right and from the left, so that neither side decides alone.
         numbers = range(len(columns)) if turn % 2 else range(len(columns) - 1, -1, -1)
@@ -108,14 +111,6 @@ def _order_columns(graph: WalkGraph) -> list[list[str]]:
             # Ties keep their order, so that nothing in a drawing depends on chance.
             columns[number] = [column[position] for position in np.argsort(means, kind="stable")]
     return columns
-
-
-def _list_neighbours(edges: Sequence[WalkEdge]) -> dict[str, list[str]]:
-    neighbours: dict[str, list[str]] = defaultdict(list)
-    for edge in edges:
-        neighbours[edge.source].append(edge.target)
-        neighbours[edge.target].append(edge.source)
-    return neighbours
 
 
 def _list_sides(graph: WalkGraph) -> dict[str, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
@@ -140,47 +135,6 @@ def _get_port_distance(graph: WalkGraph, ends: Sequence[tuple[int, int]]) -> flo
         if source == target or (target if end else source) == max(source, target):
             return PORT
     return NARROW_PORT
-
-
-def _compute_centres(
-    graph: WalkGraph, columns: Sequence[Sequence[str]], heights: Mapping[str, float]
-) -> dict[str, float]:
-    """Compute the heights of the nodes' centres: as near to those of their neighbours as the order allows."""
-    neighbours = _list_neighbours(graph.edges)
-    centres: dict[str, float] = {}
-    for column in columns:
-        centres.update(zip(column, _stack([0.0] * len(column), [heights[key] for key in column]), strict=True))
-    for turn in range(PASSES):
-        numbers = range(len(columns)) if turn % 2 else range(len(columns) - 1, -1, -1)
-        for number in numbers:
-            column = columns[number]
-            neighbour_centres = (
-                [centres[key] for key in neighbours[member] if graph.nodes[key].depth != number] for member in column
-            )
-            aims = [
-                float(np.mean(node_centres)) if node_centres else centres[member]
-                for member, node_centres in zip(column, neighbour_centres, strict=True)
-            ]
-            centres.update(zip(column, _stack(aims, [heights[key] for key in column]), strict=True))
-    return centres
-
-
-def _stack(aims: Sequence[float], heights: Sequence[float]) -> list[float]:
-    """Return the centres nearest to the aims, by least squares, at which boxes in this order do not overlap.
-
-    Source:
-        Pool adjacent violators; Barlow et al., "Statistical Inference under Order Restrictions", 1972.
-    """
-    sizes = np.asarray(heights, dtype=float)
-    offsets = np.cumsum(sizes + NODE_GAP) - sizes / 2
-    blocks: list[tuple[float, int]] = []
-    for aim in np.asarray(aims, dtype=float) - offsets:
-        mean, count = float(aim), 1
-        while blocks and blocks[-1][0] > mean:
-            previous, n = blocks.pop()
-            mean, count = (previous * n + mean * count) / (n + count), n + count
-        blocks.append((mean, count))
-    return [float(centre) for centre in np.repeat([mean for mean, _ in blocks], [n for _, n in blocks]) + offsets]
 
 
 def _place_ports(

@@ -41,11 +41,6 @@ def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPL
     """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
 
     `sums` are the sums of the items of each cluster, and `sizes` the numbers of these items, at least 1.
-
-    Example:
-        >>> import numpy as np
-        >>> len(resample_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]), resamples=10))
-        10
     """
     from scipy import stats
 
@@ -131,17 +126,9 @@ def expand_level(level: float, clusters: int) -> float:
     wider tails of Student's t. The returned level gives a normal distribution Student's interval with n - 1 degrees
     of freedom: 2 Phi(sqrt(n / (n - 1)) t) - 1.
 
-    Args:
-        level: The nominal level.
-        clusters: The number of independent observations, at least 2.
-
     Source:
         Hesterberg, "What teachers should know about the bootstrap", The American Statistician 2015,
         section 3.3, the expanded percentile interval.
-
-    Example:
-        >>> round(expand_level(0.95, 20), 3), round(expand_level(0.95, 100), 3)
-        (0.968, 0.954)
     """
     from scipy.special import ndtr, stdtrit
 
@@ -154,11 +141,7 @@ def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) 
 
     Undefined (None) if the clusters do not differ, or if all resamples are on one side of the mean.
 
-    Args:
-        means: The bootstrap distribution, shape (resamples,).
-        sums: The sum of each cluster's items, shape (clusters,).
-        sizes: The size of each cluster.
-        level: The confidence level.
+    `sums` and `sizes` are those of each cluster's items.
 
     Source:
         Efron, "Better bootstrap confidence intervals", JASA 1987. The acceleration is from the jackknife
@@ -250,12 +233,6 @@ def compute_common_intervals(
     intervals of two tables differ because of their addends only. An interval is that of its table alone except for the
     Monte Carlo error of the resamples. The order of the observations does not matter.
 
-    Args:
-        tables: Sparse matrices of equal shapes (observations, columns).
-        statistic: As for `compute_intervals`.
-        clusters: The cluster number of each observation; whole clusters are drawn.
-        level: The confidence level.
-
     Source:
         Law, "Simulation Modeling and Analysis", 5th edition 2015, section 11.2.
     """
@@ -316,14 +293,7 @@ def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float
 
 
 def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
-    """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order.
-
-    Example:
-        >>> import numpy as np
-        >>> ones = build_sparse((np.arange(3), np.array([0, 1, 0])), np.ones(3), (3, 2))
-        >>> sorted(group_equal_rows(ones, np.array([0, 1, 2]))[1].tolist())
-        [1, 2]
-    """
+    """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order."""
     # Each row is a cluster, so that there is nothing to sum.
     if _count_distinct(clusters) == len(clusters):
         summed = rows if rows.has_sorted_indices else rows.sorted_indices()
@@ -369,14 +339,7 @@ def _find_equal_rows(rows: Integers, columns: Integers, values: Floats) -> Itera
 
 
 def find_equal_entries(columns: Sequence[Places] | NDArray[np.integer[Any]], count: int) -> tuple[Integers, Integers]:
-    """Return the place of the first of each kind of equal entries of integer columns, and the kind of each entry.
-
-    Example:
-        >>> import numpy as np
-        >>> first, kind = find_equal_entries([np.array([1, 2, 1]), np.array([5, 5, 5])], 3)
-        >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
-        ([0, 1], True)
-    """
+    """Return the place of the first of each kind of equal entries of integer columns, and the kind of each entry."""
     # One hash of each row is sorted in place of the row. Rows with one hash are compared below.
     hashes = np.zeros(count, np.uint64)
     for column in columns:
@@ -448,12 +411,7 @@ def build_values(
 
 
 def encode_names(names: list[str]) -> Integers:
-    """Encode names as integers; equal names have equal codes.
-
-    Example:
-        >>> encode_names(["q2", "q1", "q2"]).tolist()
-        [1, 0, 1]
-    """
+    """Encode names as integers; equal names have equal codes."""
     # Not by numpy: its strings lose NUL characters at their end.
     codes = {name: code for code, name in enumerate(sorted(set(names)))}
     return np.array([codes[name] for name in names], np.int64)

@@ -33,11 +33,7 @@ class Choices(NamedTuple):
 
 
 def confusion_matrix(choices: Choices) -> Floats:
-    """Return scikit-learn's confusion matrix, with a row for each true category; shape (size, size).
-
-    Raises:
-        MissingExtraError: If scikit-learn is not installed.
-    """
+    """Return scikit-learn's confusion matrix, with a row for each true category; shape (size, size)."""
     metrics, labels, choices = _load_sklearn_metrics(), [*range(choices.size)], _merge_equal(choices)
     matrix: Floats = metrics.confusion_matrix(
         choices.truth, choices.given, labels=labels, sample_weight=choices.weights
@@ -52,9 +48,6 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     confusion matrices of all resamples at once. The names are "accuracy", "kappa", "kappa linear" and
     "kappa quadratic" (of ordered scales with more than two categories), "ac1", "macro" or "weighted"
     before "precision", "recall" and "f1", and these three before the index of each category.
-
-    Raises:
-        MissingExtraError: If scikit-learn is not installed.
     """
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
@@ -72,9 +65,6 @@ def compute_figures(choices: Choices) -> dict[str, float]:
     """Compute the agreement figures of the sample itself, with scikit-learn; NaN if undefined.
 
     Macro and weighted averages leave out the categories for which the figure is undefined.
-
-    Raises:
-        MissingExtraError: If scikit-learn is not installed.
     """
     metrics, choices = _load_sklearn_metrics(), _merge_equal(choices)
     sides, size = (choices.truth, choices.given), choices.size
@@ -125,9 +115,6 @@ def gwet_ac1(tables: Floats) -> Floats:
 
     p is the share of items on which both agree; q_k is the mean of both raters' shares of category k. NaN for an
     empty table.
-
-    Args:
-        tables: Confusion matrices, shape (resamples, size, size).
 
     Source:
         Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement",

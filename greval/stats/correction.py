@@ -20,25 +20,6 @@ class CorrectedP(NamedTuple):
     capable: bool
 
 
-def correct_p_values(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[float, ...]:
-    """Return the p values of a family of tests, corrected to control the family-wise error rate.
-
-    Args:
-        ps: The p values of all tests of the family.
-        how: "bonferroni" multiplies each p by the number of tests. "holm" multiplies the k-th smallest p by the
-            number of tests from it on, and never returns less than for a smaller p; it rejects at least as much.
-
-    Source:
-        Dunn, "Multiple comparisons among means", JASA 1961; Holm, "A simple sequentially rejective multiple
-        test procedure", Scandinavian Journal of Statistics 1979.
-
-    Example:
-        >>> correct_p_values([0.01, 0.03, 0.04]), correct_p_values([0.01, 0.03, 0.04], "holm")
-        ((0.03, 0.09, 0.12), (0.03, 0.06, 0.06))
-    """
-    return tuple(corrected.p for corrected in correct_discrete(ps, [0.0] * len(ps), how))
-
-
 def correct_discrete(
     ps: Sequence[float], least: Sequence[float], how: Correction = "bonferroni", *, alpha: float = ALPHA
 ) -> tuple[CorrectedP, ...]:
@@ -51,13 +32,8 @@ def correct_discrete(
     smallest p on. If every test can be rejected, K is their number and the correction is the usual one.
 
     K depends on alpha, so a corrected p may be compared with that alpha only. The minimum p values must be
-    determined by what the tests condition on, such as the sizes of the differences in a sign-flip test.
-
-    Args:
-        ps: The p values of all tests of the family.
-        least: A lower bound of the p value that each test can have.
-        how: The correction that is modified.
-        alpha: The family-wise error rate.
+    determined by what the tests condition on, such as the sizes of the differences in a sign-flip test. `least` has a
+    lower bound of the p value of each test.
 
     Source:
         Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990; step-down: Hommel and

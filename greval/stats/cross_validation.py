@@ -44,10 +44,6 @@ def assign_folds(sizes: Mapping[Cluster, int], count: int) -> dict[Cluster, int]
     """Assign clusters to folds, numbered from 0, so that folds have similar sizes.
 
     The largest cluster is first, and of equal ones the first in `sizes`. Each goes to the smallest fold.
-
-    Example:
-        >>> assign_folds({"q1": 1, "q2": 2, "q3": 1}, 2)
-        {'q2': 0, 'q1': 1, 'q3': 1}
     """
     fold_sizes = [0] * count
     fold_of: dict[Cluster, int] = {}
@@ -63,10 +59,6 @@ def split_folds(clusters: Integers) -> list[Flags]:
     """Return the mask of the observations that each fold holds out; those of a cluster are held out together.
 
     There are ten folds, or one for each cluster if there are fewer. A single cluster gives no fold.
-
-    Example:
-        >>> [held_out.tolist() for held_out in split_folds(np.array([5, 5, 6]))]
-        [[True, True, False], [False, False, True]]
     """
     names, places, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     count = min(MAX_FOLDS, len(names))
@@ -81,15 +73,7 @@ def split_folds(clusters: Integers) -> list[Flags]:
 
 
 def choose_candidate(scores: Floats) -> int:
-    """Return the candidate with the highest mean over questions; the first of equal ones.
-
-    Args:
-        scores: The scores, shape (questions, candidates). The first candidate is the current one.
-
-    Example:
-        >>> choose_candidate(np.array([[0.5, 1.0, 0.0], [0.5, 0.0, 1.0]]))
-        0
-    """
+    """Return the candidate with the highest mean over questions; the first of equal ones."""
     means = scores.mean(axis=0)
     return int(np.flatnonzero(means >= means.max() - TIE)[0])
 
@@ -100,12 +84,6 @@ def validate_choice(scores: Floats, folds: Integers) -> ChoiceValidation:
     Args:
         scores: The scores, shape (questions, candidates). The first candidate is the current one.
         folds: The fold of each question.
-
-    Example:
-        >>> scores = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> found = validate_choice(scores, np.array([0, 0, 1, 1]))
-        >>> [one.candidate for one in found.folds], found.gains.tolist()
-        ([0, 1], [0.0, 0.0, -1.0, 1.0])
     """
     gains = np.zeros(len(scores))
     choices = []

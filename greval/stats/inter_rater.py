@@ -77,11 +77,6 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     compared: they differ because of the raters and not because of the draws. The resamples therefore depend on the
     numbers of all raters, also on those of the rater that is left out.
 
-    Args:
-        numbers: The number that each rater gave to each item, shape (items, raters), of three raters or more.
-        questions: The number of each item's question.
-        level: The confidence level.
-
     Example:
         >>> import numpy as np
         >>> numbers = np.array([[1.0, 1.0, 2.0], [2.0, 2.0, 1.0], [3.0, 3.0, 3.0]])
@@ -141,10 +136,6 @@ def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
     an item, n_c how often c was given, n the sum of n_c. The distance d_ck of different values is 1 (nominal), or the
     squared number of ratings between them, with c and k counted by half (ordinal).
 
-    Args:
-        tables: Coincidence matrices, shape (resamples, size, size).
-        ordinal: Whether the order of the categories counts.
-
     Returns:
         The coefficients, shape (resamples,); NaN if all values are equal.
 
@@ -164,9 +155,6 @@ def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
 def interval_alpha(sums: Floats) -> Floats:
     """Compute Krippendorff's alpha of numbers; the distance is the squared difference.
 
-    Args:
-        sums: The sums of the columns of `_collect_moments`, shape (resamples, 4).
-
     Source:
         Krippendorff (2013), see `krippendorff_alpha`.
     """
@@ -180,9 +168,6 @@ def multi_rater_ac1(sums: Floats) -> Floats:
     AC1 = (p - e) / (1 - e). p is the mean share of agreeing pairs of raters, over the items with two or more ratings.
     e = sum_k q_k (1 - q_k) / (size - 1), and q_k is the mean share of category k over all rated items. NaN if no item
     has two ratings.
-
-    Args:
-        sums: The sums of the columns of `_collect_shares`, shape (resamples, 3 + size).
 
     Source:
         Gwet, "Handbook of Inter-Rater Reliability", 4th edition 2014, chapter 2.

@@ -36,10 +36,6 @@ def maximise_likelihood(evaluate: Callable[[Floats], LikelihoodPoint], size: int
 
     Newton's method from 0 with step halving. The log likelihood must be concave; parameters that do not
     change it stay at 0.
-
-    Args:
-        evaluate: The log likelihood with its derivatives at given parameters.
-        size: The number of parameters.
     """
     parameters = np.zeros(size)
     now = evaluate(parameters)
@@ -115,10 +111,6 @@ def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     The expected outcome is 1 / (1 + exp(-x b)). Outcomes between 0 and 1, such as 0.5 for a tie, are shares: the
     estimate is the quasi-likelihood's, and its covariance is that over clusters, which does not assume a variance.
 
-    Args:
-        data: The data.
-        level: The confidence level.
-
     Returns:
         The coefficients. All are undefined with fewer than 5 clusters, if the regressors do not determine them, or if
         they separate the outcomes, so that the likelihood has no maximum.
@@ -126,13 +118,6 @@ def fit_logistic(data: LogisticData, *, level: float) -> tuple[Measured, ...]:
     Source:
         Papke and Wooldridge, "Econometric methods for fractional response variables", Journal of Applied Econometrics
         1996; separation: Albert and Anderson, Biometrika 1984.
-
-    Example:
-        >>> import numpy as np
-        >>> outcomes = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-        >>> (found,) = fit_logistic(LogisticData(np.ones((8, 1)), outcomes, np.arange(8)), level=0.95)
-        >>> round(found.value, 3)
-        0.511
     """
     size, n = int(data.design.shape[1]), len(data.outcomes)
     if reason := _explain_undefined(data):

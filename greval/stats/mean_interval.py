@@ -49,10 +49,6 @@ class ClusterSums(NamedTuple):
 def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
     """Sum differences by cluster.
 
-    Args:
-        differences: The difference of each question, shape (questions,).
-        codes: The cluster number of each question; None if each question is its own cluster.
-
     Example:
         >>> import numpy as np
         >>> sum_by_cluster(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
@@ -134,11 +130,6 @@ def effective_wilson(clusters: ClusterSums, ends: tuple[float, float], *, level:
     0/1 values it is about their number. The interval never leaves the
     ends and is skewed towards the middle of the scale, as the distribution of such a mean is.
 
-    Args:
-        clusters: The values by cluster; the cluster means must differ.
-        ends: The lowest and the highest number of the scale.
-        level: The confidence level.
-
     Source:
         Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
         counts estimated from survey data", Survey Methodology 1998; Franco, Little, Louis and Slud,
@@ -166,14 +157,7 @@ def effective_wilson(clusters: ClusterSums, ends: tuple[float, float], *, level:
 
 
 def student_interval(clusters: ClusterSums, *, level: float) -> Interval:
-    """Compute Student's interval of a mean difference, with the standard error linearised over clusters.
-
-    Example:
-        >>> import numpy as np
-        >>> interval = student_interval(sum_by_cluster(np.array([1.0, 2.0, 3.0]), None), level=0.95)
-        >>> round(interval.low, 2), round(interval.high, 2)
-        (-0.48, 4.48)
-    """
+    """Compute Student's interval of a mean difference, with the standard error linearised over clusters."""
     from scipy.special import stdtrit
 
     mean = clusters.mean

@@ -67,13 +67,6 @@ def rogan_gladen(
     labels, weighted by the sampling design, and separately for each method. The interval of a rate is
     Fieller's, that of a difference is from the linearised estimate, both with Student's quantile.
 
-    Args:
-        drawn: The sample of labelled items.
-        sides: The rate, or the two rates of a difference.
-        labels: The label of each labelled item by people, 0 or 1.
-        verdicts: The verdict of the judge on the same item, 0 or 1.
-        level: The confidence level.
-
     Returns:
         The estimate, which may be outside 0 to 1; or the reason why it is undefined: labels of one class only, or
         a judge that may be no better than chance.

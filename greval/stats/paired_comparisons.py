@@ -42,10 +42,6 @@ def estimate_strengths(comparisons: PairedComparisons, *, level: float) -> tuple
     without any tie it is that of Bradley and Terry, where the difference of two strengths is the log odds of a win.
     Intervals are Wald's, with the covariance over questions. They are left out below 5 questions.
 
-    Args:
-        comparisons: The comparisons.
-        level: The confidence level.
-
     Returns:
         The strength of each method by its number. All are undefined if the likelihood has no maximum: there is no
         comparison, every outcome is a tie, or the methods fall into two groups of which one never lost to the other.
@@ -55,14 +51,6 @@ def estimate_strengths(comparisons: PairedComparisons, *, level: float) -> tuple
         Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 1952; Davidson, "On extending the
         Bradley-Terry model to accommodate ties in paired comparison experiments", JASA 1970; the condition: Ford,
         "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 1957.
-
-    Example:
-        >>> import numpy as np
-        >>> outcomes = np.array([1.0, 1.0, 1.0, 0.0])
-        >>> zeros = np.zeros(4, dtype=np.int64)
-        >>> given = PairedComparisons(zeros, zeros + 1, outcomes, np.arange(4), 2)
-        >>> [round(one.value, 4) for one in estimate_strengths(given, level=0.95)]
-        [0.5493, -0.5493]
     """
     if reason := _explain_undefined(comparisons):
         return (Undefined(n=len(comparisons.outcomes), reason=reason),) * comparisons.size

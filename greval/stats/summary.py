@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, isclose
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from greval._util.arguments import require_iterable
 from greval._util.joins import SUCH_AS, UNMET
@@ -91,19 +91,6 @@ class Grouping:
     def group_fields(self) -> tuple[str, ...]:
         """The fields that the results so far are grouped by; empty for a single group."""
         return self._wanted or ((METHOD,) if len(self._methods) > 1 else ())
-
-
-class TallySpread(NamedTuple):
-    """The distribution of numbers: median, sample standard deviation (n - 1), extremes and 95th percentile.
-
-    `standard_deviation` is missing (None) for a single number. Quantiles are linearly interpolated.
-    """
-
-    median: float
-    standard_deviation: float | None
-    minimum: float
-    maximum: float
-    p95: float | None
 
 
 class ResultTally:
@@ -212,10 +199,13 @@ class ResultTally:
         is_other = self._read_number is not None and self._is_weighted
         return self._plain_total / self.number_count if is_other else None
 
-    def compute_spread(self) -> TallySpread | None:
-        """Compute the distribution of the numbers, or None without numbers; their order does not matter."""
+    def compute_spread(self) -> dict[str, float | None]:
+        """Compute the fields of a `Summary` that tell the distribution of the numbers; none without numbers.
+
+        Their order does not matter. Quantiles are linearly interpolated.
+        """
         if not self._numbers:
-            return None
+            return {}
         import numpy as np
 
         ranked = np.sort(np.asarray(self._numbers))
@@ -223,16 +213,21 @@ class ResultTally:
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
         # The deviation of equal numbers can be off from 0 by rounding.
         sd = 0.0 if lowest == highest else float(ranked.std(ddof=1))
-        return TallySpread(median, sd if len(ranked) > 1 else None, lowest, highest, p95 if self.is_open else None)
+        spread = {"median": median, "minimum": lowest, "maximum": highest, "p95": p95 if self.is_open else None}
+        return {**spread, "standard_deviation": sd if len(ranked) > 1 else None}
 
-    def compute_interval(self, spread: TallySpread | None) -> Interval | None:
+    def compute_interval(self) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
 
-        Returns:
-            The interval. None without numbers, if the scale has no numbers or is not known, or if a
-            number is outside its ends, so that it is not the scale of these numbers.
+        None without numbers, if the scale has no numbers or is not known, or if a number is outside its ends, so that
+        it is not the scale of these numbers.
         """
-        if spread is None or self._range is None or not self._range.contains(spread.minimum, spread.maximum):
+        if not self._numbers or self._range is None:
+            return None
+        import numpy as np
+
+        numbers = np.asarray(self._numbers)
+        if not self._range.contains(float(numbers.min()), float(numbers.max())):
             return None
         return mean_interval(self._sums, self._sizes, self._range)
 
@@ -317,13 +312,7 @@ def summarise(
 
 
 def create_number_reader(scale: Scale) -> NumberReader | None:
-    """Return a function from the values of a scale to numbers; None for measures, whose values are their numbers.
-
-    Example:
-        >>> from greval.records.scale import ValueScale
-        >>> create_number_reader(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))("1")
-        1.0
-    """
+    """Return a function from the values of a scale to numbers; None for measures, whose values are their numbers."""
     match scale:
         case CategoricalScale():
             return {category.name: category.score for category in scale.categories}.get
@@ -349,7 +338,6 @@ def _is_other_number(plain: float, weighted: float) -> bool:
 
 def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
     tally.count_pending()
-    spread = tally.compute_spread()
     return Summary(
         metric=metric,
         group=group,
@@ -361,8 +349,8 @@ def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
         counted=tally.number_count,
         mean=tally.mean,
         plain_mean=tally.plain_mean,
-        **(spread._asdict() if spread else {}),
-        interval=tally.compute_interval(spread),
+        **tally.compute_spread(),
+        interval=tally.compute_interval(),
         usage=tally.usage,
         failures=dict(tally.failures),
         skips=_group_reasons(tally.skips),

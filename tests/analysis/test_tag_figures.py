@@ -1,10 +1,9 @@
-"""Cases with their results, figures by tags, and how a run came to be."""
+"""Cases with their results, and figures by tags."""
 
 from __future__ import annotations
 
-from greval import Store, evaluate, load_metric, read_cases
+from greval import Store, evaluate, load_metric
 from greval.analysis.case_results import read_case_results
-from greval.analysis.run_origin import read_origin
 from greval.analysis.summary import MAX_TAG_VALUES, summarise_by_tags
 from greval.runs.run_summary import summarise_run
 
@@ -46,17 +45,3 @@ def test_each_case_has_all_of_its_results(tmp_path):
         assert all(one.case is not None and one.case.id == one.sample_id for one in found)
         some = [*read_case_results(store, [("q2", "walk"), ("missing", "walk")])]
         assert [(one.sample_id, one.method) for one in some] == [("q2", "walk")]
-
-
-def test_an_origin_names_files_without_their_folders(tmp_path):
-    """The name and the hash of a file are known, and its folder is not, so that a report can be shared."""
-    path = tmp_path / "cases.csv"
-    path.write_text("question,answer,expected_answer\nWho?,Ada,Ada\n", encoding="utf-8")
-    run = evaluate(read_cases(path), [load_metric("exact_match")], out=tmp_path / "run")
-    with Store.open(run.folder) as store:
-        origin = read_origin(store)
-    assert [one.name for one in origin.files] == ["cases.csv"]
-    assert len(origin.files[0].digest) == 32
-    assert [(one.metric, one.judge, one.planned) for one in origin.versions] == [("exact_match", "", 1)]
-    assert str(tmp_path) not in origin.model_dump_json()
-    assert origin.descriptions["exact_match"]

@@ -13,8 +13,6 @@ from claim_judge import judge_claims
 from fault_server import sample
 from langchain_core.messages import convert_to_messages
 
-from greval.analysis.duel.records import Duel
-
 CASES = [{"id": f"q{n}", "question": f"Q{n}?", "answer": f"A{n}.", "chunks": ["a", "b", "c"]} for n in range(3)]
 
 
@@ -79,36 +77,6 @@ def test_claims_take_two_batches_and_the_first_says_so(batches, greval_says):
 ANSWERS = [
     {"id": f"q{n}", "question": "Who?", "method": name, "answer": f"{name} {n}"} for n in range(3) for name in "ab"
 ]
-
-
-def test_a_duel_is_judged_by_a_batch(batches, greval_says):
-    """Both orders of each pair go out, what comes back is the duel, and judging again asks nothing."""
-    server, judge = batches
-    server.answer = lambda _: '{"reason": "r", "value": "A"}'
-    write_cases(ANSWERS)
-    duel = ("duel", "cases.jsonl", "-m", "directness", *judge, "-o", "run", "--repeats", 2)
-    code, out, _ = greval_says(*duel, "--batch")
-    assert (code, "12 requests submitted; greval batch status run" in out) == (0, True)
-    wait(greval_says, "run")
-    code, out, _ = greval_says("batch", "collect", "run")
-    assert (code, "greval duel run" in out) == (0, True)
-    code, out, _ = greval_says("duel", "run", "--format", "json")
-    (pair,) = Duel.model_validate_json(out).metrics[0].pairs
-    assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("a", "b", 3, 1.0)
-    assert greval_says(*duel, "--quiet")[0] == 0
-    code, out, _ = greval_says(*duel, "--batch")
-    assert (code, server.begun) == (0, 1)
-    assert "no request is left to send" in out
-
-
-def test_what_a_batch_cannot_keep_is_refused(batches, greval_says):
-    """A cap has no meaning for requests that are sent at once, and nothing is sent."""
-    server, judge = batches
-    write_cases(ANSWERS)
-    words = ("duel", "cases.jsonl", "-m", "directness", *judge, "-o", "run", "--batch", "--max-calls", 5)
-    code, _, err = greval_says(*words)
-    assert (code, server.begun) == (2, 0)
-    assert "--max-calls: a batch sends all requests at once" in " ".join(err.split())
 
 
 def test_single_responses_are_no_pairs(batches, greval_says):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from duelled_answers import JUDGES, QUESTIONS, judge_by, write_answers
-from fault_server import FaultServer, answers_as, ok, refuses
+from fault_server import FaultServer, answers_as, ok
 
 from greval.analysis.duel.records import Duel
 
@@ -142,29 +142,6 @@ def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
     assert "local vs walk" in out
 
 
-def test_a_duel_ends_when_the_win_rates_are_known(cases, greval_says):
-    """--until-width judges no more than it needs, says so, and names what it could not find out."""
-    with FaultServer(ok(value="Tie")) as server:
-        words = ("-m", "directness", "--judge", "openai:m", "--base-url", server.url, "-o", "run", "--concurrency", 1)
-        code, out, _ = greval_says("duel", cases, *words, "--until-width", 0.75, "--dry-run")
-        assert code == 0
-        assert "at most" in out
-        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.75)
-        assert code == 0
-        assert 12 <= server.calls < 36
-        assert "of 18 pairs judged" in err
-        assert "expected at most" not in err
-        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.3)
-        assert code == 0
-        assert server.calls == 36
-        assert "18 of 18 pairs judged" in err
-        assert "walk: after 6 questions the interval is" in err
-        assert "wide, expected at most 0.3" in err
-        code, _, err = greval_says("duel", cases, *words, "--until-width", 7)
-        assert code == 2
-        assert "expected a number between 0 and 1" in err
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(("decide", "habits"), JUDGES.values(), ids=JUDGES)
 def test_each_habit_is_named_by_the_command_and_on_the_page(empty_folder, greval_says, decide, habits):
@@ -184,24 +161,13 @@ def test_each_habit_is_named_by_the_command_and_on_the_page(empty_folder, greval
         assert f'<bdi>{first}</bdi></td><td class="lines"><bdi>{second}</bdi>' in section
 
 
-@pytest.mark.parametrize("until", [(), ("--until-width", 0.9)])
-def test_a_row_that_is_no_case_does_not_stop_the_others(cases, judged, greval_says, until):
+def test_a_row_that_is_no_case_does_not_stop_the_others(cases, judged, greval_says):
     """Its place and its fault are printed, the pairs of the others are judged, and the exit code is 3."""
     with cases.open("a", encoding="utf-8") as file:
         file.write('\n{"id": "q9", "method": "walk", "answer": "x"}\n')
-    words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "-o", "run", *until)
+    words = ("-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "-o", "run")
     code, out, err = greval_says("duel", cases, *words)
     assert code == 3
     assert "cases.jsonl:19: question: is missing" in err
-    assert 0 < judged.calls <= 36
+    assert judged.calls == 36
     assert "walk" in out
-
-
-def test_failed_pairs_are_not_counted_as_judged(cases, greval_says):
-    """What --until-width says of a duel whose judge is down counts what was judged only."""
-    with FaultServer(refuses()) as server:
-        words = ("-m", "directness", "--judge", "openai:m", "--base-url", server.url, "-o", "run", "--max-retries", 0)
-        code, _, err = greval_says("duel", cases, *words, "--until-width", 0.3, "--no-retry-failed")
-    assert code == 3
-    assert "0 of 18 pairs judged" in err
-    assert "after 0 questions" in err

@@ -1,14 +1,10 @@
 """An alignment for the terminal: attempts, the gain on held-out folds, and the outcome."""
 
-import re
-from io import StringIO
-
 import pytest
 from report_page import find_row, print_page
-from rich.console import Console
 
 from greval.report.align import render, render_forecast
-from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast
+from greval.trust.alignment.records import Alignment, AlignmentForecast
 
 GAIN = {"figure": "kappa", "things": 40, "questions": 20, "before": 0.4, "after": 0.7, "gain": 0.3, "p": 0.0123}
 GAIN |= {"interval": {"low": 0.1, "high": 0.5, "method": "expanded percentile"}, "changed": 12}
@@ -51,16 +47,22 @@ def test_the_outcome_is_a_sentence(accepted, line):
     assert line in print_page(render, build(accepted=accepted))
 
 
-def test_without_attempts_there_are_no_tables():
-    """If nothing was tried, only the sentences are printed."""
-    page = print_page(render, build(attempts=[], accepted=False, why="no label"))
-    assert "learned on" not in page
-    assert "held-back" not in page
-
-
 def test_the_diff_is_printed_verbatim_at_the_end():
     """Brackets of the definition are no markup."""
     assert print_page(render, build(diff="- [old]\n+ [/new]\n", warnings=["few"])).endswith("- [old]\n+ [/new]\n")
+
+
+def test_warnings_that_decide_come_first_and_the_others_last():
+    """Before them is nothing; another writer and what the gain leaves out are told too; nothing tried has no table."""
+    page = print_page(
+        render,
+        build(attempts=[], failed=1, accepted=False, writer="w", warnings=["2 left out", "ENRICHED SAMPLE: beware"]),
+    )
+    assert page.startswith("ENRICHED SAMPLE: beware")
+    assert page.endswith("2 left out\n")
+    assert "judge m, writer w;" in page
+    assert "excluded from the gain: 1 item" in page
+    assert "learned on" not in page
 
 
 def test_what_was_spent_is_named():
@@ -76,26 +78,3 @@ def test_a_forecast_is_an_upper_bound():
     page = print_page(render_forecast, AlignmentForecast(metric="tone", judge="m", cost=1.5, **counts))
     assert page.startswith("tone: 1,000 labelled")
     assert "$1.5000" in page
-
-
-def test_every_part_of_a_report_finds_its_place():
-    """Ranks, failures, dropped ways, another writer and loud warnings are told, each where it is looked for."""
-    gain = AgreementGain(figure="mae", things=9, questions=9, before=1.5, after=1.2, gain=0.3, p=0.2, ranks=(0.5, None))
-    told = Alignment(
-        folder="first", metric="depth", judge="j", writer="w", annotators=("ana",), labels=10, questions=9, folds=3,
-        level=0.9, seed=0, ways=("examples", "rewrite"), gain=gain, failed=1, accepted=False, why="it is not sure",
-        attempts=(
-            AlignAttempt(fold=1, way="examples", learned=4, things=5, before=1.0, after=0.5, failed=2, chosen=True),
-            AlignAttempt(fold=1, way="rewrite", dropped="nothing was changed"),
-        ),
-        cost=0.25, warnings=("ENRICHED SAMPLE: beware", "2 left out: people are tied"),
-    )  # fmt: skip
-    console = Console(file=StringIO(), width=100)
-    render(told, console)
-    out = console.file.getvalue()
-    assert out.startswith("ENRICHED SAMPLE: beware")
-    assert re.search(r"Spearman +9 +0\.50 +-", out)
-    for part in ("chosen, 2 failed", "dropped: nothing was changed", "judge j, writer w;", "cost $0.2500", "[90%]"):
-        assert part in out
-    assert "excluded from the gain: 1 item" in out
-    assert out.index("nothing helped: it is not sure") < out.index("2 left out")

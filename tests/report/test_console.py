@@ -12,14 +12,12 @@ from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
 from greval.analysis.summary import MetricSpending, Report, build_report, compute_spending
-from greval.cli.progress_bar import ProgressBar, format_progress
 from greval.errors import DataError
 from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.check_list import list_report_checks
 from greval.report.console import format_mean, format_spending, render
-from greval.report.html.figure_rows import build_figure_groups
-from greval.runs.progress import Progress
+from greval.report.html.figure_rows import build_figure_rows
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
@@ -90,30 +88,12 @@ def test_long_names_are_short_on_the_page_only(tmp_path):
     assert long in report.model_dump_json()
 
 
-def test_methods_are_told_apart_by_themselves(tmp_path):
-    """Where there are several methods, the report groups by them without being asked."""
-    with finished(tmp_path) as store:
-        report = build_report(store)
-    assert report.by == ("method",)
-    assert [(s.group, s.planned, s.scored, s.skipped, s.failed) for s in report.summaries] == [
-        ("a", 2, 2, 0, 0),
-        ("b", 3, 1, 1, 1),
-    ]
-
-
 def test_one_method_needs_no_groups(tmp_path):
     """Where there is one method only, the report has no groups, unless they are asked for."""
     with finished(tmp_path, given=[Case(id="1", question="?", answer="please", method="a")]) as store:
         alone, asked = build_report(store), build_report(store, by=["method"])
     assert (alone.by, [summary.group for summary in alone.summaries]) == ((), [""])
     assert (asked.by, [summary.group for summary in asked.summaries]) == (("method",), ["a"])
-
-
-def test_any_tag_groups(tmp_path):
-    """Groups are named by the values of tags; a case without the tag has a group of its own."""
-    with finished(tmp_path) as store:
-        report = build_report(store, by=["kind", "method"])
-    assert [summary.group for summary in report.summaries] == ["(none) · b", "x · a", "x · b", "y · a"]
 
 
 def test_a_run_has_the_summary_of_its_report(tmp_path):
@@ -159,14 +139,6 @@ def test_an_unfinished_run_says_how_much_is_left(tmp_path):
     assert "tone: 4 not judged yet; run the same command again to continue" in text
 
 
-def test_a_mean_stands_with_its_interval_and_its_number(tmp_path):
-    """The mean is printed with what it is of; equal values have the interval of their scale."""
-    with finished(tmp_path) as store:
-        text = printed(build_report(store))
-    assert "0.50 [0.09, 0.91] n=2" in text
-    assert "1.00 [0.21, 1.00] n=1" in text
-
-
 def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
     """A measure with many values is not listed value by value: one without an upper end is told by its quantiles."""
     share = WORDS.model_copy(update={"name": "share", "scale": MeasureScale(high=100.0)})
@@ -174,6 +146,7 @@ def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
     with finished(tmp_path, metrics=(WORDS, share, DEPTH), given=cases) as store:
         text = printed(build_report(store))
     assert "p50 5, p95 8.6" in text
+    assert "5.00 [2.89, 7.11] n=9" in text
     assert "min 1, median 5, max 9" in text
     assert "7: 9" in text
 
@@ -194,31 +167,6 @@ def test_a_run_without_a_judge_has_a_report(tmp_path):
         report = build_report(store)
     assert report.judge is None
     assert ", judge" not in printed(report)
-
-
-def test_the_progress_line_says_all_that_counts():
-    """Done, kept, failed, tokens, time and time left stand in one line."""
-    usage = Usage(calls=3, input_tokens=1200, output_tokens=34)
-    snapshot = Progress(total=10, done=4, kept=1, scored=3, failed=1, usage=usage, seconds=90.0)
-    assert (
-        format_progress(snapshot)
-        == "4/10 done (1 from before), 1 failed, 1,234 tokens, 1 min 30 s, about 3 min 0 s left"
-    )
-    assert format_progress(Progress(done=2)) == "2 done, 0 failed, 0 tokens, 0 s"
-
-
-def test_progress_goes_to_stderr_and_not_when_quiet(capsys):
-    """Plain lines come every few seconds where there is no terminal, and none when quiet."""
-    with ProgressBar() as bar:
-        bar.show(Progress(total=2, done=1, seconds=6.0))
-        bar.show(Progress(total=2, done=2, seconds=7.0))
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert [text.split(",")[0] for text in told.err.splitlines()] == ["1/2 done", "2/2 done"]
-    with ProgressBar(quiet=True) as bar:
-        bar.print_line("hello")
-        bar.show(Progress(total=2, done=1, seconds=6.0))
-    assert capsys.readouterr().err == ""
 
 
 rates = st.one_of(st.sampled_from([0.0, 1.0]), st.integers(0, 5).map(float), st.floats(-3, 3))
@@ -288,23 +236,6 @@ def test_a_report_says_what_the_results_say(rows, by):
         assert shown == sum((result.usage for result in rows if result.metric == metric), Usage())
 
 
-def test_what_was_asked_again_was_paid_for(tmp_path):
-    """The cost of a failed row counts beside that of the row that took its place, also after many tries."""
-    late = Failed(error=Failure(kind="timeout", message="late"))
-    fine = Scored(judgements=(Judgement(value=1, number=1, reason="r"),))
-    for calls, outcome in ((1, late), (2, late), (4, fine)):
-        with StoreWriter.create(tmp_path) as writer:
-            usage = Usage(calls=calls, input_tokens=calls * 10)
-            writer.append(
-                f"k{calls}",
-                Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome, usage=usage),
-            )
-    with Store.open(tmp_path) as store:
-        (summary,) = build_report(store).summaries
-    assert (summary.planned, summary.scored, summary.failed) == (1, 1, 0)
-    assert summary.usage == Usage(calls=7, input_tokens=70)
-
-
 def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
     """At most a thousand rows that are no cases are in the report, and their number is that of all."""
     with StoreWriter.create(tmp_path) as writer:
@@ -338,8 +269,8 @@ def test_weighted_means_have_the_mean_of_the_values_beside_them():
     checks = list_report_checks(report)
     assert checks.rows[0][1] == format_mean(summary)
     assert any("weighted by the probabilities" in line for line in checks.warnings)
-    (group,) = build_figure_groups(report, report.summaries, {"tone": TONE.scale})
-    assert (group.rows[0].mean, group.rows[0].number) == ("0.41", "n=4, plain 0.50")
+    (row,) = build_figure_rows(report, report.summaries, {"tone": TONE.scale})["tone"]
+    assert (row.mean, row.number) == ("0.41", "n=4, plain 0.50")
     assert "weighted" not in printed(report.model_copy(update={"summaries": ()}))
 
 

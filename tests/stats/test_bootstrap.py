@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from choice_columns import build_choices
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -30,14 +31,6 @@ from greval.stats.measured import MeasuredValue, Undefined
 LEVEL = 0.95
 
 
-def choices(pairs, size, *, weights=None, questions=None, ordered=True):
-    """Give two columns of categories."""
-    truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
-    places = np.arange(len(pairs))
-    weight = np.ones(len(pairs)) if weights is None else np.array(weights, dtype=float)
-    return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
-
-
 @pytest.mark.nightly
 def test_a_bootstrap_holds_the_truth():
     """The 95 % interval of kappa holds the true kappa in about 95 of 100 samples of 100."""
@@ -61,7 +54,7 @@ def test_a_bootstrap_holds_the_truth():
 def test_clusters_widen_the_interval():
     """Where the things of a question are copies of each other, the interval by question is wider by far."""
     pairs = [(n % 2, (n % 2) ^ (n % 5 == 0)) for n in range(30) for _ in range(10)]
-    columns = choices(pairs, 2, questions=np.repeat(np.arange(30), 10))
+    columns = build_choices(pairs, 2, questions=np.repeat(np.arange(30), 10))
     found = confusion.compare_choices(columns, level=LEVEL)["kappa"]
     width = found.interval.high - found.interval.low
     assert found.clustered.high - found.clustered.low > 2.5 * width

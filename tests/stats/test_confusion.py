@@ -4,6 +4,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+from choice_columns import build_choices
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -11,14 +12,6 @@ from greval.stats import confusion
 from greval.stats.measured import Undefined
 
 LEVEL = 0.95
-
-
-def choices(pairs, size, *, weights=None, questions=None, ordered=True):
-    """Give two columns of categories."""
-    truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
-    places = np.arange(len(pairs))
-    weight = np.ones(len(pairs)) if weights is None else np.array(weights, dtype=float)
-    return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
 
 
 tables = st.integers(2, 5).flatmap(
@@ -33,7 +26,7 @@ tables = st.integers(2, 5).flatmap(
 def test_figures_of_resamples_equal_scikit_learn(drawn):
     """The formulas that give intervals are scikit-learn's: report, averages and all kappas, with weights."""
     size, rows = drawn
-    columns = choices([row[:2] for row in rows], size, weights=[row[2] for row in rows])
+    columns = build_choices([row[:2] for row in rows], size, weights=[row[2] for row in rows])
     theirs = confusion.compute_figures(columns)
     ours = confusion.compute_resampled_figures(
         confusion.confusion_matrix(columns)[None].astype(float), ordered=size > 2
@@ -48,7 +41,7 @@ def test_kappas_equal_statsmodels(drawn):
     """Cohen's kappa, plain and weighted, equals statsmodels' of the same table."""
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater", reason="statsmodels is not installed")
     size, rows = drawn
-    columns = choices([row[:2] for row in rows], size)
+    columns = build_choices([row[:2] for row in rows], size)
     assume(len({*columns.truth, *columns.given}) > 1)
     ours = confusion.compute_figures(columns)
     counts = confusion.confusion_matrix(columns)
@@ -62,13 +55,13 @@ def test_kappas_equal_statsmodels(drawn):
 def test_the_order_of_things_changes_no_interval():
     """The same things in another order have the same figures and intervals."""
     pairs = [(n * 7 % 3, n * 5 % 3) for n in range(60)]
-    one = confusion.compare_choices(choices(pairs, 3), level=LEVEL)
-    assert one == confusion.compare_choices(choices(pairs[::-1], 3), level=LEVEL)
+    one = confusion.compare_choices(build_choices(pairs, 3), level=LEVEL)
+    assert one == confusion.compare_choices(build_choices(pairs[::-1], 3), level=LEVEL)
 
 
 def test_one_category_leaves_kappa_undefined():
     """Two sides that only ever say one thing: kappa says why it cannot tell, a share still has an interval."""
-    found = confusion.compare_choices(choices([(0, 0)] * 20, 3), level=LEVEL)
+    found = confusion.compare_choices(build_choices([(0, 0)] * 20, 3), level=LEVEL)
     assert found["accuracy"].value == 1
     assert 0.8 < found["accuracy"].interval.low < 0.9
     for name in ("kappa", "kappa linear", "kappa quadratic"):
@@ -83,7 +76,7 @@ def test_one_category_leaves_kappa_undefined():
 def test_nothing_is_ever_nan(drawn):
     """Whatever the data, a figure is a finite number or says why it is none."""
     size, rows = drawn
-    for one in confusion.compare_choices(choices([row[:2] for row in rows], size), level=LEVEL).values():
+    for one in confusion.compare_choices(build_choices([row[:2] for row in rows], size), level=LEVEL).values():
         assert isinstance(one, Undefined) or not isnan(one.value)
 
 
@@ -98,8 +91,8 @@ def test_nothing_is_ever_nan(drawn):
 def test_equal_choices_count_as_often_as_they_occur(drawn):
     """Figures of merged choices are those of the single ones, to the last digit; weights of 2 are not merged."""
     size, pairs = drawn
-    merged = choices(pairs, size)
-    single = choices(pairs, size, weights=[2.0] * len(pairs))
+    merged = build_choices(pairs, size)
+    single = build_choices(pairs, size, weights=[2.0] * len(pairs))
     ours, plain = confusion.compute_figures(merged), confusion.compute_figures(single)
     assert [*ours] == [*plain]
     np.testing.assert_array_equal([*ours.values()], [*plain.values()])

@@ -6,6 +6,7 @@ from math import fsum, nan
 
 import numpy as np
 import pytest
+from choice_columns import build_choices
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -14,14 +15,6 @@ from greval.stats import inter_rater as alpha
 from greval.stats.measured import Undefined
 
 LEVEL = 0.95
-
-
-def choices(pairs, size, *, weights=None, questions=None, ordered=True):
-    """Give two columns of categories."""
-    truth, judged = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
-    places = np.arange(len(pairs))
-    weight = np.ones(len(pairs)) if weights is None else np.array(weights, dtype=float)
-    return confusion.Choices(truth, judged, weight, places, places if questions is None else questions, size, ordered)
 
 
 raters = st.integers(2, 4).flatmap(
@@ -66,7 +59,7 @@ def test_ac1_follows_gwets_formula(drawn):
 def test_ac1_of_two_raters_is_that_of_several():
     """The formula for a table of two raters and the one for several give the same."""
     pairs = [(0, 0), (0, 1), (1, 1), (2, 1), (2, 2), (0, 2)]
-    table = confusion.confusion_matrix(choices(pairs, 3))[None].astype(float)
+    table = confusion.confusion_matrix(build_choices(pairs, 3))[None].astype(float)
     several = alpha.compute_reliability(alpha.Ratings(pairs, np.arange(6), 3, "nominal"), level=LEVEL)["ac1"]
     assert float(confusion.gwet_ac1(table)[0]) == pytest.approx(several.value)
 

@@ -2,28 +2,13 @@
 
 import numpy as np
 import pytest
+from small_population import jackknife_variance
 
 from greval.stats.misclassification import rogan_gladen
 from greval.stats.prediction_powered import (
     EstimateTerm,
 )
 from greval.stats.sampling import build_weighted_sample
-
-
-def by_leaving_out(estimate, stratum, rest):
-    """Give the variance of the stratified jackknife; `estimate` takes each unit's weight, 0 of the one left out."""
-    total = 0.0
-    for name in np.unique(stratum):
-        own = np.flatnonzero(stratum == name)
-        n = len(own)
-        without = []
-        for unit in own:
-            weights = np.ones(len(stratum))
-            weights[own] = n / (n - 1)
-            weights[unit] = 0
-            without.append(estimate(weights))
-        total += rest[name] * (n - 1) / n * np.sum((np.array(without) - np.mean(without)) ** 2)
-    return total
 
 
 def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
@@ -41,7 +26,7 @@ def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
 
     sides = [EstimateTerm(np.ones(4 * n), judged), EstimateTerm(np.ones(4 * n), 0.0, -1.0)]
     found = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
-    expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 1.0})
+    expected = jackknife_variance(estimate, np.zeros(n, dtype=int), {0: 1.0})
     assert found.value == pytest.approx(estimate(np.ones(n)))
     assert (found.high - found.low) / 2 == pytest.approx(2.0 * expected**0.5, rel=0.05)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_population import LABELS, TINY, VERDICTS, jackknife_variance, mean_of_all
 from statsmodels.stats.weightstats import DescrStatsW
 
 from greval.stats.misclassification import rogan_gladen
@@ -20,16 +21,7 @@ from greval.stats.prediction_powered import (
 )
 from greval.stats.sampling import EstimateSpread, build_weighted_sample
 
-TINY = 1e-9
-"""So near are values that labels without a fault are believed."""
-
-
 RATES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=40)
-
-
-def whole(verdicts, places):
-    """Give the mean of all things, for a sample of some."""
-    return [EstimateTerm(np.ones(len(places)), float(np.mean(verdicts)))]
 
 
 def every_sample(labels, verdicts, count):
@@ -38,16 +30,10 @@ def every_sample(labels, verdicts, count):
         places = np.array(chosen)
         yield (
             build_weighted_sample(np.ones(count), population=len(labels)),
-            whole(verdicts, places),
+            mean_of_all(verdicts, len(places)),
             labels[places],
             verdicts[places],
         )
-
-
-LABELS = np.array([1.0, 3.0, 4.0, 4.0, 5.0, 2.0, 2.5])
-
-
-VERDICTS = np.array([2.0, 3.0, 3.0, 5.0, 4.0, 2.0, 1.0])
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
@@ -68,7 +54,7 @@ def test_same_as_ppi_python():
     labels = (rng.random(400) < 0.6).astype(float)
     verdicts = np.where(rng.random(400) < 0.2, 1 - labels, labels)
     sample = build_weighted_sample(np.ones(60), population=400)
-    sides = whole(verdicts, range(60))
+    sides = mean_of_all(verdicts, 60)
     for power, value in ((1.0, 0.6175), (0.5, 0.60041667)):
         found = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
         assert found.value == pytest.approx(value, abs=1e-8)
@@ -85,10 +71,11 @@ def test_weighted_mean_is_that_of_statsmodels(labels, seed):
     weights = np.random.default_rng(seed).uniform(1, 5, len(labels))
     values = np.array(labels)
     sample = build_weighted_sample(weights, population=10**9)
-    assert weighted_mean(sample, whole(values, values), values) == pytest.approx(DescrStatsW(values, weights).mean)
+    sides = mean_of_all(values, len(values))
+    assert weighted_mean(sample, sides, values) == pytest.approx(DescrStatsW(values, weights).mean)
     plain = build_weighted_sample(np.ones(len(labels)), population=10**9)
-    found = plain.compute_covariance(*[compute_jackknife_totals(plain, whole(values, values), values)] * 2)
-    assert found**0.5 == pytest.approx(DescrStatsW(values).std_mean, abs=1e-6)
+    variance = plain.compute_covariance(*[compute_jackknife_totals(plain, sides, values)] * 2)
+    assert variance**0.5 == pytest.approx(DescrStatsW(values).std_mean, abs=1e-6)
 
 
 @given(RATES, st.floats(0.5, 3.0))
@@ -128,22 +115,6 @@ def test_equal_verdicts_leave_the_labels_alone(count, verdict):
     assert (found.value, found.spread, found.power) == (pytest.approx(alone.value), alone.spread, 0.0)
 
 
-def by_leaving_out(estimate, stratum, rest):
-    """Give the variance of the stratified jackknife; `estimate` takes each unit's weight, 0 of the one left out."""
-    total = 0.0
-    for name in np.unique(stratum):
-        own = np.flatnonzero(stratum == name)
-        n = len(own)
-        without = []
-        for unit in own:
-            weights = np.ones(len(stratum))
-            weights[own] = n / (n - 1)
-            weights[unit] = 0
-            without.append(estimate(weights))
-        total += rest[name] * (n - 1) / n * np.sum((np.array(without) - np.mean(without)) ** 2)
-    return total
-
-
 CLUSTERED = st.lists(
     st.tuples(st.integers(0, 1), st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=4)),
     min_size=4,
@@ -160,8 +131,8 @@ def test_variance_of_labels_is_that_of_the_jackknife(units):
     labels = np.array([label for _, things in units for label, _ in things])
     weights = np.where(stratum == 0, 2.0, 5.0)[unit]
     sample = build_weighted_sample(weights, stratum[unit], unit, population=int(weights.sum()))
-    found = estimate_from_labels(sample, whole(labels, labels), labels, width=TINY)
-    expected = by_leaving_out(
+    found = estimate_from_labels(sample, mean_of_all(labels, len(labels)), labels, width=TINY)
+    expected = jackknife_variance(
         lambda kept: float((weights * kept[unit]) @ labels / (weights * kept[unit]).sum()), stratum, {0: 0.5, 1: 0.8}
     )
     assert found.spread.variance == pytest.approx(expected, abs=1e-9)
@@ -189,7 +160,7 @@ def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(un
     found = estimate_prediction_powered(
         sample, [EstimateTerm(np.ones(3 * n), judged)], labels.ravel(), verdicts.ravel(), width=TINY
     )
-    expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 0.75})
+    expected = jackknife_variance(estimate, np.zeros(n, dtype=int), {0: 0.75})
     assert found.value == pytest.approx(estimate(np.ones(n)))
     assert found.spread.variance == pytest.approx(expected, rel=1e-6, abs=1e-9)
     assert found.spread.df <= max(3.0, n - 2)
@@ -212,7 +183,7 @@ def test_an_interval_of_what_was_not_seen_is_a_bound():
 def test_all_labelled_leaves_no_doubt():
     """Where everything is labelled the estimate is the mean of the labels, without an error."""
     sample = build_weighted_sample(np.ones(7), population=7)
-    found = estimate_prediction_powered(sample, whole(VERDICTS, range(7)), LABELS, VERDICTS, width=4)
+    found = estimate_prediction_powered(sample, mean_of_all(VERDICTS, 7), LABELS, VERDICTS, width=4)
     assert found.value == pytest.approx(LABELS.mean())
     assert found.spread.variance == 0
 

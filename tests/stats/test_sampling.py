@@ -4,26 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from small_population import LABELS, TINY, VERDICTS, mean_of_all
 
 from greval.stats.prediction_powered import (
     EstimateTerm,
     estimate_from_labels,
 )
 from greval.stats.sampling import EstimateSpread, build_weighted_sample
-
-TINY = 1e-9
-"""So near are values that labels without a fault are believed."""
-
-
-def whole(verdicts, places):
-    """Give the mean of all things, for a sample of some."""
-    return [EstimateTerm(np.ones(len(places)), float(np.mean(verdicts)))]
-
-
-LABELS = np.array([1.0, 3.0, 4.0, 4.0, 5.0, 2.0, 2.5])
-
-
-VERDICTS = np.array([2.0, 3.0, 3.0, 5.0, 4.0, 2.0, 1.0])
 
 
 def test_variance_of_strata_is_right_over_all_samples():
@@ -34,7 +21,7 @@ def test_variance_of_strata_is_right_over_all_samples():
         for other in combinations(parts[1], 2):
             places = np.array([*one, *other])
             sample = build_weighted_sample(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), population=7)
-            found = estimate_from_labels(sample, whole(VERDICTS, places), LABELS[places], width=TINY)
+            found = estimate_from_labels(sample, mean_of_all(VERDICTS, len(places)), LABELS[places], width=TINY)
             values.append(found.value)
             variances.append(found.spread.variance)
     assert np.mean(values) == pytest.approx(LABELS.mean())
@@ -49,7 +36,7 @@ def test_questions_drawn_whole_are_clusters():
     for chosen in combinations(range(5), 3):
         places = np.flatnonzero(np.isin(question, chosen))
         sample = build_weighted_sample(np.ones(6), units=question[places], population=10)
-        found.append(estimate_from_labels(sample, whole(labels, places), labels[places], width=TINY))
+        found.append(estimate_from_labels(sample, mean_of_all(labels, len(places)), labels[places], width=TINY))
     assert np.mean([one.spread.variance for one in found]) == pytest.approx(np.var([one.value for one in found]))
 
 
@@ -63,7 +50,7 @@ def test_each_thing_by_its_own_chance():
         places = np.flatnonzero(rng.random(300) < chances)
         found = estimate_from_labels(
             build_weighted_sample(1 / chances[places], population=300),
-            whole(labels, places),
+            mean_of_all(labels, len(places)),
             labels[places],
             width=TINY,
         )

@@ -3,19 +3,14 @@
 import statistics
 import tracemalloc
 from collections import Counter
-from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
-from greval import Case, CategoricalMetric, ComputedMetric, MeasureScale, Store, ValueMetric, evaluate
-from greval.analysis.summary import build_report
+from greval import CategoricalMetric, ComputedMetric, MeasureScale, ValueMetric
 from greval.errors import DefinitionError
-from greval.metrics.library import load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.report.console import render
 from greval.stats.summary import MAX_OUTLINES, ResultTallies, summarise
 
 
@@ -67,22 +62,14 @@ outcomes = st.one_of(
 
 
 @given(st.lists(outcomes, min_size=1, max_size=30))
-def test_counts_add_up(found):
-    """Planned cases are scored, skipped or failed, and nothing else."""
-    (summary,) = summarise([row(outcome) for outcome in found], [RATED])
-    assert summary.planned == len(found)
-    assert summary.scored + summary.skipped + summary.failed == len(found)
-    assert sum(summary.distribution.values()) == summary.items
-
-
-@given(st.lists(outcomes, min_size=1, max_size=30))
-def test_failures_and_skips_never_enter_the_mean(found):
+def test_failures_and_skips_never_enter_the_mean(drawn):
     """The mean over all rows is the mean over the scored ones alone; without any there is none."""
-    (summary,) = summarise([row(outcome) for outcome in found], [RATED])
-    judgements = [j for outcome in found if isinstance(outcome, Scored) for j in outcome.judgements]
+    (summary,) = summarise([row(outcome) for outcome in drawn], [RATED])
+    judgements = [j for outcome in drawn if isinstance(outcome, Scored) for j in outcome.judgements]
     alone = [j.number for j in judgements if j.number is not None]
     assert summary.mean == (sum(alone) / len(alone) if alone else None)
     assert (summary.interval is None) >= (not alone)
+    assert (summary.median is None) == (not alone)
 
 
 def test_groups_are_kept_apart():
@@ -92,51 +79,20 @@ def test_groups_are_kept_apart():
     assert [(s.metric, s.group, s.mean) for s in found] == [("m", "a", 1), ("m", "b", 0), ("n", "", 1)]
 
 
-def test_equal_values_have_the_scales_interval():
-    """Ten times the best value does not mean that the next is sure to be the best."""
-    (summary,) = summarise([row(scored(5)) for _ in range(10)], [rated(low=1)])
-    assert summary.interval is not None
-    assert summary.interval.low < 5
-    assert summary.interval.high == 5
-
-
-def test_equal_values_of_an_open_scale_have_no_interval():
-    """Without ends there is nothing to say on how sure equal values are."""
-    (summary,) = summarise([row(scored(3)) for _ in range(10)], [SECONDS])
-    assert summary.interval is None
-
-
 def test_the_scale_chooses_the_interval_and_not_the_values():
-    """0/1 values are a proportion on a scale of two values only; several items of a case count as one observation."""
+    """0/1 values are a proportion on a scale of two values only, unless they are means; equal ones need its ends."""
     ones = [scored(1), scored(0), scored(1)]
-    several = [scored(1, 0), scored(1, 1), scored(0, 0)]
-    kinds = [(ones, rated(high=1)), (ones, RATED), (ones, SECONDS), (several, rated(high=1)), (several, SECONDS)]
-    found = [summarise([row(o) for o in kind], [metric])[0].interval for kind, metric in kinds]
-    assert [interval.method for interval in found if interval] == [
-        *("wilson", "wilson, effective n", "t", "wilson, effective n", "t"),
+    items = [scored(1, 0), scored(1, 1), scored(0, 0)]
+    repeats = [scored(1 / 3), scored(1.0), scored(2 / 3)]
+    equal, two = [scored(1)] * 3, rated(high=1)
+    expected = [
+        *((ones, two, "wilson"), (ones, RATED, "wilson, effective n"), (ones, SECONDS, "t")),
+        *((items, two, "wilson, effective n"), (items, SECONDS, "t"), (repeats, two, "wilson, effective n")),
+        *((equal, two, "wilson"), (equal, RATED, "bounded"), (equal, SECONDS, None)),
     ]
-
-
-def test_thirty_of_the_lowest_value_stay_on_the_scale():
-    """Thirty times 1 on 1 to 5 is the scale's lower end, not a proportion of 1 whose interval lies below the scale."""
-    (summary,) = summarise([row(scored(1)) for _ in range(30)], [rated(low=1)])
-    assert (summary.interval.method, summary.interval.low) == ("bounded", 1.0)
-    assert summary.interval.high == pytest.approx(1 + 4 * (1 - 0.05 ** (1 / 30)))
-
-
-def test_seconds_of_0_and_1_are_no_proportion():
-    """Latencies of 0 s and 1 s have Student's interval, which is not cut at 1 s, but at 0 s it is."""
-    (even,) = summarise([row(scored(n % 2)) for n in range(4)], [SECONDS])
-    assert (even.interval.method, even.interval.low) == ("t", 0.0)
-    assert even.interval.high > 1
-    (negative,) = summarise([row(scored(-n)) for n in (1, 2)], [SECONDS])
-    assert negative.interval is None  # the numbers lie beyond the scale: it cannot be theirs
-
-
-def test_repeats_that_average_to_fractions_are_no_proportion():
-    """The number of a verdict that was repeated is a mean: fractions are no proportion, even on 0 to 1."""
-    (summary,) = summarise([row(scored(n)) for n in (1 / 3, 1.0, 2 / 3)], [rated(high=1)])
-    assert summary.interval.method == "wilson, effective n"
+    for outcomes_of_cases, metric, method in expected:
+        interval = summarise([row(outcome) for outcome in outcomes_of_cases], [metric])[0].interval
+        assert (interval and interval.method) == method
 
 
 def test_a_metric_without_its_definition_is_an_error():
@@ -197,16 +153,6 @@ def test_costs_and_kinds_are_summed():
     assert summary.skips == {"no answer": 1}
 
 
-def test_items_that_failed_alone_are_counted():
-    """An item that failed beside others leaves the case scored and is told."""
-    part = Scored(
-        judgements=(Judgement(value="Yes", reason="r", item="c1"),),
-        failures=(Failure(kind="missing_item", message="none", item="c2"),),
-    )
-    (summary,) = summarise([row(part)], [RATED])
-    assert (summary.scored, summary.items, summary.items_failed, summary.mean) == (1, 1, 1, None)
-
-
 def test_more_different_results_than_are_counted_at_a_time():
     """Results that all differ are counted in full, and in order of their first."""
     count = MAX_OUTLINES * 2 + 7
@@ -218,10 +164,12 @@ def test_more_different_results_than_are_counted_at_a_time():
 
 
 @given(st.lists(outcomes, min_size=1, max_size=30))
-def test_every_count_is_that_of_the_rows(found):
-    """Values, failures, skips and failed items are counted once for each row that has them."""
-    rows = [row(outcome) for outcome in found]
+def test_every_count_is_that_of_the_rows(drawn):
+    """Each row is scored, skipped or failed; its values, failures, skips and failed items are counted once."""
+    rows = [row(outcome) for outcome in drawn]
     (summary,) = summarise(rows, [RATED])
+    assert summary.planned == len(drawn) == summary.scored + summary.skipped + summary.failed
+    assert sum(summary.distribution.values()) == summary.items
     failures = [failure for result in rows for failure in result.failures]
     assert summary.distribution == Counter(str(j.value) for result in rows for j in result.judgements)
     assert summary.failures == Counter(failure.kind for failure in failures)
@@ -252,14 +200,6 @@ def test_a_mean_weighted_by_probability_has_the_mean_of_the_values_beside_it():
     assert measured.plain_mean is None
 
 
-def test_no_quantiles_without_numbers_or_of_other_scales():
-    """Where nothing was counted there is no quantile; other metrics count their values as ever."""
-    (nothing,) = summarise([row(FAILED), row(SKIPPED)], [SECONDS])
-    assert (nothing.median, nothing.p95, nothing.mean) == (None, None, None)
-    (other,) = summarise([row(scored(1)), row(scored(2))], [RATED])
-    assert (other.median, other.p95, other.distribution) == (1.5, None, {"1": 1, "2": 1})
-
-
 @pytest.mark.nightly
 def test_a_measure_needs_little_memory():
     """Twenty thousand further numbers take a few bytes each, though all of them differ."""
@@ -272,28 +212,3 @@ def test_a_measure_needs_little_memory():
     tracemalloc.stop()
     assert used[1] - used[0] < 20_000 * 40
     assert tallies.build_summaries()[0].median == 15_000.5
-
-
-def test_the_report_shows_the_quantiles(tmp_path):
-    """A run of latencies is told by p50 and p95, equal shares have an interval; small figures keep their digits."""
-    cases = [
-        Case(
-            id=str(n),
-            question="?",
-            usage={"latency": n / 4, "cost": n / 10_000},
-            answer="Ada x",
-            expected_answer="Ada b",
-        )
-        for n in range(21)
-    ]
-    evaluate(cases, [load_metric("latency"), load_metric("cost"), load_metric("token_f1")], out=tmp_path)
-    text = StringIO()
-    with Store.open(tmp_path) as store:
-        render(build_report(store), Console(file=text, width=150))
-    lines = {line.split()[0]: line for line in text.getvalue().splitlines() if line}
-    assert "p50 2.5, p95 4.75 " in lines["latency"]
-    assert "2.50 [1.79, 3.21] n=21" in lines["latency"]
-    assert "p50 0.001, p95 0.0019 " in lines["cost"]
-    assert "0.001 [0.000718, 0.00128] n=21" in lines["cost"]
-    assert "min 0.5, median 0.5, max 0.5" in lines["token_f1"]
-    assert "0.50 [0.43, 0.57] n=21" in lines["token_f1"]

@@ -35,6 +35,15 @@ def edited(tmp_path, *, judged=False):
     return write(tmp_path / "new", after, tags=kinds, metrics=[*metrics, LATENCY]), before
 
 
+def write_documents(tmp_path, tags):
+    """Write 40 questions in 10 documents; within a document the method is better in all or in none."""
+    figures = {
+        ("a", "right"): [int(n // 4 % 5 != 0) for n in range(40)],
+        ("b", "right"): [int(n // 4 % 5 == 0) for n in range(40)],
+    }
+    return write(tmp_path, figures, tags=tags)
+
+
 figures = st.one_of(
     st.sampled_from([0.0, 1.0]), st.integers(1, 5).map(float), st.floats(0, 9).map(lambda x: round(x, 2))
 )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import zlib
+from base64 import b64decode
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,3 +49,9 @@ def judge_pair(folder, pair, reasons=("The first.", "The second.")):
     """Judge one pair with a judge that prefers whatever stands first, and gives these reasons in turn."""
     judge = ScriptedJudge([{"reason": reason, "value": "A"} for reason in reasons])
     return evaluate([pair], [load_metric("comprehensiveness")], judge, out=folder).folder
+
+
+def unpack_blocks(page, attribute):
+    """Return the content of the compressed blocks of a page that have this attribute."""
+    blocks = re.findall(rf'<script type="text/plain" {attribute}>([^<]*)</script>', page)
+    return [json.loads(zlib.decompress(b64decode(block))) for block in blocks]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import check_options, resolve_run_folder
 from greval.analysis.comparison.contrast import (
-    ContrastNames,
     ContrastSettings,
     apply_correction,
     compute_contrast,
@@ -152,7 +151,12 @@ def _build_contrast(
     plan: ComparisonPlan, match: PlannedContrast, pairs: QuestionPairs, rules: ContrastSettings
 ) -> Contrast:
     """Compute one comparison, with the ids of the questions won and lost."""
-    names = ContrastNames(match.metric, match.group, plan.format_side(match.method), plan.format_side(match.baseline))
+    names = {
+        "metric": match.metric,
+        "group": match.group,
+        "method": plan.format_side(match.method),
+        "baseline": plan.format_side(match.baseline),
+    }
     scale = plan.find_scale_direction(match.metric)
     won, lost = list_won_and_lost(pairs, scale.better, plan.scores.questions)
     facts = {"judged_alike": _is_judged_alike(plan, match), "computed": scale.computed}
@@ -178,12 +182,7 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
 
 
 def _format_count(number: int, what: str) -> str:
-    """Format a number with its noun.
-
-    Example:
-        >>> _format_count(6, "pair of methods"), _format_count(1, "metric")
-        ('6 pairs of methods', '1 metric')
-    """
+    """Format a number with its noun."""
     if number == 1:
         return f"1 {what}"
     first, *modifiers = what.split(" ")
@@ -263,24 +262,17 @@ def find_axes(contrasts: Iterable[Contrast], scales: Mapping[str, ScaleDirection
         width = scale.ends[1] - scale.ends[0] if scale.ends else None
         units.setdefault((scale.unit, width), {}).setdefault(contrast.metric, []).append(contrast)
     for (unit, width), metrics in units.items():
-        ends = (abs(number) for rows in metrics.values() for contrast in rows for number in _list_numbers(contrast))
+        drawn = [contrast for rows in metrics.values() for contrast in rows]
+        intervals = (contrast.interval for contrast in drawn if contrast.interval)
+        ends = [contrast.difference or 0.0 for contrast in drawn]
+        ends += (end for interval in intervals for end in (interval.low, interval.high))
         # Without the minimum share, tiny differences would look as large as the scale.
-        end = _round_up(max(*ends, MIN_SHARE * (width or 0.0)) or 1.0)
+        end = _round_up(max(*map(abs, ends), MIN_SHARE * (width or 0.0)) or 1.0)
         yield DifferenceAxis(unit=unit, metrics=tuple(metrics), end=end)
 
 
-def _list_numbers(contrast: Contrast) -> tuple[float, ...]:
-    ends = (contrast.interval.low, contrast.interval.high) if contrast.interval else ()
-    return (contrast.difference or 0.0, *ends)
-
-
 def _round_up(number: float) -> float:
-    """Return the next nice number that is not below a positive one.
-
-    Example:
-        >>> _round_up(0.37), _round_up(4.0), _round_up(0.0012)
-        (0.4, 4.0, 0.0015)
-    """
+    """Return the next nice number that is not below a positive one."""
     power = 10.0 ** floor(log10(number))
     factor = next((nice for nice in NICE_FACTORS if nice * power >= number * (1 - ROUNDING)), NICE_FACTORS[-1])
     # The product has an error in its last digits, which labels of axes would show.

@@ -41,12 +41,7 @@ def list_changed_questions(comparison: Comparison) -> list[ChangedKey]:
 
 
 def read_changed_questions(comparison: Comparison, keys: Sequence[ChangedKey]) -> Iterator[ChangedQuestion]:
-    """Yield the cases of both sides of questions, one question at a time in memory.
-
-    Args:
-        comparison: The comparison, whose runs are read.
-        keys: The questions of pairs of methods.
-    """
+    """Yield the cases of both sides of questions, one question at a time in memory."""
     against = comparison.against
     now = [(key.sample_id, _find_method(key.method)) for key in keys]
     then = [(key.sample_id, _find_method(strip_folder(key.baseline, against))) for key in keys]

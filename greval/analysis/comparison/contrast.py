@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,15 +29,6 @@ from greval.stats.paired import (
 )
 
 PairKind = Literal["shares", "means", "clusters"]
-
-
-class ContrastNames(NamedTuple):
-    """The names of what is compared, as they are printed."""
-
-    metric: str
-    group: str
-    method: str
-    baseline: str
 
 
 class PairDifferences(NamedTuple):
@@ -73,12 +64,15 @@ def compute_differences(pairs: QuestionPairs) -> PairDifferences:
 
 
 def compute_contrast(
-    pairs: QuestionPairs, names: ContrastNames, scale: ScaleDirection, rules: ContrastSettings
+    pairs: QuestionPairs, names: Mapping[str, str], scale: ScaleDirection, rules: ContrastSettings
 ) -> Contrast:
-    """Compare a method with the baseline over their pairs, without the correction of p and the verdict."""
+    """Compare a method with the baseline over their pairs, without the correction of p and the verdict.
+
+    `names` are those of the metric, the group, the method and the baseline, as they are printed.
+    """
     both = pairs.has_both
     fields = {
-        **names._asdict(),
+        **names,
         "better": scale.better,
         "questions": len(both),
         "n": int(both.sum()),

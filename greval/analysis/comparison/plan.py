@@ -82,12 +82,7 @@ class ComparisonPlan(NamedTuple):
 
 
 def plan_comparison(request: ComparisonRequest) -> ComparisonPlan:
-    """Read the runs and plan every contrast.
-
-    Raises:
-        DataError: If a method, metric or tag does not exist, or there is nothing to compare.
-        StoreError: If a folder is not a run.
-    """
+    """Read the runs and plan every contrast."""
     scores = ScoreColumns(request.by, request.cluster_by)
     folders = [(request.run, False), *([(request.against, True)] if request.against else [])]
     remarks: dict[str, None] = {}
@@ -151,11 +146,7 @@ def _is_without_numbers(scores: ScoreColumns, metric: str) -> bool:
 
 
 def _match_methods(scores: ScoreColumns, request: ComparisonRequest) -> tuple[SidePair, ...]:
-    """Return each method with what it is compared with.
-
-    Raises:
-        DataError: If a method does not exist, or there is nothing to compare with.
-    """
+    """Return each method with what it is compared with."""
     now = [side.method for side in scores.sides if not side.before]
     for name in (*(request.methods or ()), *([request.baseline] if request.baseline is not None else [])):
         if name not in now:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from greval._util.joins import IdJoin, join_ids
 from greval._util.wording import format_names
@@ -113,32 +112,25 @@ def _list_skip_reasons(plan: ComparisonPlan, side: ComparisonSide) -> list[str]:
     return [*dict.fromkeys(reason for summary in side_summaries for reason in summary.skips)][:MAX_REASONS]
 
 
-class _SideColumns(NamedTuple):
-    """The values of each column of one side, by the id of the question, and the number of its questions."""
-
-    values: dict[str, dict[str, str]]
-    size: int
-
-
 def find_shared_columns(plan: ComparisonPlan, match: SidePair) -> list[str]:
     """Find the columns (tags, or the question) that are different in each row of a side and mostly equal on both sides.
 
     These pair the rows if ids do not.
     """
-    first, second = (_read_columns(plan, side) for side in match)
-    least = min(first.size, second.size)
+    (first, first_size), (second, second_size) = (_read_columns(plan, side) for side in match)
+    least = min(first_size, second_size)
     columns = []
-    for name in first.values.keys() & second.values.keys():
-        first_values, second_values = ({*side.values[name].values()} for side in (first, second))
+    for name in first.keys() & second.keys():
+        first_values, second_values = ({*side[name].values()} for side in (first, second))
         # Only a column that differs in each row can stand for an id.
-        is_unique = len(first_values) == first.size and len(second_values) == second.size
+        is_unique = len(first_values) == first_size and len(second_values) == second_size
         if is_unique and least and 2 * len(first_values & second_values) >= least:
             columns.append(name)
     return sorted(columns)
 
 
-def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> _SideColumns:
-    """Read the tags and the question of each row of a side."""
+def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> tuple[dict[str, dict[str, str]], int]:
+    """Read the tags and the question of each row of a side, by column and question, and count its questions."""
     folder = plan.wanted.against if side.before and plan.wanted.against else plan.wanted.run
     values: dict[str, dict[str, str]] = {}
     ids: set[str] = set()
@@ -151,4 +143,4 @@ def _read_columns(plan: ComparisonPlan, side: ComparisonSide) -> _SideColumns:
         for case in store.cases():
             if case.method == side.method and case.question:
                 values.setdefault(QUESTION, {})[case.id] = case.question
-    return _SideColumns(values, len(ids))
+    return values, len(ids)

@@ -81,12 +81,7 @@ def _format_missing_figures(contrast: Contrast) -> str:
 
 
 def format_reasons(counts: LeftOutCounts) -> str:
-    """Format the reasons why questions are left out, in brackets.
-
-    Example:
-        >>> format_reasons(LeftOutCounts(failed=2, missing=1))
-        ' (2 failed, 1 missing)'
-    """
+    """Format the reasons why questions are left out, in brackets."""
     reasons = [f"{count} {name.replace('_', ' ')}" for name, count in counts if count]
     return f" ({', '.join(reasons)})" if reasons else ""
 

@@ -94,11 +94,7 @@ def diagnose_run(
 
 
 def tabulate_run(rows: Sequence[Diagnosis], by: Sequence[str], folder: Path) -> DiagnosisTable:
-    """Count the diagnoses of a run by method and tags; by the type of question if no tag is given.
-
-    Raises:
-        DataError: If no case has a tag, since all cases would be in one unnamed group. The message suggests one.
-    """
+    """Count the diagnoses of a run by method and tags; by the type of question if no tag is given."""
     tags = {METHOD, *(tag for row in rows for tag in row.tags)}
     for name in by:
         if name not in tags:

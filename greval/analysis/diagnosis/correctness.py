@@ -65,16 +65,7 @@ class CorrectnessThreshold(Record):
 
 
 def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
-    """Return the correctness threshold of a metric.
-
-    Raises:
-        DefinitionError: If the scale has no middle: categories without scores, or no upper end.
-
-    Example:
-        >>> from greval.records.scale import ValueScale
-        >>> find_threshold("depth", ValueScale(range=(1, 5), levels={1: "Shallow.", 5: "Deep."})).middle
-        3.0
-    """
+    """Return the correctness threshold of a metric."""
     direction = find_direction(scale)
     if direction.ends is None or direction.low == direction.high:
         message = f"{name}: its scale has no middle, so it cannot separate right from wrong; name another with --metric"
@@ -138,14 +129,6 @@ def describe_correct_answer(case: Case) -> str | None:
     """Describe how the answer contains an expected one, or return None if it does not.
 
     An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning.
-
-    Example:
-        >>> case = Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace.")
-        >>> describe_correct_answer(case)
-        "the answer contains the expected 'Ada Lovelace'"
-        >>> case = Case(question="Is it open?", expected_answer="no", answer="There is no such place.")
-        >>> describe_correct_answer(case) is None
-        True
     """
     for expected in _list_expected(case) if case.answer else ():
         if _is_scored_correct(EXACT, expected, case.answer):

@@ -127,17 +127,7 @@ class DiagnosisTable(Record):
 
 
 def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> DiagnosisTable:
-    """Count diagnoses by method and tags.
-
-    Args:
-        diagnoses: The diagnoses of a run.
-        by: Names of tags.
-
-    Example:
-        >>> rows = [Diagnosis(sample_id="q1", method="local", cause="dropped", reason="...", tags={"kind": "chain"})]
-        >>> tabulate(rows, by=["kind"]).groups[0].counts
-        {'dropped': 1}
-    """
+    """Count diagnoses by method and tags."""
     rows = tuple(diagnoses)
     names = (METHOD, *(name for name in dict.fromkeys(by) if name != METHOD))
     ids: dict[tuple[str, ...], dict[Cause, list[str]]] = defaultdict(lambda: defaultdict(list))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,11 @@ from greval.analysis.duel.figures import (
     adjust_for_length,
     build_pair_result,
     group_by_pair,
-    measure_all_habits,
     measure_habits,
     rank_methods,
 )
-from greval.analysis.duel.records import Duel, DuelVerdict, PairResult, PreferenceFindings
+from greval.analysis.duel.records import Duel, DuelVerdict, JudgeHabits, PairResult, PreferenceFindings
 from greval.analysis.duel.verdicts import PairVerdict, read_verdicts
-from greval.analysis.duel.warnings import correct_level, find_warnings
 from greval.errors import DataError
 from greval.runs.duels import find_pair_remarks
 from greval.runs.run_reader import check_metric_names, read_metrics
@@ -25,11 +23,18 @@ from greval.runs.store import Store
 from greval.runs.store.reader import read_case_heads
 from greval.stats.correction import Correction, correct_discrete
 from greval.stats.interval import LEVEL, check_level
+from greval.stats.measured import Measured, MeasuredValue
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 ONE_RUN_EXAMPLE = "summarise_duel('runs/first')"
+EVEN = 0.5
+"""The share of wins of the response that stands first, if its place has no influence."""
+HABITUAL_TIES = 0.5
+"""The share of verdicts from which ties are a habit."""
+HABITS = 3
+"""The number of habits that are looked for."""
 
 
 def summarise_duel(
@@ -89,6 +94,8 @@ def summarise_stored_duel(
     names = _select_metrics(store, metrics)
     verdicts_by_metric = [(name, read_verdicts(store, name, cluster_by)) for name in names]
     findings, warnings = summarise_verdicts(verdicts_by_metric, correction=correction, level=level)
+    # Methods whose samples do not pair, if the run holds their cases and not only the pairs.
+    remarks = find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(store) if head.other is None)
     return Duel(
         folder=str(store.folder),
         level=level,
@@ -96,36 +103,24 @@ def summarise_stored_duel(
         cluster_by=cluster_by,
         tests=sum(pair.test is not None for finding in findings for pair in finding.pairs),
         metrics=findings,
-        warnings=(*_find_pair_remarks(store), *warnings),
+        warnings=(*remarks, *warnings),
     )
-
-
-def _find_pair_remarks(store: Store) -> list[str]:
-    """Return remarks on methods whose samples do not pair, if the run holds their cases and not only the pairs."""
-    return find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(store) if head.other is None)
 
 
 def summarise_verdicts(
     verdicts_by_metric: Sequence[tuple[str, Sequence[PairVerdict]]], *, correction: Correction, level: float
 ) -> tuple[tuple[PreferenceFindings, ...], tuple[str, ...]]:
-    """Summarise the verdicts of each preference metric, and list the warnings about them.
-
-    Args:
-        verdicts_by_metric: The name of each metric with its verdicts on pairs; metrics without a verdict are left out.
-        correction: The correction of the p values of all pairs and metrics.
-        level: The confidence level of the intervals, of all tests together, and of all warnings about habits together.
-    """
+    """Summarise the verdicts of each preference metric, and list the warnings about them."""
     judged = [(name, verdicts) for name, verdicts in verdicts_by_metric if verdicts]
     findings = _correct_family(
         [_build_findings(name, verdicts, level=level) for name, verdicts in judged], correction, level
     )
-    # Each habit of each metric may accuse a judge by chance, so that their level is corrected for all of them.
-    strict = correct_level(level, len(judged))
-    warnings = (
-        warning
-        for finding, (_, verdicts) in zip(findings, judged, strict=True)
-        for warning in find_warnings(finding, measure_all_habits(verdicts, level=strict))
-    )
+    # Each habit of each metric may accuse a judge by chance, so that their level is corrected for all (Bonferroni).
+    strict = 1 - (1 - level) / (HABITS * max(1, len(judged)))
+    warnings: list[str] = []
+    for finding, (_, verdicts) in zip(findings, judged, strict=True):
+        _, effect = adjust_for_length([*group_by_pair(verdicts).values()], level=strict)
+        warnings += _find_warnings(finding, measure_habits(verdicts, effect, level=strict))
     return tuple(findings), tuple(warnings)
 
 
@@ -177,3 +172,39 @@ def _decide_verdict(pair: PairResult, corrected: float, alpha: float) -> DuelVer
         return "first preferred" if pair.won > pair.lost else "second preferred"
     few = pair.test is None or pair.test.least > alpha
     return "too few questions to tell" if few else "no preference seen"
+
+
+def _find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterator[str]:
+    """Yield the warnings about the judge of one metric; a habit is named only if its interval excludes chance."""
+    metric = findings.metric
+    if side := _find_side(habits.first_shown, EVEN):
+        yield (
+            f"POSITION BIAS: {metric}: the judge prefers the response that stands {'first' if side > 0 else 'second'} "
+            f"({_format(habits.first_shown)} of verdicts favour the first; 50% without bias). Both orders are judged, "
+            "so that it makes ties, not wins; a judge without it would decide more questions"
+        )
+    if length := _find_side(habits.length_effect, 0.0):
+        yield (
+            f"LENGTH BIAS: {metric}: {'longer' if length > 0 else 'shorter'} answers win more often, beyond which "
+            "method wrote them. Read the win rates at equal length beside the others"
+        )
+    if _find_side(habits.tie_share, HABITUAL_TIES) > 0:
+        yield (
+            f"TIE HABIT: {metric}: the judge calls most pairs a tie ({_format(habits.tie_share)} of verdicts); a "
+            "graded scale (-2 to 2) or another judge may decide more"
+        )
+    if len(findings.judges) > 1:
+        yield f"NOT COMPARABLE: {metric}: pairs were judged by several judges: {', '.join(findings.judges)}"
+    if failed := sum(pair.failed for pair in findings.pairs):
+        yield f"{metric}: {failed:,} pairs failed and are in no figure; the same command judges them again"
+
+
+def _find_side(figure: Measured, middle: float) -> int:
+    """Return 1 if the interval of a figure is above the middle, -1 if below, 0 if it contains it or is missing."""
+    if not isinstance(figure, MeasuredValue) or figure.interval is None:
+        return 0
+    return int(figure.interval.low > middle) - int(figure.interval.high < middle)
+
+
+def _format(figure: Measured) -> str:
+    return f"{figure.value:.0%}" if isinstance(figure, MeasuredValue) else "?"

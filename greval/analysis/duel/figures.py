@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import exp
 
 import numpy as np
@@ -17,12 +17,13 @@ from greval.stats.paired import mcnemar, min_sign_flip_p, sign_flip_test
 from greval.stats.paired_comparisons import LOSS, TIE, WIN, PairedComparisons, estimate_strengths
 
 SHARE = NumberRange(0.0, 1.0)
+NOT_BOTH = "no pair was judged in both orders"
 
 
 def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Measured, *, level: float) -> PairResult:
     """Build the result of one pair of methods, without the correction of p and the verdict."""
     judged = [verdict for verdict in verdicts if verdict.outcome is not None]
-    outcomes = [verdict.outcome for verdict in judged]
+    outcomes = [verdict.outcome for verdict in judged if verdict.outcome is not None]
     return PairResult(
         metric=metric,
         first=verdicts[0].first,
@@ -31,7 +32,7 @@ def build_pair_result(metric: str, verdicts: Sequence[PairVerdict], adjusted: Me
         tied=outcomes.count(TIE),
         lost=outcomes.count(LOSS),
         failed=len(verdicts) - len(judged),
-        win_rate=measure_win_rate(judged, level=level),
+        win_rate=_measure_mean(judged, outcomes, "no pair was judged", level=level),
         adjusted_win_rate=adjusted,
         flip_rate=_measure_flips(judged, level=level),
         test=compute_sign_test(judged),
@@ -61,20 +62,11 @@ def compute_sign_test(judged: Sequence[PairVerdict]) -> PreferenceTest | None:
     return PreferenceTest(p=p, corrected=p, least=least)
 
 
-def measure_win_rate(judged: Sequence[PairVerdict], *, level: float) -> Measured:
-    """Measure how often the first method wins, ties as half, over pairs that were judged."""
-    return measure_mean(judged, _get_outcome, "no pair was judged", level=level)
-
-
-def measure_mean(
-    verdicts: Sequence[PairVerdict], read: Callable[[PairVerdict], float], reason: str, *, level: float
-) -> Measured:
+def _measure_mean(verdicts: Sequence[PairVerdict], numbers: Iterable[float], reason: str, *, level: float) -> Measured:
     """Return the mean of a number from 0 to 1 of each verdict, with its interval over clusters of questions."""
     if not verdicts:
         return Undefined(n=0, reason=reason)
-    cluster_sums = sum_by_cluster(
-        np.asarray([read(verdict) for verdict in verdicts], dtype=float), encode_clusters(verdicts)
-    )
+    cluster_sums = sum_by_cluster(np.asarray([*numbers], dtype=float), encode_clusters(verdicts))
     interval = mean_interval(cluster_sums.sums, cluster_sums.sizes, SHARE, level=level)
     return MeasuredValue(value=cluster_sums.mean, n=len(verdicts), interval=interval)
 
@@ -82,21 +74,14 @@ def measure_mean(
 def measure_habits(verdicts: Sequence[PairVerdict], length_effect: Measured, *, level: float) -> JudgeHabits:
     """Measure the habits of a judge over all pairs that it judged in both orders."""
     judged = [verdict for verdict in verdicts if verdict.orders]
-    reason = "no pair was judged in both orders"
+    shown = (sum(verdict.shown) / len(verdict.shown) for verdict in judged)
+    ties = (verdict.orders.count(TIE) / len(verdict.orders) for verdict in judged)
     return JudgeHabits(
         flip_rate=_measure_flips(judged, level=level),
-        first_shown=measure_mean(judged, lambda verdict: sum(verdict.shown) / len(verdict.shown), reason, level=level),
-        tie_share=measure_mean(
-            judged, lambda verdict: verdict.orders.count(TIE) / len(verdict.orders), reason, level=level
-        ),
+        first_shown=_measure_mean(judged, shown, NOT_BOTH, level=level),
+        tie_share=_measure_mean(judged, ties, NOT_BOTH, level=level),
         length_effect=length_effect,
     )
-
-
-def measure_all_habits(verdicts: Sequence[PairVerdict], *, level: float) -> JudgeHabits:
-    """Measure the habits of a judge with the effect of length."""
-    _, effect = adjust_for_length([*group_by_pair(verdicts).values()], level=level)
-    return measure_habits(verdicts, effect, level=level)
 
 
 def group_by_pair(verdicts: Iterable[PairVerdict]) -> dict[tuple[str, str], list[PairVerdict]]:
@@ -116,10 +101,6 @@ def adjust_for_length(
     of methods has its own a, and 1 / (1 + exp(-a)) is its win rate at equal length. All pairs share b. Ties count half.
     Without a judged pair whose lengths are known, or if the regression is undefined, so are the figures.
 
-    Args:
-        groups: The verdicts of each pair of methods.
-        level: The confidence level.
-
     Source:
         Dubois, Galambosi, Liang and Hashimoto, "Length-controlled AlpacaEval", 2024, arXiv 2404.04475, with the
         logarithm of the ratio in place of the squashed difference.
@@ -131,9 +112,9 @@ def adjust_for_length(
         if verdict.outcome is not None and verdict.length_ratio is not None
     ]
     present = sorted({number for number, _ in rows})
+    missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
     if not rows:
-        nothing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
-        return (nothing,) * len(groups), nothing
+        return (missing,) * len(groups), missing
     design = np.zeros((len(rows), len(present) + 1))
     design[np.arange(len(rows)), [present.index(number) for number, _ in rows]] = 1.0
     design[:, -1] = [verdict.length_ratio for _, verdict in rows]
@@ -142,7 +123,6 @@ def adjust_for_length(
         LogisticData(design, outcomes, encode_clusters([verdict for _, verdict in rows])), level=level
     )
     rates = dict(zip(present, map(_convert_to_rate, intercepts), strict=True))
-    missing = Undefined(n=0, reason="no judged pair has two answers that are not empty")
     return tuple(rates.get(number, missing) for number in range(len(groups))), effect
 
 
@@ -181,12 +161,4 @@ def _expit(log_odds: float) -> float:
 
 def _measure_flips(judged: Sequence[PairVerdict], *, level: float) -> Measured:
     both = [verdict for verdict in judged if verdict.orders]
-    return measure_mean(both, _get_flip, "no pair was judged in both orders", level=level)
-
-
-def _get_outcome(verdict: PairVerdict) -> float:
-    return TIE if verdict.outcome is None else verdict.outcome
-
-
-def _get_flip(verdict: PairVerdict) -> float:
-    return float(verdict.is_flipped)
+    return _measure_mean(both, (float(verdict.is_flipped) for verdict in both), NOT_BOTH, level=level)

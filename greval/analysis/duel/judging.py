@@ -1,11 +1,10 @@
-"""Judging of duels: the pairs of the answers of a run by preference metrics, all or until the win rates are known."""
+"""Judging of duels: the pairs of the answers of a run by preference metrics."""
 
 from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -13,13 +12,11 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
-from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric
-from greval.records.result import Result
 from greval.runs.duels import (
     check_preferences,
     find_duel_folder,
@@ -27,10 +24,10 @@ from greval.runs.duels import (
     list_case_keys,
     list_pairs,
     read_responses,
+    split_method_names,
 )
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.options import EvaluateOptions, select_evaluate_options
-from greval.stats.interval import LEVEL
 
 
 class DuelOptions(EvaluateOptions, total=False):
@@ -39,9 +36,6 @@ class DuelOptions(EvaluateOptions, total=False):
     methods: Collection[str]
     limit: int | None
     out: str | Path | None
-    until_width: float | None
-    cluster_by: str | None
-    level: float
 
 
 def duel(
@@ -61,13 +55,10 @@ def duel(
         judge: The judge, as in `evaluate`.
         **options: `methods`: the methods to compare; all pairs by default. `limit`: only the first questions that at
             least two of the methods answered, this number of them. `out`: the folder of the results, by default that of
-            the run. `until_width`: judge only until the interval of each win rate is at most this wide, questions in
-            arbitrary order; by default all are judged. `cluster_by`: a tag whose questions are not independent, and
-            `level`: the confidence level; both matter to `until_width` only. The others are the options of `evaluate`.
+            the run. The others are the options of `evaluate`.
 
     Raises:
-        DataError: If no two methods answered the same question, `run` is a file and `out` is not given, or a width or
-            level is not between 0 and 1.
+        DataError: If no two methods answered the same question, or `run` is a file and `out` is not given.
         DefinitionError: If no metric is given, or one is no preference.
         JudgeError: If there is no judge.
         StoreError: If the folder is no run, or cannot be written.
@@ -104,23 +95,17 @@ async def duel_async(
     check_preferences(metrics)
     out = options.get("out")
     folder = find_duel_folder(source, None if out is None else Path(out))
-    cases, faults = read_responses(source)
-    pairs = list_pairs(cases, metrics, options.get("methods", ()), limit=options.get("limit"), source=source)
-    for remark in find_pair_remarks(list_case_keys(cases), options.get("methods", ())):
+    rows, remarks = read_duel(source, metrics, options.get("methods", ()), options.get("limit"))
+    for remark in remarks:
         warnings.warn(remark, DataWarning, stacklevel=2)
-    rows: Iterable[Case | RowFault] = [*faults, *pairs]
-    evaluate_options = select_evaluate_options(options)
-    if (width := options.get("until_width")) is not None:
-        goal = WidthGoal(width, options.get("cluster_by"), options.get("level", LEVEL))
-        schedule = PairSchedule.resume(pairs, [metric.name for metric in metrics], goal, folder)
-        # An iterator, because which pair comes next depends on the verdicts so far.
-        rows = chain(faults, schedule)
-        on_result = options.get("on_result")
+    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **select_evaluate_options(options))
 
-        def add_result(result: Result) -> None:
-            schedule.add_result(result)
-            if on_result:
-                on_result(result)
 
-        evaluate_options["on_result"] = add_result
-    return await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **evaluate_options)
+def read_duel(
+    source: Path, metrics: Sequence[Metric], methods: Collection[str] = (), limit: int | None = None
+) -> tuple[list[Case | RowFault], list[str]]:
+    """Read the faulty rows and the pairs of a run or a file, and the remarks on methods whose samples do not pair."""
+    cases, faults = read_responses(source)
+    chosen = split_method_names(methods, cases)
+    pairs = list_pairs(cases, metrics, chosen, limit=limit, source=source)
+    return [*faults, *pairs], find_pair_remarks(list_case_keys(cases), chosen)

@@ -57,12 +57,8 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
     """Read the verdict of a metric on each pair of a run; pairs that were skipped are left out.
 
     The methods of each pair are in the order of their names. If a run holds the verdicts of `a vs b` and of `b vs a`
-    on one question, the question counts once, by the one that is in this order unless it failed.
-
-    Args:
-        store: The run.
-        metric: A preference metric of the run.
-        cluster_by: The tag whose value names the cluster of a question; None if each question is its own.
+    on one question, the question counts once, by the one that is in this order unless it failed. `cluster_by` is the
+    tag whose value names the cluster of a question; None if each question is its own.
     """
     finder = CaseFinder(store)
     verdicts: dict[tuple[str, str, str], PairVerdict] = {}
@@ -83,13 +79,7 @@ def read_verdicts(store: Store, metric: str, cluster_by: str | None = None) -> l
 
 
 def mirror_verdict(verdict: PairVerdict) -> PairVerdict:
-    """Exchange the methods of a verdict.
-
-    Example:
-        >>> verdict = PairVerdict("q1", ("id", "q1"), "b", "a", "judge", 1.0, (1.0, 1.0), (1.0, 0.0), 0.5)
-        >>> mirror_verdict(verdict)[2:]
-        ('a', 'b', 'judge', 0.0, (0.0, 0.0), (1.0, 0.0), -0.5)
-    """
+    """Exchange the methods of a verdict."""
     return verdict._replace(
         first=verdict.second,
         second=verdict.first,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from greval._util.arguments import require_iterable, resolve_run_folder
 from greval.analysis.comparison.records import Comparison, Contrast
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 
-class _MethodCheck(NamedTuple):
-    """A condition checked for one method. `met` is None if it cannot be decided."""
-
-    met: bool | None
-    text: str
+_MethodCheck = tuple[bool | None, str]
+"""Whether a condition is met for one method, None if it cannot be decided, and the figures as text."""
 
 
 def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
@@ -59,7 +56,8 @@ def _check_conditions(figures: GateFigures, conditions: Iterable[str]) -> tuple[
     """Parse all conditions, and check each of them."""
     parsed = [parse_condition(text, figures) for text in conditions]
     # All at once, because a run is read in one pass for all conditions.
-    figures.read({condition.place for condition in parsed})
+    if isinstance(figures, GateRunFigures):
+        figures.read({condition.place for condition in parsed})
     return tuple(_check_condition(figures, condition) for condition in parsed)
 
 
@@ -67,13 +65,13 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
     """Check one condition for each of its methods: by their own figures, or by the baseline's."""
     methods = figures.list_methods(condition.place) if condition.method is None else (condition.method,)
     checks = [_check_method(figures, condition, method) for method in methods]
-    texts = [check.text for check in checks]
-    missed = any(check.met for check in checks)
+    texts = [f"{figures.format_method(method)}{text}" for method, (_, text) in zip(methods, checks, strict=True)]
+    missed = any(met for met, _ in checks)
     incomplete = figures.get_incomplete(condition.place)
     if incomplete:
         texts.append(incomplete)
     # Figures of a part of the cases pass nothing: a gate never passes without data.
-    undecided = not missed and (bool(incomplete) or not checks or any(check.met is None for check in checks))
+    undecided = not missed and (bool(incomplete) or not checks or any(met is None for met, _ in checks))
     return GateCheck(
         condition=condition.text,
         metric=condition.place.metric,
@@ -85,41 +83,35 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
 
 def _check_method(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
     """Check a condition for one method."""
-    if condition.limit.bound.names:
-        check = _check_contrast(figures.get_contrast(condition.place, method), condition.limit)
-    else:
-        check = _check_figure(figures, condition, method)
-    return check._replace(text=f"{figures.format_method(method)}{check.text}")
-
-
-def _check_figure(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
-    """Compare a method's own figure with a number."""
-    figure, limit = figures.get_figure(condition.place, method, condition.figure), condition.limit
-    if isinstance(figure.measured, Undefined):
-        return _MethodCheck(None, figure.measured.reason)
-    value = figure.measured.value
+    limit = condition.limit
+    if limit.bound.names and isinstance(figures, ComparisonFigures):
+        return _check_contrast(figures.get_contrast(condition.place, method), limit)
+    measured, remark = figures.get_figure(condition.place, method, condition.figure)
+    if isinstance(measured, Undefined):
+        return None, measured.reason
+    value = measured.value
     number = f"{value:.4g}" if condition.figure not in {"n", "failed"} else f"{value:.0f}"
-    note = f" ({figure.note})" if figure.note else ""
+    note = f" ({remark})" if remark else ""
     met = limit.is_met(value)
-    return _MethodCheck(met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{note}")
+    return met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{note}"
 
 
 def _check_contrast(contrast: Contrast, limit: Limit) -> _MethodCheck:
     """Compare a method's mean with the baseline's, over the same questions."""
     mean, baseline = contrast.method_mean, contrast.baseline_mean
     if mean is None or baseline is None or contrast.test is None:
-        return _MethodCheck(None, f"no question has a figure of both it and {contrast.baseline}")
+        return None, f"no question has a figure of both it and {contrast.baseline}"
     if not contrast.judged_alike:
-        return _MethodCheck(None, f"judged by another definition or judge than {contrast.baseline}")
+        return None, f"judged by another definition or judge than {contrast.baseline}"
     try:
         bound = limit.compute_bound(baseline=baseline)
     except FormulaError as error:
-        return _MethodCheck(None, f"the limit has no value: {error}")
+        return None, f"the limit has no value: {error}"
     met = limit.is_met(mean, baseline=baseline)
     formula = limit.bound.fill({BASELINE: FormulaInput(baseline)})
     result = "" if limit.bound.text.strip() == BASELINE else f" = {bound:.4g}"
     relation = f"{mean:.4g} {_format_sign(limit, met=met)} {formula}{result}"
-    return _MethodCheck(met, f"{relation} (n = {contrast.n}, corrected p = {contrast.test.corrected:.2g})")
+    return met, f"{relation} (n = {contrast.n}, corrected p = {contrast.test.corrected:.2g})"
 
 
 def _format_sign(limit: Limit, *, met: bool) -> str:

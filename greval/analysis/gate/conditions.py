@@ -28,44 +28,30 @@ class GateCondition(NamedTuple):
     limit: Limit
 
 
-class _Name(NamedTuple):
-    """The left side of a condition as a place and a figure of it."""
-
-    place: GatePlace
-    figure: FigureName
-
-
 def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     """Parse a condition by the names of the figures.
 
     The longest matching metric is used: `ndcg@10` rather than group 10 of `ndcg`. A group named `v1.low` precedes the
     figure `low` of group `v1`.
-
-    Raises:
-        DataError: With the grammar, with the nearest names, or with what to do about a figure that there is not.
     """
     left_side, limit = split_condition(text)
     where = format_place_of_error(text)
     if limit.bound.names and not figures.has_baseline:
         raise DataError(f"{where}: there is no baseline; {figures.remedy}")
     method, what = _split_method(left_side, figures)
-    name = _resolve_name(what, figures, where)
-    if name.figure not in figures.names:
+    place, figure = _resolve_name(what, figures, where)
+    if figure not in figures.names:
         raise DataError(
-            f"{where}: a comparison has no .{name.figure} of one method, only {' and '.join(figures.names)}; "
+            f"{where}: a comparison has no .{figure} of one method, only {' and '.join(figures.names)}; "
             "greval report RUN --fail-if has it"
         )
-    if limit.bound.names and name.figure != "mean":
-        raise DataError(f"{where}: baseline is a mean, so .{name.figure} needs a number as its limit, such as 0.7")
-    return GateCondition(text.strip(), name.place, name.figure, method, limit)
+    if limit.bound.names and figure != "mean":
+        raise DataError(f"{where}: baseline is a mean, so .{figure} needs a number as its limit, such as 0.7")
+    return GateCondition(text.strip(), place, figure, method, limit)
 
 
 def split_condition(text: str) -> tuple[str, Limit]:
-    """Split a condition into the name on its left side and its limit.
-
-    Raises:
-        DataError: With the grammar, if it cannot be read.
-    """
+    """Split a condition into the name on its left side and its limit."""
     where = format_place_of_error(text)
     try:
         name, limit = split_comparison(text, [BASELINE])
@@ -77,11 +63,7 @@ def split_condition(text: str) -> tuple[str, Limit]:
 
 
 def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
-    """Check what can be checked of conditions before a run: that they can be read, and that their metrics are judged.
-
-    Raises:
-        DataError: If a condition cannot be read, has a baseline, or begins with no metric of the run.
-    """
+    """Raise `DataError` for a condition that cannot be read, has a baseline, or begins with no metric of a run."""
     metric_names = [*metrics]
     for text in conditions:
         left_side, limit = split_condition(text)
@@ -111,12 +93,8 @@ def _split_method(left_side: str, figures: GateFigures) -> tuple[str | None, str
     return None, left_side
 
 
-def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
-    """Return the place and the figure that a name denotes.
-
-    Raises:
-        DataError: With the nearest names, if it denotes no place; with each of them, if it denotes several.
-    """
+def _resolve_name(what: str, figures: GateFigures, where: str) -> tuple[GatePlace, FigureName]:
+    """Return the place and the figure that a name denotes."""
     spellings: dict[str, list[GatePlace]] = {}
     for metric_group in figures.places:
         for spelling in dict.fromkeys(metric_group.spellings):
@@ -132,7 +110,7 @@ def _resolve_name(what: str, figures: GateFigures, where: str) -> _Name:
             several = " or ".join(metric_group.spellings[-1] for metric_group in matches)
             raise DataError(f"{where}: {name!r} is a value of several tags; write {several}")
         if matches:
-            return _Name(matches[0], figure_name)
+            return matches[0], figure_name
     metrics = {metric_group.metric for metric_group in figures.places}
     if ":" in what and not any(what.startswith(metric) for metric in metrics):
         raise build_unknown_name_error("method", what.partition(":")[0], filter(None, figures.methods), where)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, get_args
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.records.case import sort_methods
@@ -39,68 +39,8 @@ class GatePlace(NamedTuple):
         return f"{self.metric}@{self.value}", f"{self.metric}@{self.tag}={self.value}"
 
 
-class GateFigure(NamedTuple):
-    """A figure, and what is printed beside it; an undefined figure has its reason and what to do."""
-
-    measured: Measured
-    note: str = ""
-
-
-class GateFigures(Protocol):
-    """The figures that conditions can name.
-
-    `methods` are the methods that a condition can name, `places` the metrics and groups, `names` the figures of each.
-    `has_baseline` is true if a limit can be relative to a baseline, otherwise `remedy` is what to do.
-    """
-
-    @property
-    def methods(self) -> Collection[str]:
-        """The methods that a condition can name."""
-        ...
-
-    @property
-    def places(self) -> Collection[GatePlace]:
-        """The metrics and groups that a condition can name."""
-        ...
-
-    @property
-    def names(self) -> Collection[FigureName]:
-        """The figures of a place."""
-        ...
-
-    @property
-    def has_baseline(self) -> bool:
-        """True if a limit can be relative to a baseline."""
-        ...
-
-    @property
-    def remedy(self) -> str:
-        """The advice if there is no baseline."""
-        ...
-
-    def read(self, places: Collection[GatePlace]) -> None:
-        """Read the figures of these places."""
-        ...
-
-    def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:
-        """List the methods that a condition without a method is checked for."""
-        ...
-
-    def get_figure(self, metric_group: GatePlace, method: str, name: FigureName) -> GateFigure:
-        """Return a figure of a method."""
-        ...
-
-    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
-        """Return the contrast of a method with its baseline."""
-        ...
-
-    def get_incomplete(self, metric_group: GatePlace) -> str:
-        """Return why the figures of a place are not complete, and what to do; empty if they are."""
-        ...
-
-    def format_method(self, method: str) -> str:
-        """Return the beginning of the line on a method."""
-        ...
+GateFigure = tuple[Measured, str]
+"""A figure, undefined with its reason and what to do, and what is printed beside it."""
 
 
 class ComparisonFigures:
@@ -127,9 +67,6 @@ class ComparisonFigures:
     def _place(self, metric: str, group: str) -> GatePlace:
         return GatePlace(metric, self._tag, group) if group else GatePlace(metric)
 
-    def read(self, places: Collection[GatePlace]) -> None:
-        """Do nothing: a comparison holds all its figures."""
-
     def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:  # noqa: ARG002 - the same methods for each place
         """List the methods that are compared."""
         return self.methods
@@ -138,8 +75,8 @@ class ComparisonFigures:
         """Return the mean or the number of questions of a method."""
         level = self._levels[metric_group, method]
         if name == "n":
-            return GateFigure(MeasuredValue(value=level.n, n=level.n))
-        return GateFigure(level.mean_value, f"n = {level.n}")
+            return MeasuredValue(value=level.n, n=level.n), ""
+        return level.mean_value, f"n = {level.n}"
 
     def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
         """Return the contrast of a method with its baseline."""
@@ -157,8 +94,8 @@ class ComparisonFigures:
 class GateRunFigures:
     """The figures of one run, each read once: names first, then the figures of the places that conditions name."""
 
-    names = FIGURES
-    has_baseline = False
+    names: tuple[FigureName, ...] = FIGURES
+    has_baseline: bool = False
     remedy = "a single run has none; use greval compare RUN --baseline METHOD, or --against RUN"
 
     def __init__(self, store: Store) -> None:
@@ -205,35 +142,27 @@ class GateRunFigures:
         """Return a figure of a method, as the report prints it."""
         summary = self._summaries.get((metric_group, method))
         if summary is None:
-            return GateFigure(build_measured(None, 0, "no result is there; run the same command again, or judge it"))
+            return build_measured(None, 0, "no result is there; run the same command again, or judge it"), ""
         n = summary.counted
         match name:
             case "mean":
                 # the mean is weighted by probability if there is another one of the values themselves
                 plain = "" if summary.plain_mean is None else f", plain {summary.plain_mean:.4g}"
-                return GateFigure(build_measured(summary.mean, n, _explain_no_mean(summary)), f"n = {n}{plain}")
+                return build_measured(summary.mean, n, _explain_no_mean(summary)), f"n = {n}{plain}"
             case "low" | "high":
                 end = getattr(summary.interval, name, None)
                 why = _explain_no_mean(summary) if summary.mean is None else _explain_no_interval(summary)
-                return GateFigure(build_measured(end, n, why), f"mean {summary.mean or 0:.4g}, n = {n}")
+                return build_measured(end, n, why), f"mean {summary.mean or 0:.4g}, n = {n}"
             case "n":
-                return GateFigure(MeasuredValue(value=n, n=n))
+                return MeasuredValue(value=n, n=n), ""
             case "passed":
                 passes = self._passes.get((metric_group, method), [])
                 share = sum(passes) / len(passes) if passes else None
                 condition = self._conditions.get(metric_group.metric)
                 why = _explain_no_mean(summary) if condition else "its metric does not define pass; add pass: '>= 0.7'"
-                return GateFigure(build_measured(share, len(passes), why), f"{sum(passes)} of {len(passes)} pass")
+                return build_measured(share, len(passes), why), f"{sum(passes)} of {len(passes)} pass"
             case "failed":
-                return GateFigure(MeasuredValue(value=summary.failed, n=summary.planned), f"of {summary.planned}")
-
-    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
-        """Raise: a single run has no baseline, and a condition with one is not parsed.
-
-        Raises:
-            KeyError: Always.
-        """
-        raise KeyError(metric_group, method)
+                return MeasuredValue(value=summary.failed, n=summary.planned), f"of {summary.planned}"
 
     def get_incomplete(self, metric_group: GatePlace) -> str:
         """Return how many cases are not judged yet, and what to do; empty if all are."""
@@ -243,6 +172,10 @@ class GateRunFigures:
     def format_method(self, method: str) -> str:
         """Return the name of a method and a colon; empty if the run has no named method."""
         return "" if self.methods in {(), ("",)} else f"{method or NO_VALUE}: "
+
+
+GateFigures = ComparisonFigures | GateRunFigures
+"""The figures that conditions can name."""
 
 
 # Rows share few combinations of tags.

@@ -69,7 +69,7 @@ class _GoldChecker:
         if sample.gold is None:
             what = "no gold" if sample.expected_answer else "no gold and no expected answer"
             yield "fault", f"there is {what}; metrics of retrieval and walk are skipped for it: add its gold"
-        elif _is_empty(sample.gold):
+        elif not any(getattr(sample.gold, name) for name in Gold.model_fields if name != "aliases"):
             level: FindingLevel = "remark" if sample.expected_answer else "fault"
             yield level, "gold: names nothing; fill it in, or leave it out if it is not known"
         else:
@@ -111,7 +111,3 @@ def _find_contradictions(sample: Sample, first: Sample, location: str) -> Iterat
     where = "above" if location == first.id else f"at {location}"
     if differ:
         yield "fault", f"{', '.join(differ)}: not as {where} under this id; make them equal, or give each its own id"
-
-
-def _is_empty(gold: Gold) -> bool:
-    return not any(getattr(gold, name) for name in Gold.model_fields if name != "aliases")

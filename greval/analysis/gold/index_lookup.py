@@ -53,13 +53,7 @@ def _sort_ends(first: str, second: str) -> tuple[str, str]:
 
 
 class IndexLookup:
-    """An inventory indexed once for the diagnosis of many cases.
-
-    Example:
-        >>> holdings = IndexLookup(IndexInventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
-        >>> holdings.canonical("ADA"), "ada lovelace" in holdings.nodes
-        ('ada lovelace', True)
-    """
+    """An inventory indexed once for the diagnosis of many cases."""
 
     def __init__(self, inventory: IndexInventory) -> None:
         aliases = ((alias, name) for name, spellings in inventory.aliases.items() for alias in spellings)
@@ -90,12 +84,7 @@ def _list_documents(inventory: IndexInventory) -> frozenset[str]:
 
 
 class NodeNames:
-    """The names of the same node in a case: those of the gold's aliases and of the index.
-
-    Example:
-        >>> sorted(NodeNames(Gold(aliases={"Ada": ("A. Lovelace",)}), None).find_names("ada"))
-        ['a. lovelace', 'ada']
-    """
+    """The names of the same node in a case: those of the gold's aliases and of the index."""
 
     def __init__(self, gold: Gold, holdings: IndexLookup | None) -> None:
         self.canonical: Callable[[str], str] = holdings.canonical if holdings else normalise_name

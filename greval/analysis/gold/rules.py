@@ -37,12 +37,7 @@ class GoldFinding(Record):
 
 
 def check_consistency(gold: Gold) -> Iterator[RuleMessage]:
-    """Report the contradictions within the gold of a sample.
-
-    Example:
-        >>> [level for level, _ in check_consistency(Gold(essential_docs=("d1", "d1")))]
-        ['remark']
-    """
+    """Report the contradictions within the gold of a sample."""
     yield from _check_lists(gold)
     if both := [name for name in gold.helpful_docs or () if name in (gold.essential_docs or ())]:
         are = "is" if len(both) == 1 else "are"

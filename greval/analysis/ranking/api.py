@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from greval._util.arguments import check_options, require_iterable
+from greval._util.wording import did_you_mean
 from greval.analysis.comparison.api import build_comparison
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest
 from greval.analysis.ranking.figures import (
     NOT_COMPARED,
+    Columns,
     MeasureSettings,
-    RankingFigures,
     choose_measures,
-    compute_figures,
     find_measure_direction,
+    measure_run,
 )
 from greval.analysis.ranking.files import read_qrels, read_rankings
 from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.records import Conventions, MeasuredRun, RankingReport, UnreadRun
-from greval.analysis.ranking.run_names import find_run, name_runs
 from greval.analysis.ranking.warnings import find_warnings
 from greval.datasets.ranked_rows import RankOrder, TieOrder
 from greval.errors import DataError
 from greval.runs.score_columns import ComparisonSide, ScoreColumn, ScoreColumns
 from greval.stats.correction import Correction
 from greval.stats.interval import LEVEL, check_level
+
+PACKED = ".gz"
 
 
 class MeasureRunsOptions(TypedDict, total=False):
@@ -84,7 +87,8 @@ def measure_runs(
     require_iterable(runs, "runs", "measure_runs('qrels.txt', ['bm25.run'])")
     level = check_level(options.get("level", LEVEL))
     conventions = options.get("conventions", "greval")
-    settings = MeasureSettings(choose_measures(measures, conventions), conventions, level)
+    by_question = bool(options.get("by_question"))
+    settings = MeasureSettings(choose_measures(measures, conventions), conventions, level, by_question)
     files, baseline = _name_files(runs, options.get("baseline"))
     judged = read_qrels(
         qrels,
@@ -92,11 +96,11 @@ def measure_runs(
         relevant=options.get("relevant", 1),
         essential=options.get("essential"),
     )
-    figures, unread = _measure_files(judged, files, settings, options)
-    if not figures:
+    measured, unread = _measure_files(judged, files, settings, options)
+    if not measured:
         raise DataError("\n".join(run.message for run in unread) or "no run is given; name at least one file")
-    plan = _plan_comparison(Path(qrels), judged, figures, baseline, settings)
-    names = judged.questions if options.get("by_question") else ()
+    columns = {name: columns for name, (_, columns) in measured.items()}
+    plan = _plan_comparison(Path(qrels), judged, columns, baseline, settings)
     report = RankingReport(
         qrels=str(qrels),
         judged=len(judged.questions),
@@ -104,7 +108,7 @@ def measure_runs(
         conventions=conventions,
         level=level,
         baseline=baseline,
-        runs=tuple(_build_run(name, files[name], run_figures, names) for name, run_figures in figures.items()),
+        runs=tuple(run for run, _ in measured.values()),
         unread=tuple(unread),
         not_compared=tuple(name for name in settings.names if name in NOT_COMPARED),
         comparison=build_comparison(plan, options.get("correction", "bonferroni"), level) if plan else None,
@@ -114,40 +118,21 @@ def measure_runs(
 
 def _measure_files(
     qrels: Qrels, files: Mapping[str, Path], settings: MeasureSettings, options: MeasureRunsOptions
-) -> tuple[dict[str, RankingFigures], list[UnreadRun]]:
+) -> tuple[dict[str, tuple[MeasuredRun, Columns]], list[UnreadRun]]:
     """Measure each run, one at a time in memory."""
-    figures: dict[str, RankingFigures] = {}
+    usual: TieOrder = "trec_eval" if settings.conventions == "trec_eval" else "given"
+    ties = options.get("ties", usual)
+    runs: dict[str, tuple[MeasuredRun, Columns]] = {}
     unread = []
     for name, path in files.items():
         try:
-            rankings = read_rankings(
-                path, columns=options.get("columns"), order=options.get("order"), ties=_choose_ties(options)
-            )
-            figures[name] = compute_figures(qrels, rankings, settings)
+            rankings = read_rankings(path, columns=options.get("columns"), order=options.get("order"), ties=ties)
+            runs[name] = measure_run(name, path, (qrels, rankings), settings)
         except DataError as error:
             message = str(error)
             # A file that cannot be read does not stop the others.
             unread.append(UnreadRun(path=str(path), message=message if str(path) in message else f"{path}: {message}"))
-    return figures, unread
-
-
-def _build_run(name: str, path: Path, figures: RankingFigures, questions: Sequence[str]) -> MeasuredRun:
-    return MeasuredRun(
-        name=name,
-        path=str(path),
-        ranked=figures.ranked,
-        missing=figures.missing,
-        unjudged=figures.unjudged,
-        irrelevant=figures.irrelevant,
-        remarks=figures.remarks,
-        means=figures.means,
-        questions=figures.list_questions(questions) if questions else (),
-    )
-
-
-def _choose_ties(options: MeasureRunsOptions) -> TieOrder:
-    usual: TieOrder = "trec_eval" if options.get("conventions") == "trec_eval" else "given"
-    return options.get("ties", usual)
+    return runs, unread
 
 
 def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tuple[dict[str, Path], str | None]:
@@ -157,19 +142,46 @@ def _name_files(runs: Sequence[str | Path], baseline: str | Path | None) -> tupl
         return files, None
     if str(baseline) not in files and Path(baseline).is_file():
         files = name_runs([*runs, baseline])
-    return files, find_run(str(baseline), files)
+    return files, _find_run(str(baseline), files)
+
+
+def name_runs(paths: Iterable[str | Path]) -> dict[str, Path]:
+    """Name runs by their files, without the ending; if several files have one name, by their paths.
+
+    Example:
+        >>> [*name_runs(["runs/bm25.run.gz", "runs/dense.run", "old/dense.run", "old/dense.run"])]
+        ['bm25', 'runs/dense.run', 'old/dense.run']
+    """
+    files = [*dict.fromkeys(map(Path, paths))]
+    stems = [_find_stem(path) for path in files]
+    times = Counter(stems)
+    return {stem if times[stem] == 1 else str(path): path for stem, path in zip(stems, files, strict=True)}
+
+
+def _find_run(baseline: str, runs: Mapping[str, Path]) -> str:
+    """Return the name of the run that is named by its name or its path; raise `DataError` if no run has it."""
+    names = [name for name, path in runs.items() if baseline == name or Path(baseline) == path]
+    if not names:
+        hint = did_you_mean(baseline, runs)
+        raise DataError(f"baseline {baseline}: must be a file or the name of a run, is neither{hint}")
+    return names[0]
+
+
+def _find_stem(path: Path) -> str:
+    unpacked = path.with_suffix("") if path.suffix.lower() == PACKED else path
+    return unpacked.stem
 
 
 def _plan_comparison(
-    qrels: Path, judged: Qrels, figures: Mapping[str, RankingFigures], baseline: str | None, settings: MeasureSettings
+    qrels: Path, judged: Qrels, values: Mapping[str, Columns], baseline: str | None, settings: MeasureSettings
 ) -> ComparisonPlan | None:
     """Plan the comparison of each run with the baseline over the judged questions; None if nothing is comparable."""
     measures = tuple(name for name in settings.names if name not in NOT_COMPARED)
-    sides = {name: ComparisonSide(name) for name in figures}
+    sides = {name: ComparisonSide(name) for name in values}
     if baseline not in sides or len(sides) == 1 or not measures:
         return None
     columns = {
-        measure: {side: ScoreColumn.from_arrays(*figures[name].columns[measure]) for name, side in sides.items()}
+        measure: {side: ScoreColumn.from_arrays(*values[name][measure]) for name, side in sides.items()}
         for measure in measures
     }
     return ComparisonPlan(

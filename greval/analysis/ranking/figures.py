@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.rankings import Rankings
-from greval.analysis.ranking.records import Conventions, QuestionValues, RunMean
+from greval.analysis.ranking.records import Conventions, MeasuredRun, QuestionValues, RunMean
 from greval.analysis.ranking.run_join import check_run_join
 from greval.analysis.ranking.run_measures import check_measure_names, measure_rankings
 from greval.analysis.ranking.trec_measures import (
@@ -42,50 +43,21 @@ SHARE = NumberRange(0.0, 1.0)
 BINARY = NumberRange(0.0, 1.0, binary=True)
 SUCCESS = "success_"
 States = NDArray[np.uint8]
+Columns = dict[str, tuple[Floats, States]]
+"""The values and the states of each measure over the judged questions."""
 
 
 class MeasureSettings(NamedTuple):
-    """The measures to compute, their conventions, and the confidence level of the intervals."""
+    """The measures to compute, their conventions, the confidence level, and whether to list them by question."""
 
     names: tuple[str, ...]
     conventions: Conventions
     level: float
-
-
-class RankingFigures(NamedTuple):
-    """The values and states of each measure over the judged questions, and the means over questions."""
-
-    columns: dict[str, tuple[Floats, States]]
-    means: tuple[RunMean, ...]
-    missing: tuple[str, ...]
-    unjudged: tuple[str, ...]
-    ranked: int
-    """The number of judged questions that have a ranking."""
-    remarks: tuple[str, ...]
-    """Remarks about ids that did not meet."""
-    irrelevant: tuple[str, ...]
-    """The judged questions without a relevant document."""
-
-    def list_questions(self, names: Sequence[str]) -> tuple[QuestionValues, ...]:
-        """List the values of each question; `names` are all judged questions."""
-        values_by_measure = {
-            measure: [value if state == SCORED else None for value, state in zip(values.tolist(), states, strict=True)]
-            for measure, (values, states) in self.columns.items()
-        }
-        return tuple(
-            QuestionValues(
-                question=name, values={measure: column[number] for measure, column in values_by_measure.items()}
-            )
-            for number, name in enumerate(names)
-        )
+    by_question: bool
 
 
 def choose_measures(names: Sequence[str], conventions: Conventions) -> tuple[str, ...]:
-    """Return the measures of these names, each once; the usual ones if none is named.
-
-    Raises:
-        DefinitionError: If no measure has one of the names.
-    """
+    """Return the measures of these names, each once; the usual ones if none is named."""
     measures = tuple(dict.fromkeys(names)) or DEFAULT_MEASURES[conventions]
     if conventions == "trec_eval":
         return expand_trec_measures(measures)
@@ -118,13 +90,36 @@ def find_measure_direction(measure: str, conventions: Conventions) -> ScaleDirec
     return ScaleDirection("higher", low, high, computed=True)
 
 
-def compute_figures(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
-    """Compute the measures of a run."""
+def measure_run(
+    name: str, path: Path, judged: tuple[Qrels, Rankings], settings: MeasureSettings
+) -> tuple[MeasuredRun, Columns]:
+    """Compute the measures of a run from its judgements and its rankings."""
     compute = _compute_by_trec_eval if settings.conventions == "trec_eval" else _compute_by_greval
-    return compute(qrels, rankings, settings)
+    fields, columns = compute(*judged, settings)
+    qrels, _ = judged
+    irrelevant = np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist()
+    run = MeasuredRun(
+        name=name,
+        path=str(path),
+        irrelevant=tuple(qrels.questions[index] for index in irrelevant),
+        questions=_list_questions(qrels.questions, columns) if settings.by_question else (),
+        **fields,
+    )
+    return run, columns
 
 
-def _compute_by_greval(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
+def _list_questions(names: Sequence[str], columns: Columns) -> tuple[QuestionValues, ...]:
+    values_by_measure = {
+        measure: [value if state == SCORED else None for value, state in zip(values.tolist(), states, strict=True)]
+        for measure, (values, states) in columns.items()
+    }
+    return tuple(
+        QuestionValues(question=name, values={measure: column[n] for measure, column in values_by_measure.items()})
+        for n, name in enumerate(names)
+    )
+
+
+def _compute_by_greval(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> tuple[dict[str, Any], Columns]:
     """Compute greval's measures: a judged question without a ranking counts as 0."""
     results = measure_rankings(qrels, rankings, settings.names)
     size = len(qrels.questions)
@@ -134,11 +129,13 @@ def _compute_by_greval(qrels: Qrels, rankings: Rankings, settings: MeasureSettin
         values[result.places], states[result.places] = result.values, SCORED
         columns[name] = values, states
     means = tuple(_build_mean(name, values[states == SCORED], settings) for name, (values, states) in columns.items())
-    ranked, irrelevant = size - len(results.missing), _list_irrelevant(qrels)
-    return RankingFigures(columns, means, results.missing, results.unknown, ranked, results.remarks, irrelevant)
+    fields = {"missing": results.missing, "unjudged": results.unknown, "remarks": results.remarks, "means": means}
+    return fields | {"ranked": size - len(results.missing)}, columns
 
 
-def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, settings: MeasureSettings) -> RankingFigures:
+def _compute_by_trec_eval(
+    qrels: Qrels, rankings: Rankings, settings: MeasureSettings
+) -> tuple[dict[str, Any], Columns]:
     """Compute trec_eval's measures: a judged question without a ranking is left out."""
     hits = rankings.find_hits(qrels)
     remarks = check_run_join(qrels, rankings, hits)
@@ -159,13 +156,8 @@ def _compute_by_trec_eval(qrels: Qrels, rankings: Rankings, settings: MeasureSet
         for measure in settings.names
     )
     missing = tuple(name for name in names if name not in rows)
-    return RankingFigures(columns, means, missing, hits.unknown, len(rows), remarks, _list_irrelevant(qrels))
-
-
-def _list_irrelevant(qrels: Qrels) -> tuple[str, ...]:
-    """List the judged questions without a relevant document."""
-    names = qrels.questions
-    return tuple(names[index] for index in np.flatnonzero(qrels.count_judged(qrels.relevant) == 0).tolist())
+    fields = {"missing": missing, "unjudged": hits.unknown, "remarks": remarks, "means": means}
+    return fields | {"ranked": len(rows)}, columns
 
 
 def _build_mean(name: str, values: Floats, settings: MeasureSettings) -> RunMean:

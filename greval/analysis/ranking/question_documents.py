@@ -40,12 +40,7 @@ class QuestionDocuments:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, questions: pl.Series | None = None) -> QuestionDocuments:
-        """Bring the rows of each question together; they keep their order.
-
-        Args:
-            frame: The columns `question` and `document`, and for some a number.
-            questions: All questions, if some have no row.
-        """
+        """Bring the rows of each question together; they keep their order."""
         import polars as pl
 
         # Files are sorted by question nearly always: a join of runs of equal ids instead of all rows.
@@ -60,11 +55,7 @@ class QuestionDocuments:
 
     @classmethod
     def from_mapping(cls, documents: Mapping[str, Collection[str]], **numbers: object) -> QuestionDocuments:
-        """Read the documents of each question, with a number of each document under its name.
-
-        Raises:
-            DataError: If an id is neither a text nor a whole number, or a number is none.
-        """
+        """Read the documents of each question, with a number of each document under its name."""
         questions = read_column([*documents], QUESTION)
         lengths = np.fromiter(map(len, documents.values()), np.intp, len(documents))
         flat = [*chain.from_iterable(documents.values())]

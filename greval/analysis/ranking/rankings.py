@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,11 @@ class Hits:
     gold: Ints
     depths: Ints
     unknown: tuple[str, ...] = ()
+
+    def limit(self, cut: int) -> Hits:
+        """Return the hits among the first `cut` documents of each question."""
+        within = self.ranks <= cut
+        return replace(self, questions=self.questions[within], ranks=self.ranks[within], gold=self.gold[within])
 
 
 @dataclass(frozen=True)

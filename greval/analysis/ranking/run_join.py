@@ -20,23 +20,7 @@ REMEDY = "write the ids alike in both files"
 
 
 def check_run_join(qrels: Qrels, rankings: Rankings, hits: Hits) -> tuple[str, ...]:
-    """Check how judgements and rankings met, and return remarks that stand before all figures.
-
-    Args:
-        qrels: The judged documents.
-        rankings: The rankings.
-        hits: The judged documents that were found in them.
-
-    Raises:
-        DataError: If no question met, or no document met because the ids differ in form or kind.
-
-    Example:
-        >>> qrels = Qrels.from_dicts({"q1": {"d1": 1}})
-        >>> rankings = Rankings.from_dicts({"q1": {"D1": 0.9}})
-        >>> check_run_join(qrels, rankings, rankings.find_hits(qrels))  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        greval.errors.DataError: 0 of 1 judged documents met 0 of 1 ranked documents; 'd1' and 'D1' differ only in ...
-    """
+    """Check how judgements and rankings met, and return remarks that stand before all figures."""
     questions = _join_questions(qrels, rankings, hits)
     if questions.met_nothing:
         raise DataError(f"{questions.describe()}; {REMEDY}")

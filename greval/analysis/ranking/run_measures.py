@@ -27,13 +27,10 @@ MissingPolicy = Literal["zero", "drop"]
 
 @dataclass(frozen=True)
 class MeasureInput:
-    """The input of a measure: the judged documents that were retrieved, and the cut-off.
+    """The input of a measure: the judged documents, and those that were retrieved within the cut-off.
 
-    Args:
-        qrels: The judged documents.
-        hits: The judged documents that were retrieved, with their ranks.
-        cut: The cut-off k, the number of top documents that count; None for all.
-        exponential: Whether the gain of a document is `2**grade - 1` instead of its grade.
+    `cut` is the number of top documents that count, None for all. `exponential` is whether the gain of a document is
+    `2**grade - 1` instead of its grade.
     """
 
     qrels: Qrels
@@ -46,28 +43,14 @@ class MeasureInput:
         """The number of questions."""
         return len(self.qrels.judged.questions)
 
-    @property
-    def cutoff_mask(self) -> Flags:
-        """Boolean mask of the hits within the cut-off."""
-        return np.ones(len(self.hits.ranks), np.bool_) if self.cut is None else self.hits.ranks <= self.cut
-
     def mask_by_grade(self, lowest: int) -> Flags:
-        """Return a mask of the hits within the cut-off that have at least the grade `lowest`."""
-        marked: Flags = self.cutoff_mask & (self.qrels.grades[self.hits.gold] >= lowest)
+        """Return a mask of the hits that have at least the grade `lowest`."""
+        marked: Flags = self.qrels.grades[self.hits.gold] >= lowest
         return marked
 
     def count_hits(self, lowest: int) -> Ints:
-        """Count the hits of at least the grade `lowest` per question, within the cut-off."""
+        """Count the hits of at least the grade `lowest` per question."""
         return np.bincount(self.hits.questions[self.mask_by_grade(lowest)], minlength=self.size)
-
-    def sum_by_question(self, marked: Flags, terms: Floats) -> Floats:
-        """Sum the terms of the marked hits per question."""
-        added: Floats = np.bincount(self.hits.questions[marked], terms, self.size).astype(np.float64)
-        return added
-
-    def count_judged(self, lowest: int) -> Ints:
-        """Count the judged documents of at least the grade `lowest` per question."""
-        return self.qrels.count_judged(lowest)
 
     def compute_gains(self, grades: npt.NDArray[np.integer[Any]]) -> Floats:
         """Return the gains of grades; a negative grade has the gain 0."""
@@ -77,9 +60,10 @@ class MeasureInput:
 
 
 def _compute_ndcg(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    first, hits, grades = inputs.cutoff_mask, inputs.hits, inputs.qrels.grades
-    gains = inputs.compute_gains(grades[hits.gold[first]])
-    return _divide(inputs.sum_by_question(first, gains / np.log2(hits.ranks[first] + 1)), _compute_ideal_dcg(inputs))
+    hits = inputs.hits
+    gains = inputs.compute_gains(inputs.qrels.grades[hits.gold])
+    dcg = np.bincount(hits.questions, gains / np.log2(hits.ranks + 1), inputs.size)
+    return _divide(dcg, _compute_ideal_dcg(inputs))
 
 
 def _compute_ideal_dcg(inputs: MeasureInput) -> Floats:
@@ -98,26 +82,26 @@ def _compute_ideal_dcg(inputs: MeasureInput) -> Floats:
 
 
 def _compute_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    return _divide(inputs.count_hits(inputs.qrels.relevant), inputs.count_judged(inputs.qrels.relevant))
+    return _divide(inputs.count_hits(inputs.qrels.relevant), inputs.qrels.count_judged(inputs.qrels.relevant))
 
 
 def _compute_essential_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    return _divide(inputs.count_hits(inputs.qrels.essential), inputs.count_judged(inputs.qrels.essential))
+    return _divide(inputs.count_hits(inputs.qrels.essential), inputs.qrels.count_judged(inputs.qrels.essential))
 
 
 def _compute_precision(inputs: MeasureInput) -> tuple[Floats, Flags]:
     relevant = inputs.count_hits(inputs.qrels.relevant)
     size = np.maximum(inputs.hits.depths, 1) if inputs.cut is None else np.full(len(relevant), inputs.cut)
-    return relevant / size, inputs.count_judged(inputs.qrels.relevant) > 0
+    return relevant / size, inputs.qrels.count_judged(inputs.qrels.relevant) > 0
 
 
 def _compute_hit_rate(inputs: MeasureInput) -> tuple[Floats, Flags]:
     relevant = inputs.count_hits(inputs.qrels.relevant)
-    return (relevant > 0).astype(np.float64), inputs.count_judged(inputs.qrels.relevant) > 0
+    return (relevant > 0).astype(np.float64), inputs.qrels.count_judged(inputs.qrels.relevant) > 0
 
 
 def _compute_perfect_recall(inputs: MeasureInput) -> tuple[Floats, Flags]:
-    essential = inputs.count_judged(inputs.qrels.essential)
+    essential = inputs.qrels.count_judged(inputs.qrels.essential)
     return (inputs.count_hits(inputs.qrels.essential) == essential).astype(np.float64), essential > 0
 
 
@@ -128,7 +112,7 @@ def _compute_mrr(inputs: MeasureInput) -> tuple[Floats, Flags]:
     best = np.diff(questions, prepend=-1) > 0
     values = np.zeros(inputs.size)
     values[questions[best]] = 1 / ranks[best]
-    return values, inputs.count_judged(inputs.qrels.essential) > 0
+    return values, inputs.qrels.count_judged(inputs.qrels.essential) > 0
 
 
 def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
@@ -136,7 +120,8 @@ def _compute_map(inputs: MeasureInput) -> tuple[Floats, Flags]:
     questions, ranks = inputs.hits.questions[marked], inputs.hits.ranks[marked]
     # The position of each hit among those of its question, from 1, without a loop over questions.
     sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
-    return _divide(inputs.sum_by_question(marked, sofar / ranks), inputs.count_judged(inputs.qrels.relevant))
+    sums = np.bincount(questions, sofar / ranks, inputs.size)
+    return _divide(sums, inputs.qrels.count_judged(inputs.qrels.relevant))
 
 
 def _divide(part: npt.NDArray[np.generic], total: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
@@ -166,6 +151,7 @@ def compute_values(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
     """
     read = _parse_name(name)
     cut = int(read["cut"]) if read["cut"] else None
+    hits = hits if cut is None else hits.limit(cut)
     return FORMULAS[read["base"]](MeasureInput(qrels, hits, cut, bool(read["exponential"])))
 
 

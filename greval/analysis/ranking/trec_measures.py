@@ -121,10 +121,6 @@ def expand_trec_measures(names: Iterable[str]) -> tuple[str, ...]:
     A name is that of a measure as it is printed (`ndcg_cut_10`) or requested (`ndcg_cut.10`), of all measures with
     cut-offs of one kind (`P`), or `all_trec`.
 
-    Raises:
-        DefinitionError: If a name is none of these.
-        MissingExtraError: If pytrec-eval-terrier is not installed.
-
     Example:
         >>> expand_trec_measures(["map", "ndcg_cut.10", "success"])
         ('map', 'ndcg_cut_10', 'success_1', 'success_5', 'success_10')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from markupsafe import Markup
 
@@ -28,13 +28,6 @@ MAX_DRAWINGS = 1_000
 """The number of walks that are drawn, a few milliseconds each; the others are shown as text."""
 MAX_TEXT_CHARACTERS = 8_000
 """The number of characters of a question, an answer or a reason that are shown."""
-
-
-class TextPart(NamedTuple):
-    """A text of an item: the text, or its number in a table of texts."""
-
-    text: str
-    number: int | None = None
 
 
 class OrderView(NamedTuple):
@@ -73,13 +66,14 @@ class VerdictView(NamedTuple):
 class ItemView(NamedTuple):
     """A chunk, a triple or a claim with its verdicts.
 
-    `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty.
+    `labels` are its document, repository, version and score. `gold` is "essential", "helpful" or empty. `text` is a
+    text, or its number in a table of texts.
     """
 
     id: str
     labels: tuple[str, ...]
     gold: str
-    text: TextPart | None
+    text: str | int | None
     triple: tuple[str, str, str] | None
     verdicts: tuple[VerdictView, ...]
 
@@ -108,25 +102,22 @@ class CaseView(NamedTuple):
     method: str
     tags: tuple[tuple[str, str], ...]
     texts: tuple[tuple[str, str], ...]
-    error: str | None
     verdicts: tuple[VerdictView, ...]
     claims: tuple[tuple[str, tuple[ItemView, ...]], ...]
-    chunks: tuple[ItemView, ...]
-    triples: tuple[ItemView, ...]
-    aggregates: tuple[str, ...]
     walk: Markup | None
-    walk_tree: str
+    error: str | None = None
+    chunks: tuple[ItemView, ...] = ()
+    triples: tuple[ItemView, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    walk_tree: str = ""
     responses: tuple[ResponseView, ...] = ()
 
 
 class CaseViewBuilder:
     """Builds the views of cases of a run.
 
-    Args:
-        metrics: The metrics of the run, by name.
-        keep_text: A function that stores the text of a chunk elsewhere and returns its number, if texts are shared by
-            cases; None if each view has its texts.
-        prefix: The prefix of the ids in drawings; each builder of a page needs its own.
+    `keep_text` stores the text of a chunk elsewhere and returns its number, if cases share texts; without it each view
+    has its texts. `prefix` is that of the ids in drawings: each builder of a page needs its own.
     """
 
     def __init__(
@@ -154,50 +145,43 @@ class CaseViewBuilder:
                 key = (over or "", verdict.item or "")
                 # Verdicts on items that the stored case does not have would be lost: they stand with those of the case.
                 by_item.setdefault(key, []).append(verdict) if key in item_keys else case_verdicts.append(verdict)
-        view = CaseView(
+        texts = tuple(_list_texts(case)) if case else ()
+        other_response = case.other_response if case else None
+        return CaseView(
             sample_id=case_results.sample_id,
             method=case_results.method,
             tags=tuple((case.tags if case else case_results.results[0].tags).items()),
-            texts=tuple(_list_texts(case)) if case else (),
-            error=case.error if case else None,
+            texts=tuple((name, text) for name, text in texts if not (other_response and name == ANSWER)),
             verdicts=tuple(case_verdicts),
             claims=tuple(_build_claims(case, by_item)) if case else (),
-            chunks=tuple(self._build_chunks(case, case.chunks, by_item)) if case else (),
-            triples=tuple(_build_triples(case.triples, by_item)) if case else (),
-            aggregates=tuple(map(cut_text, case.aggregates or ())) if case else (),
-            walk=self._draw_walk(case) if case and case.traversal else None,
-            walk_tree=format_walk_tree(case.traversal, case.gold) if case and case.traversal else "",
+            walk=self._draw_walk(case) if case and not other_response else None,
+            responses=self._build_responses(case, other_response, by_item) if case and other_response else (),
+            **(self._build_parts(case, case, by_item) if case and not other_response else {}),
         )
-        return self._divide_pair(view, case, case.other_response) if case and case.other_response else view
 
-    def _divide_pair(self, view: CaseView, case: Case, other_response: Response) -> CaseView:
-        """Return the view of a pair, in which what belongs to one of the two responses is in the view of this one."""
+    def _build_responses(
+        self, case: Case, other_response: Response, verdicts: Mapping[tuple[str, str], list[VerdictView]]
+    ) -> tuple[ResponseView, ResponseView]:
+        """Build the views of both responses of a pair; verdicts on items are of the first."""
         first, second = _name_responses(case, case.method)
-        first_view = ResponseView(
-            "A",
-            first,
-            dict(view.texts).get(ANSWER, ""),
-            *(view.error, view.chunks, view.triples, view.aggregates, view.walk_tree),
+        parts, other_parts = self._build_parts(case, case, verdicts), self._build_parts(case, other_response, {})
+        return (
+            ResponseView("A", first, cut_text(case.answer or ""), **parts),
+            ResponseView("B", second, cut_text(other_response.answer or ""), **other_parts),
         )
-        second_view = ResponseView(
-            letter="B",
-            method=second,
-            answer=cut_text(other_response.answer or ""),
-            error=other_response.error,
-            chunks=tuple(self._build_chunks(case, other_response.chunks, {})),
-            triples=tuple(_build_triples(other_response.triples, {})),
-            aggregates=tuple(map(cut_text, other_response.aggregates or ())),
-            walk_tree=format_walk_tree(other_response.traversal, case.gold) if other_response.traversal else "",
-        )
-        return view._replace(
-            texts=tuple(text for text in view.texts if text[0] != ANSWER),
-            error=None,
-            chunks=(),
-            triples=(),
-            aggregates=(),
-            walk_tree="",
-            responses=(first_view, second_view),
-        )
+
+    def _build_parts(
+        self, case: Case, response: Case | Response, verdicts: Mapping[tuple[str, str], list[VerdictView]]
+    ) -> dict[str, Any]:
+        """Return what a response was built from, and its error."""
+        walk = response.traversal
+        return {
+            "error": response.error,
+            "chunks": tuple(self._build_chunks(case, response.chunks, verdicts)),
+            "triples": tuple(_build_triples(response.triples, verdicts)),
+            "aggregates": tuple(map(cut_text, response.aggregates or ())),
+            "walk_tree": format_walk_tree(walk, case.gold) if walk else "",
+        }
 
     def _find_over(self, result: Result) -> str | None:
         metric = self._metrics.get(result.metric)
@@ -229,7 +213,7 @@ class CaseViewBuilder:
                 labels=tuple(_label_chunk(chunk)),
                 gold="" if gain <= 0 else "essential" if gain >= ESSENTIAL else "helpful",
                 # Many cases share a chunk, so that a page holds its text once, by number.
-                text=TextPart("", self._keep_text(text)) if self._keep_text else TextPart(cut_text(text)),
+                text=self._keep_text(text) if self._keep_text else cut_text(text),
                 triple=None,
                 verdicts=tuple(verdicts.get(("chunks", chunk.id), ())),
             )
@@ -331,8 +315,9 @@ def _build_claims(
 
 
 def _build_claim(claim: Item, verdicts: Iterable[VerdictView]) -> ItemView:
-    text = TextPart(cut_text(format_item(claim)))
-    return ItemView(id=claim.id, labels=(), gold="", text=text, triple=None, verdicts=tuple(verdicts))
+    return ItemView(
+        id=claim.id, labels=(), gold="", text=cut_text(format_item(claim)), triple=None, verdicts=tuple(verdicts)
+    )
 
 
 def _build_triples(

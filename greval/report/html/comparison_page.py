@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from greval.analysis.comparison.changed_cases import (
     strip_folder,
 )
 from greval.analysis.comparison.records import Comparison, Contrast, DifferenceAxis
-from greval.analysis.run_origin import RunOrigin, read_origin
 from greval.records.result import Result
 from greval.records.stored_metric import StoredMetric
 from greval.report.comparison import (
@@ -36,8 +35,7 @@ from greval.report.comparison import (
     group_pairs,
 )
 from greval.report.console import format_figure
-from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
-from greval.report.html.case_index import build_line
+from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases, build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
 from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_changed, render_page
@@ -47,28 +45,12 @@ from greval.report.tables import split_warnings
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
+RunFacts = tuple[str, list[tuple[str, str]], TableView]
+"""The folder of a compared run, and how it came to be: facts, and the definitions and judges."""
 MAX_NAMED = 5
 """The number of won and of lost questions of each metric that are shown without a search."""
 WON, TIED, LOST = 4, None, 0
 """The tones of questions that are won, tied and lost."""
-
-
-class ContrastRow(NamedTuple):
-    """A contrast as texts and plots; `name` is that of the metric, or of the group below it."""
-
-    name: str
-    is_group: bool
-    better: str
-    number: str
-    baseline_mean: str
-    method_mean: str
-    difference: str
-    plot: IntervalPlot | None
-    spread: DistributionPlot | None
-    counts: str
-    p: str
-    verdict: str
-    kind: str
 
 
 class SideView(NamedTuple):
@@ -84,65 +66,17 @@ class SideView(NamedTuple):
 
 
 class ChangedView(NamedTuple):
-    """A question with the views of the baseline and of the method."""
+    """A question with the views of the baseline and of the method; `place` is the number of its details, if listed."""
 
+    place: int
     sample_id: str
     question: str
     expected: str
     sides: tuple[SideView, SideView]
 
 
-class NumberedView(NamedTuple):
-    """The view of a question with the number of its details in the page."""
-
-    place: int
-    view: ChangedView
-
-
-class ChangedList(NamedTuple):
-    """The questions of a metric that a method lost or won, with the numbers of their details."""
-
-    metric: str
-    lost: tuple[NumberedView, ...]
-    lost_count: int
-    won: tuple[NumberedView, ...]
-    won_count: int
-
-
-class UnitRows(NamedTuple):
-    """The contrasts of metrics of one unit, and the labels of the axis that they share: its ends, and zero."""
-
-    rows: tuple[ContrastRow, ...]
-    ticks: tuple[str, str, str]
-
-
-class PairSection(NamedTuple):
-    """A method against its baseline: the contrasts, the questions that differ by metric, and their details."""
-
-    method: str
-    baseline: str
-    units: tuple[UnitRows, ...]
-    lists: tuple[ChangedList, ...]
-    changed: tuple[NumberedView, ...]
-
-
-class RunSection(NamedTuple):
-    """How a compared run came to be."""
-
-    folder: str
-    facts: tuple[tuple[str, str], ...]
-    versions: TableView
-
-
 def write_comparison_page(comparison: Comparison, path: Path, *, made_at: datetime, command: str = "") -> None:
-    """Write a comparison as one HTML file, which needs no other file and makes no request.
-
-    Args:
-        comparison: The comparison; its runs are read for the texts of the questions that differ.
-        path: The file to write. An existing file is replaced whole or not at all.
-        made_at: The time that the page shows.
-        command: The command line that the page shows.
-    """
+    """Write a comparison as one HTML file, which needs no other file and makes no request."""
     write_atomically(path, build_comparison_page(comparison, made_at=made_at, command=command))
 
 
@@ -161,7 +95,6 @@ def build_comparison_page(
     metrics, runs = _read_runs(comparison, page)
     views = _build_views(comparison.name_first(MAX_NAMED), metrics)
     packed = _pack_questions(comparison, metrics, limits) if views else None
-    pairs = [_build_pair(comparison, *pair, rows, views) for pair, rows in group_pairs(comparison).items()]
     important, other_warnings = split_warnings(comparison.warnings, PROMINENT)
     sections = [("differences", "Differences")]
     sections += [("changed", "Won and lost"), ("cases", "All won and lost")] if packed else []
@@ -174,7 +107,16 @@ def build_comparison_page(
         summary=_describe_sides(comparison),
         findings=[*describe_findings(comparison)],
         important=important,
-        pairs=pairs,
+        pairs=group_pairs(comparison),
+        views=views,
+        create_writer=create_writer,
+        format_difference=format_difference,
+        format_p=format_p,
+        format_pairs_count=format_pairs_count,
+        format_verdict=format_verdict,
+        format_ticks=_format_ticks,
+        plot_difference=_plot_difference,
+        plot_questions=_plot_questions,
         legend=[*format_comparison_legend(comparison)],
         warnings=other_warnings,
         runs=runs,
@@ -194,28 +136,27 @@ def _describe_sides(comparison: Comparison) -> str:
     return f"{sides}; {comparison.family.told}"
 
 
-def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, StoredMetric], list[RunSection]]:
+def _read_runs(comparison: Comparison, page: PageOrigin) -> tuple[dict[str, StoredMetric], list[RunFacts]]:
     """Return the metrics of both runs, those of the newer one first, and how each run came to be."""
     metrics: dict[str, StoredMetric] = {}
     runs = []
     for folder in dict.fromkeys(filter(None, (comparison.folder, comparison.against))):
         with Store.open(Path(folder)) as store:
-            origin: RunOrigin = read_origin(store)
             # The newer run is read first, and its definition of a metric counts.
             metrics = {**read_metrics(store), **metrics}
-        runs.append(RunSection(folder, tuple(list_run_facts(origin, page)), build_versions_table(origin)))
+            runs.append((folder, [*list_run_facts(store, page)], build_versions_table(store)))
     return metrics, runs
 
 
 def _build_views(
     comparison: Comparison, metrics: Mapping[str, StoredMetric]
-) -> dict[tuple[str, str], dict[str, NumberedView]]:
+) -> dict[tuple[str, str], dict[str, ChangedView]]:
     """Build the views of the questions that a comparison names, by pair of methods and question."""
     build = _ChangedViewBuilder(comparison, metrics, CaseViewBuilder(metrics, prefix="first"))
-    views: dict[tuple[str, str], dict[str, NumberedView]] = {}
+    views: dict[tuple[str, str], dict[str, ChangedView]] = {}
     for number, question in enumerate(read_changed_questions(comparison, list_changed_questions(comparison)), 1):
-        view = NumberedView(number, build.build_view(question))
-        views.setdefault((question.key.method, question.key.baseline), {})[question.key.sample_id] = view
+        pair = question.key.method, question.key.baseline
+        views.setdefault(pair, {})[question.key.sample_id] = build.build_view(question, number)
     return views
 
 
@@ -226,7 +167,7 @@ def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric],
     names = [*dict.fromkeys(contrast.metric for contrast in comparison.contrasts)]
     several = len({(key.method, key.baseline) for key in keys}) > 1
     archive = CaseArchive(limits)
-    views = CaseViewBuilder(metrics, keep_text=archive.texts.keep, prefix="changed")
+    views = CaseViewBuilder(metrics, keep_text=archive.keep_text, prefix="changed")
     build = _ChangedViewBuilder(comparison, metrics, views)
     lines: list[JsonValue] = []
     for question in read_changed_questions(comparison, keys[: limits.cases]):
@@ -237,13 +178,7 @@ def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric],
         name = _name_pair(comparison, question.key) if several else ""
         row = [_build_cell(*cells[question.key][metric]) if metric in cells[question.key] else None for metric in names]
         lines.append(build_line(case_results, name, row, position))
-    packed = archive.pack(
-        lambda starts: {"kind": "changes", "metrics": [*names], "cases": lines, "textStarts": [*starts]}, "question"
-    )
-    if len(keys) <= limits.cases:
-        return packed
-    first = f"The first {limits.cases:,} of {len(keys):,} questions are listed; the figures are of all of them."
-    return packed._replace(notes=(first, *packed.notes))
+    return archive.pack({"kind": "changes", "metrics": [*names], "cases": lines}, "question", total=len(keys))
 
 
 def _rank_questions(comparison: Comparison) -> dict[ChangedKey, dict[str, tuple[bool, int]]]:
@@ -282,7 +217,7 @@ class _ChangedViewBuilder:
         self._metrics = metrics
         self._views = views
 
-    def build_view(self, question: ChangedQuestion) -> ChangedView:
+    def build_view(self, question: ChangedQuestion, place: int = 0) -> ChangedView:
         """Build the view of a question."""
         labels = ("Before", "Now") if self._against else ("Baseline", "Method")
         baseline = strip_folder(question.key.baseline, self._against)
@@ -291,7 +226,7 @@ class _ChangedViewBuilder:
             self._build_side(labels[1], question.key.method, question.method_case),
         )
         texts = next((dict(side.case.texts) for side in reversed(sides) if side.case), {})
-        return ChangedView(question.key.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), sides)
+        return ChangedView(place, question.key.sample_id, texts.get(QUESTION, ""), texts.get(EXPECTED, ""), sides)
 
     def render(self, question: ChangedQuestion) -> str:
         """Render the details of a question."""
@@ -319,56 +254,16 @@ def _list_item_values(
             yield result.metric, text, find_mean_tone(metric.scale, values)
 
 
-def _build_pair(
-    comparison: Comparison,
-    method: str,
-    baseline: str,
-    contrasts: Sequence[Contrast],
-    views: Mapping[tuple[str, str], Mapping[str, NumberedView]],
-) -> PairSection:
-    pair_views = views.get((method, baseline), {})
-    lists = [
-        ChangedList(
-            metric=contrast.metric,
-            lost=tuple(pair_views[question] for question in contrast.lost_questions[:MAX_NAMED]),
-            lost_count=contrast.lost,
-            won=tuple(pair_views[question] for question in contrast.won_questions[:MAX_NAMED]),
-            won_count=contrast.won,
-        )
-        for contrast in contrasts
-        if not contrast.group and (contrast.won or contrast.lost)
-    ]
-    units = (_build_unit(axis, contrasts) for axis in comparison.axes)
-    return PairSection(method, baseline, tuple(filter(None, units)), tuple(lists), tuple(pair_views.values()))
-
-
-def _build_unit(axis: DifferenceAxis, contrasts: Iterable[Contrast]) -> UnitRows | None:
-    """Build the rows of a pair of methods for an axis, None if it has none."""
-    rows = tuple(_build_rows(axis, [contrast for contrast in contrasts if contrast.metric in axis.metrics]))
+def _format_ticks(axis: DifferenceAxis) -> tuple[str, str, str]:
+    """Format the labels of an axis: its ends, and zero."""
     end = format_figure(axis.end)
-    return UnitRows(rows, (f"\N{MINUS SIGN}{end}", "0", f"{end} {axis.unit}".rstrip())) if rows else None
+    return f"\N{MINUS SIGN}{end}", "0", f"{end} {axis.unit}".rstrip()
 
 
-def _build_rows(axis: DifferenceAxis, contrasts: Sequence[Contrast]) -> Iterator[ContrastRow]:
-    for contrast in contrasts:
-        write = create_writer(contrast)
-        yield ContrastRow(
-            name=contrast.group or contrast.metric,
-            is_group=bool(contrast.group),
-            better="lower is better" if contrast.better == "lower" else "",
-            number=format_pairs_count(contrast),
-            baseline_mean=write(contrast.baseline_mean),
-            method_mean=write(contrast.method_mean),
-            difference=format_difference(contrast),
-            plot=None
-            if contrast.difference is None
-            else plot_interval(contrast.difference, contrast.interval, (-axis.end, axis.end), zero=True),
-            spread=_plot_questions(contrast),
-            counts=f"{contrast.won:,} won, {contrast.tied:,} tied, {contrast.lost:,} lost",
-            p=format_p(contrast.test.corrected) if contrast.test else "-",
-            verdict=format_verdict(contrast),
-            kind=contrast.verdict if contrast.verdict in {"better", "worse"} else "",
-        )
+def _plot_difference(contrast: Contrast, axis: DifferenceAxis) -> IntervalPlot | None:
+    if contrast.difference is None:
+        return None
+    return plot_interval(contrast.difference, contrast.interval, (-axis.end, axis.end), zero=True)
 
 
 def _plot_questions(contrast: Contrast) -> DistributionPlot | None:

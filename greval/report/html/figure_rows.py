@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from greval.analysis.summary import Report, TagFigures
+from greval.analysis.summary import Report
 from greval.records.scale import Scale
 from greval.report.console import format_distribution, format_mean, format_plain_mean
 from greval.report.html.plots import DistributionPlot, IntervalPlot, find_axis, plot_distribution, plot_interval
@@ -31,59 +31,17 @@ class FigureRow(NamedTuple):
     lost: str
 
 
-class FigureGroup(NamedTuple):
-    """The rows of one metric."""
-
-    metric: str
-    rows: tuple[FigureRow, ...]
-
-
-class TagRow(NamedTuple):
-    """The figures of a value of a tag, a cell for each metric; None if it has no result there."""
-
-    group: str
-    cells: tuple[FigureRow | None, ...]
-
-
-class TagTable(NamedTuple):
-    """The figures by the values of a tag: a row for each value, and for each method first if there are several."""
-
-    name: str
-    by: tuple[str, ...]
-    metrics: tuple[str, ...]
-    rows: tuple[TagRow, ...]
-
-
-def build_tag_table(report: Report, figures: TagFigures, scales: Mapping[str, Scale]) -> TagTable:
-    """Build the table of the figures by a tag."""
-    cells = {
-        (row.metric, row.group): row
-        for group in build_figure_groups(report, figures.summaries, scales)
-        for row in group.rows
-    }
-    metrics = tuple(dict.fromkeys(metric for metric, _ in cells))
-    groups = sorted({group for _, group in cells})
-    rows = (TagRow(group, tuple(cells.get((metric, group)) for metric in metrics)) for group in groups)
-    return TagTable(figures.tag, figures.by, metrics, tuple(rows))
-
-
-def build_figure_groups(
+def build_figure_rows(
     report: Report, summaries: Sequence[Summary], scales: Mapping[str, Scale]
-) -> tuple[FigureGroup, ...]:
-    """Build the rows of figures by metric.
-
-    Args:
-        report: The report, which has the values of each scale.
-        summaries: The summaries: those of the report, or by a tag.
-        scales: The scale of each metric.
-    """
+) -> dict[str, list[FigureRow]]:
+    """Build the rows of each metric from the summaries of a report, or from those by a tag."""
     metrics: dict[str, list[Summary]] = {}
     for summary in summaries:
         metrics.setdefault(summary.metric, []).append(summary)
-    return tuple(
-        FigureGroup(metric, tuple(_build_rows(report, metric_summaries, scales.get(metric))))
+    return {
+        metric: _build_rows(report, metric_summaries, scales.get(metric))
         for metric, metric_summaries in metrics.items()
-    )
+    }
 
 
 def _build_rows(report: Report, summaries: Sequence[Summary], scale: Scale | None) -> list[FigureRow]:

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from greval._util.files import write_atomically
 from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.duel.api import summarise_stored_duel
-from greval.analysis.run_origin import read_origin
 from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.analysis.worst_cases import WorstCase, read_worst_cases
 from greval.errors import DataError, MissingExtraError
@@ -37,10 +38,9 @@ from greval.report.console import (
     list_spending_rows,
 )
 from greval.report.duel import build_duel_tables, format_duel_legend
-from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases
-from greval.report.html.case_index import CaseIndex
+from greval.report.html.archive import ArchiveLimits, CaseArchive, CaseCells, PackedCases, build_line
 from greval.report.html.case_view import CaseView, CaseViewBuilder
-from greval.report.html.figure_rows import build_figure_groups, build_tag_table
+from greval.report.html.figure_rows import build_figure_rows
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
 from greval.report.html_console import TableView, read_tables
@@ -52,26 +52,12 @@ from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations
 from greval.trust.probing.records import Probe
 
+WorstEntry = tuple[int, str, str, str, int | None]
+"""A worst case of a metric: the number of its details in the page, its name, its question, its value and its tone."""
+WorstList = tuple[str, list[WorstEntry], str]
+"""A metric, its worst cases, and the reason why there are none."""
 DEFAULT_WORST = 5
 """The number of worst cases of each metric, if none is given."""
-
-
-class WorstEntry(NamedTuple):
-    """A case in the list of the worst ones of a metric; `number` is that of its details in the page."""
-
-    number: int
-    name: str
-    question: str
-    value: str
-    tone: int | None
-
-
-class WorstList(NamedTuple):
-    """The worst cases of a metric, or the reason why the list is empty."""
-
-    metric: str
-    entries: tuple[WorstEntry, ...]
-    why: str
 
 
 class PageContent(NamedTuple):
@@ -93,14 +79,7 @@ class PageContent(NamedTuple):
 
 
 def write_report_page(store: Store, report: Report, path: Path, content: PageContent) -> None:
-    """Write the report of a run as one HTML file, which needs no other file and makes no request.
-
-    Args:
-        store: The run, opened for reading.
-        report: Its report.
-        path: The file to write. An existing file is replaced whole or not at all.
-        content: What the page shows besides the run.
-    """
+    """Write the report of a run as one HTML file, which needs no other file and makes no request."""
     write_atomically(path, build_report_page(store, report, content))
 
 
@@ -111,19 +90,23 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
     page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)
     # One state of the log for all sections, even while the run goes on.
     with store.snapshot():
-        scales = {name: metric.scale for name, metric in read_metrics(store).items()}
-        origin = read_origin(store)
+        metrics = read_metrics(store)
+        scales = {name: metric.scale for name, metric in metrics.items()}
+        facts, versions = [*list_run_facts(store, page, report.command)], build_versions_table(store)
         lists, views = _build_worst(store, content.worst, content.metrics)
-        tags = [build_tag_table(report, tag_figures, scales) for tag_figures in summarise_by_tags(store, report.by)]
+        tags = [
+            (figures, build_figure_rows(report, figures.summaries, scales))
+            for figures in summarise_by_tags(store, report.by)
+        ]
         keys = [*index_results(store)]
         packed = _pack_cases(store, keys, scales, content.limits)
         pairs = read_paired_methods(store)
         preferences = [*list_preferences(store)]
     parts = {
         "report": report,
-        "origin": origin,
+        "descriptions": {name: metric.describe().description for name, metric in metrics.items()},
         "summary": _describe_run(report, keys, pairs),
-        "figures": build_figure_groups(report, report.summaries, scales),
+        "figures": build_figure_rows(report, report.summaries, scales),
         "weighting": [*describe_weighting(report.summaries)],
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
@@ -137,13 +120,13 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
         "cost_table": _build_cost_table(report.spending),
         "facts": [
-            *list_run_facts(origin, page, report.command),
+            *facts,
             *(("imported", line) for line in describe_imports(report.imported)),
             *(("read again", line) for line in describe_replays(report.replayed)),
             *(("answered by", line) for line in describe_served_models(report.served_by)),
             *(("not reported", line) for line in describe_estimates(report)),
         ],
-        "versions": build_versions_table(origin),
+        "versions": versions,
     }
     return render_page(
         "report.html",
@@ -178,15 +161,7 @@ def _describe_run(report: Report, keys: Sequence[CaseKey], pairs: Mapping[CaseKe
 
 
 def _describe_size(keys: Sequence[CaseKey], pairs: Mapping[CaseKey, tuple[str, str]]) -> str:
-    """Describe how many cases there are, how many of them are pairs, and of how many questions and methods.
-
-    Example:
-        >>> pairs = {("q1", "flat vs walk"): ("flat", "walk")}
-        >>> _describe_size([("q1", "flat"), ("q1", "walk"), ("q1", "flat vs walk")], pairs)
-        '1 question, 2 methods, 3 cases, 1 of them a pair'
-        >>> _describe_size([("q1", "flat vs walk")], pairs)
-        '1 question, 2 methods, 1 pair'
-    """
+    """Describe how many cases there are, how many of them are pairs, and of how many questions and methods."""
     paired = sum(key in pairs for key in keys)
     cases = format_count(len(keys), "pair" if paired == len(keys) else "case")
     if 0 < paired < len(keys):
@@ -212,12 +187,12 @@ def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[
         scale = scales[worst.metric]
         # The worst of a metric may have the best value: such a case is nothing to look at.
         cases = [case for case in worst.cases if not _is_flawless(case, scale)]
-        entries = []
-        for case in cases:
-            number = numbers.setdefault((case.sample_id, case.method), len(numbers) + 1)
-            entries.append(_build_worst_entry(case, number, scale))
+        entries = [
+            _build_worst_entry(case, numbers.setdefault((case.sample_id, case.method), len(numbers) + 1), scale)
+            for case in cases
+        ]
         why = "" if entries else "No case has an order." if not worst.ordered else "No case is below the best value."
-        lists.append(WorstList(worst.metric, tuple(entries), why))
+        lists.append((worst.metric, entries, why))
     builder = CaseViewBuilder(read_metrics(store), prefix="worst")
     return lists, [builder.build_view(case_results) for case_results in read_case_results(store, numbers)]
 
@@ -231,22 +206,20 @@ def _build_worst_entry(case: WorstCase, number: int, scale: Scale) -> WorstEntry
     numbers = [] if case.mean is None else [case.mean]
     name = " ".join(part for part in (case.sample_id, case.method) if part)
     text, tone = format_values(scale, values, numbers), find_mean_tone(scale, values)
-    return WorstEntry(number, name, case.question or "", text, tone)
+    return number, name, case.question or "", text, tone
 
 
 def _pack_cases(
     store: Store, keys: Sequence[CaseKey], scales: Mapping[str, Scale], limits: ArchiveLimits
 ) -> PackedCases:
     """Compress the cases of a run, one at a time."""
-    index, archive = CaseIndex(scales), CaseArchive(limits)
-    builder = CaseViewBuilder(read_metrics(store), keep_text=archive.texts.keep, prefix="case")
+    cells, archive = CaseCells(scales), CaseArchive(limits)
+    builder = CaseViewBuilder(read_metrics(store), keep_text=archive.keep_text, prefix="case")
+    lines: list[JsonValue] = []
     for case_results in read_case_results(store, keys[: limits.cases]):
-        index.add(case_results, archive.add(partial(_render, builder, case_results)))
-    packed = archive.pack(index.build, "case")
-    if len(keys) <= limits.cases:
-        return packed
-    first = f"The first {limits.cases:,} of {len(keys):,} cases are listed; the figures are of all of them."
-    return packed._replace(notes=(first, *packed.notes))
+        position = archive.add(partial(_render, builder, case_results))
+        lines.append(build_line(case_results, case_results.method, cells.build(case_results.results), position))
+    return archive.pack({"metrics": [*scales], "cases": lines}, "case", total=len(keys))
 
 
 def _render(builder: CaseViewBuilder, case_results: CaseResults) -> str:

@@ -48,12 +48,7 @@ class DistributionPlot(NamedTuple):
 def plot_interval(
     value: float, interval: Interval | None, axis: tuple[float, float], *, zero: bool = False
 ) -> IntervalPlot:
-    """Place a figure with its interval on an axis.
-
-    Example:
-        >>> plot_interval(0.5, None, (0.0, 2.0))
-        IntervalPlot(at=25.0, low=None, high=None, zero=None)
-    """
+    """Place a figure with its interval on an axis."""
 
     def place(number: float) -> float:
         share = (number - axis[0]) / (axis[1] - axis[0])

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from markupsafe import Markup
 from pydantic import JsonValue
 
-from greval.analysis.run_origin import RunOrigin
 from greval.report.html.case_view import CaseView
 from greval.report.html_console import TableView
-from greval.runs.manifest import RunCommand
+from greval.report.markup import create_environment
+from greval.runs.manifest import RunCommand, read_judges, read_sources
+from greval.runs.store import Store
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-FOLDER = "templates"
-JOINING_SIGN = re.compile(r"(?<=[_/.:@])(?=\w)")
-"""A place after a sign in a name at which a browser breaks no line by itself, as it does after a hyphen."""
 FRAGMENT_POLICY = "greval-fragments"
 """The name of the only policy of Trusted Types by which the script of a page may make markup of text."""
 ADDRESSES = frozenset({"base_url", "openai_api_base"})
@@ -47,42 +42,8 @@ class PageOrigin(NamedTuple):
         return f"{self.at.day} {self.at:%B %Y, %H:%M %Z}".rstrip()
 
 
-@lru_cache(maxsize=1)
-def create_environment() -> Environment:
-    """Create the environment of the templates, in which every text is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("greval.report.html", FOLDER),
-        # Strings that are escaped by hand are safe until one is forgotten.
-        autoescape=True,
-        # A misspelt name raises an error in place of a gap in the page.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["breakable"] = make_breakable
-    return environment
-
-
-def make_breakable(name: str) -> Markup:
-    """Escape a name, and let lines break after the signs that join its words.
-
-    Example:
-        >>> make_breakable("local_search<b>")
-        Markup('local_<wbr>search&lt;b&gt;')
-    """
-    return Markup("<wbr>").join(JOINING_SIGN.split(name))
-
-
 def render_page(template: str, page: PageOrigin, /, **content: object) -> str:
-    """Render a page with its style, its script and its policy.
-
-    Args:
-        template: The name of the template.
-        page: When and by which command the page is made.
-        **content: The content of the page.
-    """
+    """Render a page with its style, its script and its policy."""
     style, script = (_read_asset(name) for name in ("page.css", "page.js"))
     return (
         create_environment()
@@ -114,7 +75,7 @@ def _get_macro(template: str, name: str) -> Callable[[object], str]:
 
 
 def _read_asset(name: str) -> str:
-    return files("greval.report.html").joinpath(FOLDER, name).read_text(encoding="utf-8")
+    return files("greval.report.html").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _build_policy(style: str, script: str) -> str:
@@ -138,10 +99,12 @@ def _hash_asset(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"
 
 
-def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
+def list_run_facts(store: Store, page: PageOrigin, command: RunCommand | None = None) -> Iterator[tuple[str, str]]:
     """Yield what made a run and a page, as names and texts; `command` is the last command on the run."""
-    yield from (("cases", f"{file.name} (sha256 {file.digest})" if file.digest else file.name) for file in origin.files)
-    for metric, settings in origin.judges.items() or [("", origin.judge)]:
+    # A report is shared, and folders say whose machine it was made on.
+    sources = dict.fromkeys((Path(source.path).name, source.digest) for source in read_sources(store) if source.path)
+    yield from (("cases", f"{name} (sha256 {digest})" if digest else name) for name, digest in sources)
+    for metric, settings in _read_judges(store).items():
         judge = f"judge of {metric}" if metric else "judge"
         visible = {name: value for name, value in settings.items() if page.with_addresses or name not in ADDRESSES}
         yield from ((judge if name == "label" else f"{judge}: {name}", str(value)) for name, value in visible.items())
@@ -154,6 +117,16 @@ def list_run_facts(origin: RunOrigin, page: PageOrigin, command: RunCommand | No
         yield "command", page.command
 
 
+def _read_judges(store: Store) -> Mapping[str, Mapping[str, JsonValue]]:
+    """Read the settings of the judge of each metric by its name, or of the last judge by no name if they have one."""
+    judge = store.fact("judge")
+    judged = {plan.metric for plan in store.plans() if plan.judge}
+    judges = {name: settings for name, settings in read_judges(store).items() if name in judged}
+    if any(settings != judge for settings in judges.values()):
+        return judges
+    return {"": {name: value for name, value in judge.items() if value is not None} if isinstance(judge, dict) else {}}
+
+
 def format_option(value: JsonValue) -> str:
     """Format the value of an option: a text as it is, anything else as JSON.
 
@@ -164,12 +137,11 @@ def format_option(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def build_versions_table(origin: RunOrigin) -> TableView:
+def build_versions_table(store: Store) -> TableView:
     """Build the table of definitions and judges; methods that share them have one row."""
     methods: dict[tuple[str, str, str], list[str]] = {}
-    for version in origin.versions:
-        methods.setdefault((version.metric, version.fingerprint, version.judge or "computed"), []).append(
-            version.method
-        )
+    for plan in store.plans():
+        if plan.method is not None:
+            methods.setdefault((plan.metric, plan.fingerprint, plan.judge or "computed"), []).append(plan.method)
     rows = tuple((*key, ", ".join(filter(None, names))) for key, names in methods.items())
     return TableView("", ("metric", "fingerprint", "judge", "methods"), (True,) * 4, rows)

@@ -13,14 +13,7 @@ BEST_TONE = 4
 
 
 def find_tone(scale: Scale | None, value: str) -> int | None:
-    """Return the tone of a value, None if its scale has no order or no ends.
-
-    Example:
-        >>> from greval.records.scale import ValueScale
-        >>> scale = ValueScale(range=(1, 5), levels={1: "Shallow.", 5: "Deep."})
-        >>> find_tone(scale, "1"), find_tone(scale, "4"), find_tone(scale, "failed: timeout")
-        (0, 3, None)
-    """
+    """Return the tone of a value, None if its scale has no order or no ends."""
     share = _compute_share(scale, value) if scale else None
     return None if share is None else round(BEST_TONE * min(1.0, max(0.0, share)))
 
@@ -32,12 +25,7 @@ def find_mean_tone(scale: Scale, values: Sequence[str]) -> int | None:
 
 
 def format_value(scale: Scale | None, value: str) -> str:
-    """Format a value: a measure with three significant digits and its unit, any other as it is.
-
-    Example:
-        >>> format_value(MeasureScale(unit="s"), "7.9312345"), format_value(None, "Correct")
-        ('7.93 s', 'Correct')
-    """
+    """Format a value: a measure with three significant digits and its unit, any other as it is."""
     if not isinstance(scale, MeasureScale):
         return value
     try:
@@ -48,12 +36,7 @@ def format_value(scale: Scale | None, value: str) -> str:
 
 
 def format_values(scale: Scale | None, values: Sequence[str], numbers: Sequence[float]) -> str:
-    """Format the single value of a case, the mean of several, or the most frequent of several without numbers.
-
-    Example:
-        >>> format_values(None, ["1", "0"], [1.0, 0.0]), format_values(None, ["Yes", "Yes", "No"], [])
-        ('0.5 n=2', 'Yes 2 of 3')
-    """
+    """Format the single value of a case, the mean of several, or the most frequent of several without numbers."""
     if len(values) == 1:
         return format_value(scale, values[0])
     if numbers:

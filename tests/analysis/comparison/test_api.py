@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, write
-from contrast_data import alike, edited, mirrored, only
+from contrast_data import alike, edited, mirrored, only, write_documents
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
@@ -113,18 +113,9 @@ def test_nothing_in_common_is_told(tmp_path):
         compare(write(tmp_path / "alone", figures), baseline="b")
 
 
-def clusters(tmp_path, tags):
-    """Write 40 questions in 10 documents; within a document the method is better in all or in none."""
-    figures = {
-        ("a", "right"): [n // 4 % 5 != 0 for n in range(40)],
-        ("b", "right"): [n // 4 % 5 == 0 for n in range(40)],
-    }
-    return write(tmp_path, {key: [int(value) for value in column] for key, column in figures.items()}, tags=tags)
-
-
 def test_questions_of_a_document_are_not_independent(tmp_path):
     """By cluster the interval is wider, and the test flips whole documents in place of McNemar's."""
-    run = clusters(tmp_path, [{"doc": f"d{n // 4}"} for n in range(40)])
+    run = write_documents(tmp_path, [{"doc": f"d{n // 4}"} for n in range(40)])
     alone, by_doc = only(compare(run, baseline="b")), only(compare(run, baseline="b", cluster_by="doc"))
     assert (alone.clusters, by_doc.clusters) == (None, 10)
     assert (alone.test.name, by_doc.test.name) == ("mcnemar chi-square", "cluster permutation")

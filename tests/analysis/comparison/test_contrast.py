@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.analysis.comparison.api import compare
-from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
+from greval.analysis.comparison.contrast import ContrastSettings, apply_correction, compute_contrast
 from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
 from greval.records.scale import ScaleDirection
 from greval.runs.score_columns import SCORED
@@ -77,11 +77,7 @@ def test_more_questions_show_smaller_differences(tmp_path):
 
 
 states = st.sampled_from([SCORED] * 4 + [1, 2, 3, 4])
-
-
 rows = st.tuples(figures, states, figures, states, st.integers(0, 5))
-
-
 RULES = ContrastSettings(level=0.95, alpha=0.05 / 3, resamples=999)
 
 
@@ -90,7 +86,7 @@ def compared(given_rows, *, by_cluster, swapped=False):
     first, first_states, second, second_states, codes = (np.array(column) for column in zip(*given_rows, strict=True))
     sides = SideFigures(first, first_states), SideFigures(second, second_states)
     method, baseline = reversed(sides) if swapped else sides
-    names = ContrastNames("depth", "", "a", "b")
+    names = {"metric": "depth", "group": "", "method": "a", "baseline": "b"}
     scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
     found = compute_contrast(
         QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from itertools import permutations
 
 import pytest
 from compared_runs import write
@@ -21,11 +20,12 @@ from greval.runs.store import Store
 from greval.runs.store.pages import list_methods
 
 METHODS = ["basic", "local", "walk"]
+ORDERS = [METHODS, METHODS[::-1], ["local", "walk", "basic"]]
 PAIRS = [("local", "basic"), ("walk", "basic"), ("walk", "local")]
 FIGURES = {"basic": [0, 0, 1, 1], "local": [0, 1, 1, 1], "walk": [1, 1, 1, 1]}
 
 
-@pytest.mark.parametrize("order", [*permutations(METHODS)], ids="-".join)
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_every_entry_point_has_one_order(tmp_path, order):
     """Methods are sorted by name, and the later one is compared with the earlier one."""
     run = write(tmp_path / "run", {(name, "right"): FIGURES[name] for name in order})
@@ -52,7 +52,7 @@ def test_every_entry_point_has_one_order(tmp_path, order):
     assert [text.partition(":")[0] for text in check.told] == METHODS
 
 
-@pytest.mark.parametrize("order", [*permutations(METHODS)], ids="-".join)
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_the_server_has_the_same_order(tmp_path, order):
     """REST compares the methods in the order of the other entry points."""
     figures = pytest.importorskip("greval.serve.state.run_figures")

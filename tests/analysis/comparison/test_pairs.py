@@ -2,19 +2,10 @@
 
 import pytest
 from compared_runs import FAILED, MISSING, SKIPPED, UNSCORED, write
+from contrast_data import only
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
-
-
-def only(comparison, metric="right", group="", method=None):
-    """Give the one comparison of a metric and a group."""
-    (found,) = [
-        one
-        for one in comparison.contrasts
-        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
-    ]
-    return found
 
 
 def test_pairs_are_of_the_same_question(tmp_path):

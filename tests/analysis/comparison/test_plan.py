@@ -2,19 +2,10 @@
 
 import pytest
 from compared_runs import UNSCORED, write
+from contrast_data import only
 
 from greval.analysis.comparison.api import compare
 from greval.errors import DataError, StoreError
-
-
-def only(comparison, metric="right", group="", method=None):
-    """Give the one comparison of a metric and a group."""
-    (found,) = [
-        one
-        for one in comparison.contrasts
-        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
-    ]
-    return found
 
 
 def test_groups_and_all_questions_are_one_family(tmp_path):

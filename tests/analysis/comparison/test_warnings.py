@@ -1,18 +1,9 @@
 """Warnings about a comparison."""
 
 from compared_runs import FAILED, SKIPPED, write
+from contrast_data import only, write_documents
 
 from greval.analysis.comparison.api import compare
-
-
-def only(comparison, metric="right", group="", method=None):
-    """Give the one comparison of a metric and a group."""
-    (found,) = [
-        one
-        for one in comparison.contrasts
-        if (one.metric, one.group) == (metric, group) and method in {None, one.method}
-    ]
-    return found
 
 
 def test_a_metric_that_nobody_could_judge_stays_in_sight(tmp_path):
@@ -30,18 +21,9 @@ def test_equal_gaps_are_no_warning(tmp_path):
     assert compare(write(tmp_path, figures), baseline="b").warnings == ()
 
 
-def clusters(tmp_path, tags):
-    """Write 40 questions in 10 documents; within a document the method is better in all or in none."""
-    figures = {
-        ("a", "right"): [n // 4 % 5 != 0 for n in range(40)],
-        ("b", "right"): [n // 4 % 5 == 0 for n in range(40)],
-    }
-    return write(tmp_path, {key: [int(value) for value in column] for key, column in figures.items()}, tags=tags)
-
-
 def test_few_clusters_and_questions_without_are_told(tmp_path):
     """Fewer than eight clusters make rough figures; a question without the tag is a cluster of its own."""
-    run = clusters(tmp_path, [{"doc": f"d{n // 8}"} if n < 38 else {} for n in range(40)])
+    run = write_documents(tmp_path, [{"doc": f"d{n // 8}"} if n < 38 else {} for n in range(40)])
     found = compare(run, baseline="b", cluster_by="doc")
     assert only(found).clusters == 7
     assert found.warnings == (

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from random import Random
 
 import pytest
-import typer
-from diagnosed_cases import CASES, CHAIN, GOLD, INDEX, case, cause, chunks, told_right, walk, without
+from diagnosed_cases import CHAIN, GOLD, INDEX, case, cause, chunks, told_right, walk, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted import STAGES, planted
-from rich.console import Console
-from typer.testing import CliRunner
 
 from greval import Case, Run, Store, evaluate, load_metric
 from greval.analysis.diagnosis.api import diagnose, diagnose_run
-from greval.analysis.diagnosis.correctness import AnswerVerdict
-from greval.analysis.diagnosis.records import CAUSES, LOSSES, MEANINGS, tabulate
+from greval.analysis.diagnosis.records import CAUSES, LOSSES
 from greval.analysis.gold.index_lookup import IndexLookup
-from greval.cli.diagnose import diagnose as command
 from greval.errors import DataError, StoreError
 from greval.records.inventory import IndexInventory
-from greval.report.diagnosis import print_notes, render
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
 
@@ -137,14 +130,8 @@ def test_order_and_writing_change_nothing(seed):
 
 
 NAMES = st.sampled_from(["Ada", "ada", "Bo_b", "bob", "Cy", "", " "])
-
-
 EDGES = st.lists(st.tuples(NAMES, st.sampled_from(["r", "R", "s"]), NAMES), max_size=3)
-
-
 LISTS = st.none() | st.lists(NAMES, max_size=3)
-
-
 CONTEXTS = st.fixed_dictionaries(
     {
         "chunks": st.none() | st.lists(st.builds(dict, id=NAMES, doc_id=NAMES, text=NAMES), max_size=3),
@@ -152,8 +139,6 @@ CONTEXTS = st.fixed_dictionaries(
         "traversal": st.none() | st.builds(dict, start_nodes=st.lists(NAMES), traversed_edges=EDGES),
     }
 )
-
-
 GOLDS = st.builds(
     dict,
     essential_docs=LISTS,
@@ -162,8 +147,6 @@ GOLDS = st.builds(
     start_nodes=LISTS,
     aliases=st.none() | st.dictionaries(NAMES, st.lists(NAMES, max_size=2), max_size=2),
 )
-
-
 INDEXES = st.none() | st.builds(
     IndexInventory,
     documents=st.frozensets(NAMES),
@@ -204,13 +187,6 @@ def _shuffled(value, random):
     return random.sample(value, len(value)) if isinstance(value, list | tuple) else value
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Give the folder of a run with a right answer, two wrong ones of a walk, one of a vector search, one failed."""
-    evaluate(CASES, [load_metric("correctness")], ScriptedJudge(told_right), out=tmp_path / "run")
-    return tmp_path / "run"
-
-
 def test_a_run_is_diagnosed(run):
     """Each sample and method of a run has its diagnosis, by the run's own verdicts."""
     with Store.open(run) as store:
@@ -246,92 +222,18 @@ def test_the_newest_case_counts(run):
     assert found == ["dropped"]
 
 
-def test_a_table_leads_to_its_cases():
-    """Each count of the table names its cases; groups are sorted, untold tags have a group."""
-    rows = [diagnose(one, verdict=False, inventory=INDEX) for one in CASES]
-    found = tabulate(rows, by=["method", "query_type", "area"])
-    assert found.by == ("method", "query_type", "area")
-    assert [group.names for group in found.groups] == [("vector", "hop", "(none)"), ("walk", "chain", "(none)")]
-    assert found.groups[1].cases["not used"] == ("q1", "q3")
-    assert found.groups[1].total == 4
-    assert [row.sample_id for row in found.filter_by_cause("not reached")] == ["q2", "q2"]
-
-
-def test_the_table_can_be_read_at_any_width():
-    """The table prints causes as columns and sums below; markup in names is not markup."""
-    rows = [diagnose(case(method="[bold]a[/bold]"), verdict=AnswerVerdict(right=False), inventory=INDEX)]
-    text = io.StringIO()
-    console = Console(file=text, width=80)
-    render(tabulate(rows), console, title="t", show=["not used"])
-    print_notes([f"note {n}" for n in range(5)], console)
-    assert "[bold]a[/bold]" in text.getvalue()
-    assert f"not used: {MEANINGS['not used']}" in text.getvalue()
-    assert "  document ada: found; a chunk of it is in the context" in text.getvalue()
-    assert "and 2 more notes" in text.getvalue()
-
-
-@pytest.fixture
-def says():
-    """Run the command; give its exit code and what it printed."""
-    app = typer.Typer()
-    app.command("diagnose")(command)
-
-    def invoke(*words):
-        done = CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "160"})
-        return done.exit_code, done.output, done.exception
-
-    return invoke
-
-
-@pytest.fixture
-def index(tmp_path):
-    """Give the index as a file of rows."""
+def test_the_command_shows_the_cases_of_a_cause(run, tmp_path, greval_says):
+    """With an index as a file of rows, --show lists each case of a cause, however it is written, with its evidence."""
     rows = [{"document": name} for name in sorted(INDEX.documents)]
-    rows += [{"node": name, "documents": of} for name, of in INDEX.nodes.items()]
-    rows += [{"edge": edge, "documents": of} for edge, of in INDEX.edges.items()]
-    path = tmp_path / "index.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def test_the_command_prints_a_table(run, index, says):
-    """The table is by method and query type, and says how to see the cases."""
-    code, out, _ = says(run, "--index", index)
+    rows += [{"node": name, "documents": documents} for name, documents in INDEX.nodes.items()]
+    rows += [{"edge": edge, "documents": documents} for edge, documents in INDEX.edges.items()]
+    index = tmp_path / "index.jsonl"
+    index.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, out, _ = greval_says("diagnose", run, "--index", index, "--show", "Not Reached")
     assert code == 0
     header = next(line for line in out.splitlines() if line.startswith("method"))
-    assert header.split("  ")[0] == "method"
     assert "query_type" in header
-    assert "not reached" in header
     assert "dropped" not in header
-    assert f"greval diagnose {run} --show CAUSE" in out
-
-
-def test_the_command_shows_the_cases_of_a_cause(run, index, says):
-    """--show lists each case of a cause with its evidence; a wrong name is told with the nearest."""
-    code, out, _ = says(run, "--index", index, "--show", "Not Reached")
-    assert code == 0
     assert "q2 (vector · hop): Not reached: document boat" in out
     assert "q2 (walk · chain): Not reached:" in out
     assert "q3 (" not in out
-    code, out, _ = says(run, "--show", "not reachd")
-    assert code == 2
-    assert "did you mean 'not reached'?" in " ".join(out.split())
-
-
-def test_the_command_gives_json(run, index, says):
-    """For programs: groups with the ids of each cause, and the diagnoses asked for."""
-    code, out, _ = says(run, "--index", index, "--by", "query_type", "--show", "not used", "--format", "json")
-    found = json.loads(out)
-    assert code == 0
-    assert found["groups"][1] == {
-        "names": ["walk", "chain"],
-        "cases": {"answered rightly": ["q1"], "not reached": ["q2"], "not used": ["q3"], "failed": ["q4"]},
-    }
-    assert [row["sample_id"] for row in found["rows"]] == ["q3"]
-
-
-def test_an_index_that_is_not_there_is_told(run, says):
-    """A wrong folder is a fault of the data, not a diagnosis without an index."""
-    code, _, error = says(run, "--index", "nowhere")
-    assert code == 1
-    assert isinstance(error, DataError)

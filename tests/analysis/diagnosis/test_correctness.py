@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from diagnosed_cases import CASES, GOLD, INDEX, case, cause, told_right
+from diagnosed_cases import GOLD, INDEX, case, cause
 
-from greval import Store, ValueMetric, evaluate, load_metric
+from greval import Store, ValueMetric, evaluate
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.correctness import find_threshold
 from greval.errors import DataError, DefinitionError
@@ -34,13 +34,6 @@ def test_other_right_answers_count():
     """Each of the gold's answers and each line of the expected answer is right."""
     assert cause(gold={**GOLD, "answers": ["Augusta Taurinorum"]}, answer="Augusta Taurinorum") == "judged wrong"
     assert cause(expected_answer="Torino\nLa Turin", answer="It was Torino.") == "judged wrong"
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Give the folder of a run with a right answer, two wrong ones of a walk, one of a vector search, one failed."""
-    evaluate(CASES, [load_metric("correctness")], ScriptedJudge(told_right), out=tmp_path / "run")
-    return tmp_path / "run"
 
 
 def test_a_metric_that_the_run_lacks_is_computed(run):

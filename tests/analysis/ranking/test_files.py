@@ -149,14 +149,6 @@ def test_faults_name_file_and_row(tmp_path, name, content, told):
     assert str(caught.value).startswith(f"{path}{told}")
 
 
-def test_a_file_that_is_not_packed_is_told(tmp_path):
-    """A file that ends in .gz and is none cannot be read."""
-    path = tmp_path / "run.csv.gz"
-    path.write_text(CSV, encoding="utf-8")
-    with pytest.raises(DataError, match=r"run\.csv\.gz: cannot be read"):
-        read_rankings(path)
-
-
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
 def test_a_missing_value_is_told_in_every_format(tmp_path, ending):
     """A grade that is missing or no whole number is told with its row."""
@@ -262,18 +254,10 @@ def test_nested_judgements(tmp_path, content):
     assert sorted(read_qrels(path).grades.tolist()) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ({"q1": {"d1": "high"}}, "run.json"),
-        ({"q1": {"d1": True}}, "run.json"),
-        ({"q1": 3}, "run.json"),
-        ({}, "run.json"),
-    ],
-)
-def test_other_objects_are_no_run(tmp_path, content, told):
+@pytest.mark.parametrize("content", [{"q1": {"d1": "high"}}, {"q1": {"d1": True}}, {"q1": 3}, {}])
+def test_other_objects_are_no_run(tmp_path, content):
     """An object that holds no documents of questions is refused with the file."""
     path = tmp_path / "run.json"
     path.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=r"run\.json"):
         read_rankings(path)

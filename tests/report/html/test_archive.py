@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import zlib
 from base64 import b64decode
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.html.archive import BLOCK_CHARACTERS, DetailBlocks, TextTable
+from greval.report.html.archive import BLOCK_CHARACTERS, ArchiveLimits, CaseArchive
 
 texts = st.lists(st.text(st.characters(codec="utf-8"), max_size=50), max_size=30)
 
@@ -29,49 +30,49 @@ def write_words(count, seed):
 @given(texts, texts)
 def test_every_text_is_kept_once(first, second):
     """A text has one number whatever the case, and the blocks hold it at this number."""
-    table = TextTable()
-    numbers = [table.keep(text) for text in (*first, *second)]
-    packed = table.build_blocks(10_000_000)
-    found = [text for block in packed.blocks for text in unpack(block)]
-    assert [found[number] for number in numbers] == [*first, *second]
-    assert len(found) == len({*first, *second})
-    assert packed.limit is None
+    archive = CaseArchive(ArchiveLimits())
+    numbers = [archive.keep_text(text) for text in (*first, *second)]
+    packed = archive.pack({}, "case", total=0)
+    unpacked = [text for block in packed.text_blocks for text in unpack(block)]
+    assert [unpacked[number] for number in numbers] == [*first, *second]
+    assert len(unpacked) == len({*first, *second})
+    assert packed.notes == ()
 
 
 def test_a_block_begins_with_the_number_of_its_first_text():
     """Starts are those numbers, so that a reader finds the block of a number."""
-    table = TextTable()
+    archive = CaseArchive(ArchiveLimits())
     for number in range(30):
-        table.keep(f"{number} {'x' * (BLOCK_CHARACTERS // 9)}")
-    packed = table.build_blocks(10 * BLOCK_CHARACTERS * 9)
-    assert len(packed.blocks) > 2
-    assert [unpack(block)[0].split()[0] for block in packed.blocks] == [str(start) for start in packed.starts]
+        archive.keep_text(f"{number} {'x' * (BLOCK_CHARACTERS // 9)}")
+    packed = archive.pack({}, "case", total=0)
+    assert len(packed.text_blocks) > 2
+    starts = unpack(packed.listed)["textStarts"]
+    assert [unpack(block)[0].split()[0] for block in packed.text_blocks] == [str(start) for start in starts]
 
 
 def test_texts_are_cut_to_keep_the_size():
     """Long texts are cut to the highest limit that fits, and say how much is left out."""
-    table = TextTable()
+    archive = CaseArchive(ArchiveLimits(case_bytes=300_000))
     for number in range(300):
-        table.keep(write_words(600, number))
-    whole = table.build_blocks(10_000_000)
-    cut = table.build_blocks(300_000)
-    assert whole.limit is None
-    assert cut.limit in {500, 1_000}
-    assert 100_000 < sum(map(len, cut.blocks)) <= 330_000
-    assert "more characters in the run" in unpack(cut.blocks[0])[0]
+        archive.keep_text(write_words(600, number))
+    packed = archive.pack({}, "case", total=0)
+    assert re.search("cut to (500|1,000) characters", packed.notes[0])
+    assert 100_000 < sum(map(len, packed.text_blocks)) <= 330_000
+    assert "more characters in the run" in unpack(packed.text_blocks[0])[0]
 
 
 def test_details_end_at_their_limit():
     """Places are those in the blocks, and nothing is added once they are full."""
-    details = DetailBlocks(most=400_000)
-    places = {}
+    archive = CaseArchive(ArchiveLimits(detail_bytes=400_000))
+    positions = {}
     for number in range(1000):
-        if details.is_full:
-            break
         text = write_words(300, number)
-        places[text] = details.add(text)
-    details.finish()
-    assert 200 < len(places) < 1000
-    assert 400_000 <= details.size < 400_000 + 2 * BLOCK_CHARACTERS
-    found = [unpack(block) for block in details.blocks]
-    assert all(found[block][place] == text for text, (block, place) in places.items())
+        position = archive.add(lambda text=text: text)
+        if position is None:
+            break
+        positions[text] = position
+    blocks = archive.pack({}, "case", total=0).blocks
+    assert 200 < len(positions) < 1000
+    assert 400_000 <= sum(map(len, blocks)) < 400_000 + 2 * BLOCK_CHARACTERS
+    details = [unpack(block) for block in blocks]
+    assert all(details[block][place] == text for text, (block, place) in positions.items())

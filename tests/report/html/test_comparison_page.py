@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
-from base64 import b64decode
 from html import unescape
 from shutil import copytree
 
 import pytest
 from page_judge import page_judge
-from report_pages import DEMO, MADE
+from report_pages import DEMO, MADE, unpack_blocks
 
 from greval import evaluate, load_metric
 from greval.analysis.comparison.api import compare
@@ -64,16 +62,10 @@ def test_shows_won_and_lost_questions_side_by_side(comparison):
     assert f"Lost {whole[-1].lost}, the first {MAX_NAMED}" in words
 
 
-def unpack(page, part):
-    """Return the content of the compressed blocks of a page."""
-    found = re.findall(rf'<script type="text/plain" {part}>([^<]*)</script>', page)
-    return [json.loads(zlib.decompress(b64decode(block))) for block in found]
-
-
 def test_lists_all_won_and_lost_questions(comparison):
     """The list to search has every question of every pair, won or lost by metric, the largest difference first."""
     page, _ = make_page(comparison)
-    [index] = unpack(page, 'id="index"')
+    [index] = unpack_blocks(page, 'id="index"')
     whole = [one for one in comparison.contrasts if not one.group]
     assert index["metrics"] == [one.metric for one in whole]
     for place, one in enumerate(whole):
@@ -89,7 +81,7 @@ def test_details_stay_within_a_limit(comparison):
     page = build_comparison_page(
         comparison, made_at=MADE.made, limits=ArchiveLimits(cases=7, detail_bytes=1, case_bytes=500)
     )
-    [index] = unpack(page, 'id="index"')
+    [index] = unpack_blocks(page, 'id="index"')
     assert len(index["cases"]) == 7
     assert "The first 7 of" in page
     assert "Texts of chunks are left out" in page
@@ -106,7 +98,7 @@ def test_compressed_blocks_hold_no_folder(judged_run, tmp_path):
     evaluate(rows, [load_metric("correctness"), load_metric("latency")], page_judge(), out=later)
     found = compare(later, against=earlier)
     page = build_comparison_page(found, made_at=MADE.made)
-    packed = json.dumps([unpack(page, 'id="index"'), *unpack(page, 'data-part="cases"')])
+    packed = json.dumps([unpack_blocks(page, 'id="index"'), *unpack_blocks(page, 'data-part="cases"')])
     assert "Or so." in packed
     assert str(tmp_path) in page
     assert str(tmp_path) not in packed

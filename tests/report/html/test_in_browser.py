@@ -422,6 +422,23 @@ steps: [Read it.]
 """
 
 
+def open_all(page):
+    """Open every listed case, one after the other."""
+    while page.locator("#list .case-body:empty").count():
+        page.locator(f"{OPEN}:not([open]) > summary").first.click()
+        page.wait_for_timeout(50)
+
+
+def search_unharmed(page, words, count):
+    """Search for words; before and after, no text has run, was refused, or has made an element or a link."""
+    for _ in range(2):
+        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+        assert page.locator("main :is(img, script, iframe, base, style)").count() == 0
+        assert page.locator("main a:not([href^='#'])").count() == 0
+        page.get_by_label("Search").fill(words)
+        page.locator("#count").get_by_text(count, exact=True).wait_for()
+
+
 @try_hostile_texts
 def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
     """Whatever a case, a verdict or a name holds, it is shown as it is, runs nothing and makes no element."""
@@ -445,24 +462,13 @@ def test_hostile_texts_stay_text(chromium, tmp_path_factory, one, other):
     run = evaluate([case, *others], [parse_metric(METRIC)], judge, out=folder / "run")
     text = make_page(run.folder)
     with opened(chromium, folder / "page.html", text) as page:
-        while page.locator("#list .case-body:empty").count():
-            page.locator(f"{OPEN}:not([open]) > summary").first.click()
-            page.wait_for_timeout(50)
-        assert page.evaluate("window.hit") is None
-        assert page.evaluate("window.refused") == []
-        assert (
-            page.locator("main img, main script, main iframe, main base, main style, main a[href^=javascript]").count()
-            == 0
-        )
-        assert page.locator("main a:not([href^='#'])").count() == 0
+        open_all(page)
         for place in ("#worst", "#list"):
             texts = page.evaluate(READ_TEXTS, f"{place} .texts dd")
             assert texts[:3] == [one, other, one]
             assert page.evaluate(READ_TEXTS, f"{place} .item .text")[0] == one
             assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")
-        page.get_by_label("Search").fill(other)
-        page.locator("#count").get_by_text("2 of 2 cases", exact=True).wait_for()
-        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+        search_unharmed(page, other, "2 of 2 cases")
 
 
 @try_hostile_texts
@@ -484,19 +490,12 @@ def test_hostile_texts_of_a_comparison_stay_text(chromium, tmp_path_factory, one
     run = evaluate(cases, [parse_metric(METRIC)], ScriptedJudge(answer), out=folder / "run")
     text = build_comparison_page(compare(run.folder, by="kind"), made_at=MADE.made)
     with opened(chromium, folder / "page.html", text) as page:
-        while page.locator("#list .case-body:empty").count():
-            page.locator(f"{OPEN}:not([open]) > summary").first.click()
-            page.wait_for_timeout(50)
-        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
-        assert page.locator("main img, main script, main iframe, main base, main style").count() == 0
-        assert page.locator("main a:not([href^='#'])").count() == 0
+        open_all(page)
         for place in ("#changed-1", f"{OPEN}:first-child"):
             texts = page.evaluate(READ_TEXTS, f"{place} .side > .text")
             assert sorted(texts) == [f"{other} No", f"{other} Yes"]
             assert other in page.evaluate(READ_TEXTS, f"{place} .verdict .text")
-        page.get_by_label("Search").fill(f"{other} yes")
-        page.locator("#count").get_by_text("3 of 3 questions", exact=True).wait_for()
-        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
+        search_unharmed(page, f"{other} yes", "3 of 3 questions")
 
 
 @try_hostile_texts
@@ -507,33 +506,22 @@ def test_hostile_texts_of_a_pair_stay_text(chromium, tmp_path_factory, one, othe
     with opened(chromium, folder / "page.html", text) as page:
         page.locator(f"{OPEN} > summary").click()
         page.locator(f"{OPEN} .response").first.wait_for()
-        assert page.evaluate("[window.hit ?? null, ...window.refused]") == [None]
-        assert page.locator("main img, main script, main iframe, main base, main style").count() == 0
-        assert page.locator("main a:not([href^='#'])").count() == 0
         for place in ("#worst", "#list"):
             assert page.evaluate(READ_TEXTS, f"{place} .response > .text") == [one, other]
             assert page.evaluate(READ_TEXTS, f"{place} .response h4 .mono") == [one, other]
             assert page.evaluate(READ_TEXTS, f"{place} .order .text") == [one, other]
-        page.get_by_label("Search").fill(other)
-        page.locator("#count").get_by_text("1 of 1 case", exact=True).wait_for()
+        search_unharmed(page, other, "1 of 1 case")
 
 
 @pytest.mark.nightly
 def test_names_stay_legible_in_the_tables_of_preferences(chromium, tmp_path):
     """On a narrow screen the tables scroll within their place; a name is not broken letter by letter."""
-    run = duel(_write_answers(tmp_path), [load_metric("overall_preference")], judge_by(fair), out=tmp_path / "run")
-    file = tmp_path / "page.html"
-    file.write_text(make_page(run.folder), encoding="utf-8")
-    with opened(chromium, file) as page:
+    answers = tmp_path / "cases.jsonl"
+    answers.write_text("\n".join(case.model_dump_json() for case in write_answers(questions=4)), encoding="utf-8")
+    run = duel(answers, [load_metric("overall_preference")], judge_by(fair), out=tmp_path / "run")
+    with opened(chromium, tmp_path / "page.html", make_page(run.folder)) as page:
         page.set_viewport_size({"width": 390, "height": 800})
         cells = page.locator("#preferences td.lines")
         widths = [cells.nth(number).bounding_box()["width"] for number in range(cells.count())]
         assert min(widths) > 60
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def _write_answers(folder):
-    """Write a few answers of three methods to a file."""
-    file = folder / "cases.jsonl"
-    file.write_text("\n".join(case.model_dump_json() for case in write_answers(questions=4)), encoding="utf-8")
-    return file

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_pages import MADE, judge_pair, make_page
+from report_pages import MADE, judge_pair, make_page, unpack_blocks
 
 import greval
 from greval import PreferenceMetric, Store, duel, evaluate, load_metric
@@ -226,8 +224,8 @@ def test_a_small_limit_leaves_out_details_and_cuts_texts(judged_run):
     words = read_words(page)
     assert "The first 30 of 40 cases are listed; the figures are of all of them." in words
     assert "Texts of chunks are left out" in words
-    listed = json.loads(zlib.decompress(b64decode(re.search(r'id="index">([^<]*)<', page)[1])))["cases"]
-    assert len(listed) == 30
+    [index] = unpack_blocks(page, 'id="index"')
+    assert len(index["cases"]) == 30
 
 
 def test_markup_in_texts_is_escaped_everywhere(tmp_path):
@@ -245,8 +243,7 @@ def test_markup_in_texts_is_escaped_everywhere(tmp_path):
     case |= {"traversal": {"start_nodes": [evil]}, "gold": {"expected_edges": [[evil, evil, evil]]}}
     run = evaluate([case, {**case, "method": "m"}], [load_metric("exact_match")], out=tmp_path / "run")
     page = make_page(run.folder)
-    blocks = re.findall(r'data-part="cases">([^<]*)<', page)
-    details = [text for block in blocks for text in json.loads(zlib.decompress(b64decode(block)))]
+    details = [text for block in unpack_blocks(page, 'data-part="cases"') for text in block]
     assert len(details) == 2
     for text in (page, *details):
         tags = {tag for tag, _ in Markup(text).tags}
