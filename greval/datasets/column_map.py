@@ -63,9 +63,6 @@ class ColumnMap:
             `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
         extra_fields: Names of fields that are not of a case, such as `value` in a file of verdicts.
 
-    Raises:
-        DataError: If a name is not that of a field.
-
     Example:
         >>> columns = ColumnMap({"answer": "generated", "chunks": "retrieval.hits[*].text"})
         >>> row = RawRow(1, {"generated": "Ada.", "retrieval": {"hits": [{"text": "Ada wrote it."}]}})

@@ -304,12 +304,7 @@ def fold_name(name: str) -> str:
 
 @lru_cache(maxsize=CACHED_NAMES)
 def find_known_name(name: str) -> str | None:
-    """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown.
-
-    Example:
-        >>> find_known_name("Retrieved Contexts"), find_known_name("actualOutput"), find_known_name("level")
-        ('retrieved_contexts', 'actual_output', None)
-    """
+    """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown."""
     if is_known(name):
         return name
     folded = fold_name(name)
@@ -508,12 +503,7 @@ def _spread_metadata(columns: Mapping[str, object], spelt: Mapping[str, str]) ->
 
 
 def is_traversal_log(names: Iterable[str]) -> bool:
-    """Return whether names are those of a traversal log, which has no question: its id is used as the question.
-
-    Example:
-        >>> is_traversal_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
-        True
-    """
+    """Return whether names are those of a traversal log, which has no question: its id is used as the question."""
     distinct_names = {*names}
     return not TRAVERSAL_NAMES.isdisjoint(distinct_names) and not distinct_names.isdisjoint(list_names("id"))
 

@@ -52,10 +52,6 @@ def read_document(text: object, metadata: Mapping[str, object], own_id: object =
     """Return the chunk fields of a LangChain document.
 
     Of its metadata an id, `doc_id` or `source`, `repo`, `version` and a score are used; its own id takes precedence.
-
-    Example:
-        >>> read_document("Nine.", {"source": "hours.md", "page": 4})
-        {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
     fields: dict[str, object] = {} if text is None else {"text": text}
     if (chunk_id := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
@@ -159,12 +155,7 @@ def _is_passage(value: object) -> bool:
 
 
 def read_message(value: object) -> object:
-    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged.
-
-    Example:
-        >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
-        'At nine.'
-    """
+    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged."""
     # The first test is faster, and enough for most values.
     if isinstance(value, str) or not isinstance(value, Mapping):
         return value
@@ -198,12 +189,7 @@ def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
 
 
 def as_text(value: object) -> object:
-    """Convert a number to text if a name is expected; equal numbers give equal text.
-
-    Example:
-        >>> as_text(17.0)
-        '17'
-    """
+    """Convert a number to text if a name is expected; equal numbers give equal text."""
     if isinstance(value, str | bool) or not isinstance(value, int | float) or not isfinite(value):
         return value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
@@ -211,13 +197,7 @@ def as_text(value: object) -> object:
 
 
 def format_moment(value: object) -> object:
-    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value.
-
-    Example:
-        >>> from datetime import datetime
-        >>> format_moment(datetime(2026, 11, 22)), format_moment("nine")
-        ('2026-11-22', 'nine')
-    """
+    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value."""
     if isinstance(value, datetime):
         # Spreadsheets keep a date as its midnight.
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
@@ -227,12 +207,7 @@ def format_moment(value: object) -> object:
 
 
 def convert_value(field: str, value: object) -> object:
-    r"""Convert the value of a field; short forms and the forms of other tools are known for some fields.
-
-    Example:
-        >>> convert_value("expected_answer", ["nine", 9])
-        'nine\n9'
-    """
+    """Convert the value of a field; short forms and the forms of other tools are known for some fields."""
     return _CONVERTERS[field](value) if field in _CONVERTERS else value
 
 

@@ -86,15 +86,6 @@ def read_labelled_rows(
         columns: The columns, or the places in JSON, of fields that are called otherwise.
         name: The name of rows that a program passes, in messages.
         required: Whether it is an error if there are no rows.
-
-    Raises:
-        DataError: If the file cannot be read or is empty, a column that is named is not there, or several columns could
-            be the value.
-
-    Example:
-        >>> found = read_labelled_rows([{"query_id": 7, "Rating": 3}], {"id": ["query_id"], "value": ["rating"]})
-        >>> found.rows[0].values, found.columns
-        ({'id': 7, 'value': 3}, {'id': 'query_id', 'value': 'Rating'})
     """
     opened = check_file(Path(source)) if isinstance(source, str | Path) and source != STDIN else source
     is_named = isinstance(source, str | Path)
@@ -110,11 +101,7 @@ def read_labelled_rows(
 
 
 def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, str]) -> OpenRows:
-    """Open a file as `read_labelled_rows` does, for the fields of a purpose, to read one row at a time.
-
-    Raises:
-        DataError: As `read_labelled_rows` does, and as the check of the purpose.
-    """
+    """Open a file as `read_labelled_rows` does, for the fields of a purpose, to read one row at a time."""
     with translate_errors(str(path)):
         open_rows = hold_rows(path, purpose)
         names = _list_column_names(open_rows(None), is_table=find_format(path, purpose) not in JSON_READERS)
@@ -138,12 +125,7 @@ def _map_columns(
 def find_columns(
     fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Iterable[str], location: str
 ) -> dict[str, str]:
-    """Find the column of each field that is not named; raise `DataError` if several could be the value.
-
-    Example:
-        >>> find_columns({"value": ("value", "score"), "id": ("id",)}, {}, ["ID", "Score", "notes"], "v.csv")
-        {'value': 'Score', 'id': 'ID'}
-    """
+    """Find the column of each field that is not named; raise `DataError` if several could be the value."""
     used = {fold_name(column) for column in columns.values()}
     available = {fold_name(name): name for name in names if fold_name(name) not in used}
     field_columns: dict[str, str] = {}
@@ -168,12 +150,7 @@ def _find_field(name: str, fields: Mapping[str, Sequence[str]]) -> str:
 
 
 def list_metric_names(metric: str) -> tuple[str, ...]:
-    """List the names that a column with the values of a metric may have, in files with a column for each metric.
-
-    Example:
-        >>> list_metric_names("faithfulness")[:2]
-        ('faithfulness', 'feedback.faithfulness')
-    """
+    """List the names that a column with the values of a metric may have, in files with a column for each metric."""
     return tuple(f"{prefix}{form.format(metric)}" for form in METRIC_FORMS for prefix in METRIC_PREFIXES)
 
 

@@ -42,18 +42,7 @@ class _CandidateColumn:
 
 
 class MethodColumnFinder:
-    """Finds the column of the method in rows without one: each question occurs once for each of its few values.
-
-    Example:
-        >>> from greval.datasets.row_fields import read_fields
-        >>> finder = MethodColumnFinder()
-        >>> for question in ("Who?", "When?"):
-        ...     for system in ("bm25", "graph"):
-        ...         row = {"question": question, "system": system}
-        ...         finder.add(Case(question=question, tags={"system": system}), read_fields(row))
-        >>> finder.find_columns()
-        {'method': 'system'}
-    """
+    """Finds the column of the method in rows without one: each question occurs once for each of its few values."""
 
     def __init__(self) -> None:
         """Start without rows."""

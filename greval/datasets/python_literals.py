@@ -46,9 +46,6 @@ def parse_literal(text: str) -> object:
 
     `nan` is None. An object such as `Document(page_content='a')` is a mapping of its arguments.
 
-    Raises:
-        InvalidLiteralError: If it is anything else.
-
     Example:
         >>> parse_literal("['It opens at nine.', nan]"), parse_literal("['a' 'b']")
         (['It opens at nine.', None], ['a', 'b'])

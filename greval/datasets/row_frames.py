@@ -108,12 +108,7 @@ class FrameColumns:
 
 
 def read_frame(path: Path, columns: FrameColumns) -> pl.DataFrame:
-    """Read the columns of a file: `question` and `document` as texts, and a number under the name of its field.
-
-    Raises:
-        DataError: If the file cannot be read, holds no rows or lacks a column, or for its first faulty row.
-        MissingExtraError: If polars is not installed.
-    """
+    """Read the columns of a file: `question` and `document` as texts, and a number under the name of its field."""
     check_polars()
     columns = replace(columns, purpose=replace(columns.purpose, check=columns.check))
     check_exists(path, ENDINGS)
@@ -159,11 +154,7 @@ def _build_missing_error(field: str, names: Sequence[str], columns: Sequence[str
 
 
 def read_frame_by_rows(path: Path, columns: FrameColumns) -> pl.DataFrame:
-    """Read a file row by row.
-
-    Raises:
-        DataError: For the first row that lacks an id or a number, or that cannot be read.
-    """
+    """Read a file row by row."""
     import polars as pl
 
     opened = open_labelled_rows(path, columns.purpose, columns.named)
@@ -403,12 +394,7 @@ READERS: Mapping[str, Callable[[Path, FrameColumns], pl.DataFrame | None]] = {
 
 
 def build_frame(columns: Mapping[str, object]) -> pl.DataFrame:
-    """Build a frame from columns that a program passes, by their fields: Arrow, pandas, polars, numpy or lists.
-
-    Raises:
-        DataError: If the columns differ in length, or a value is missing or of another type.
-        MissingExtraError: If polars is not installed.
-    """
+    """Build a frame from columns that a program passes, by their fields: Arrow, pandas, polars, numpy or lists."""
     check_polars()
     import polars as pl
 

@@ -36,9 +36,6 @@ def read_trec_lines(path: Path, columns: tuple[str, ...] = ()) -> Iterator[RawRo
     Args:
         path: The file.
         columns: `RUN_COLUMNS` or `QRELS_COLUMNS`; found by the first line by default.
-
-    Raises:
-        DataError: If a line has another number of cells, or is not UTF-8.
     """
     with path.open("rb") as stream:
         is_first = True

@@ -11,12 +11,7 @@ MAX_LISTED = 3
 
 
 def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
-    """Describe the edges with an end that is not a node, in one sentence; the list is empty if every end is a node.
-
-    Example:
-        >>> describe_dangling([("Ada", "wrote", "Notes"), ("Ada", "met", "Bob")], {"Ada", "Notes"})
-        ["1 edge has an end that is not a node of the graph: 'Bob'"]
-    """
+    """Describe the edges with an end that is not a node, in one sentence; the list is empty if every end is a node."""
     loose = [edge for edge in edges if edge[0] not in nodes or edge[2] not in nodes]
     if not loose:
         return []

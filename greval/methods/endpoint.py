@@ -136,11 +136,7 @@ class Endpoint(Record):
 
 
 def read_endpoint(path: Path) -> Endpoint:
-    """Read an endpoint file, YAML or JSON.
-
-    Raises:
-        MethodError: If it cannot be read. All its faults are reported at once, each with its line.
-    """
+    """Read an endpoint file, YAML or JSON."""
     source = read_source_file(path, "name a YAML or JSON file of an endpoint", MethodError)
     faults = [(fault.line, str(fault).partition(": ")[2]) for fault in source.faults]
     if not faults:
@@ -172,11 +168,7 @@ def _check_text(text: str) -> str:
 
 
 def load_endpoint(spec: str) -> HttpMethod:
-    """Load an endpoint from its URL, or from a YAML or JSON file that describes it.
-
-    Raises:
-        MethodError: If it cannot be read, or an environment variable that it uses is not set.
-    """
+    """Load an endpoint from its URL, or from a YAML or JSON file that describes it."""
     if not spec.startswith(("http://", "https://")):
         return HttpMethod(read_endpoint(Path(spec)))
     try:
@@ -186,15 +178,7 @@ def load_endpoint(spec: str) -> HttpMethod:
 
 
 class HttpMethod:
-    """An HTTP endpoint as a method; each call is one request on its own connection.
-
-    Raises:
-        MethodError: If an environment variable that the endpoint uses is not set.
-
-    Example:
-        >>> HttpMethod(Endpoint(url="http://127.0.0.1:8000/ask"))
-        HttpMethod('http://127.0.0.1:8000/ask')
-    """
+    """An HTTP endpoint as a method; each call is one request on its own connection."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -212,11 +196,7 @@ class HttpMethod:
         await asyncio.to_thread(_create_tls_context)
 
     async def __call__(self, sample: Sample) -> Response:
-        """Call the endpoint.
-
-        Raises:
-            MethodError: If the call times out or fails, the status is an error, or the reply is not a response.
-        """
+        """Call the endpoint."""
         try:
             return as_response(self._form.read(await self._fetch_json(sample)))
         except MethodError as error:
@@ -285,9 +265,6 @@ class ReplyMapping:
             `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
             field within an item. If empty, the reply is read as the result of a function is.
 
-    Raises:
-        MethodError: If a field is unknown or a path is invalid.
-
     Example:
         >>> form = ReplyMapping({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
         >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
@@ -304,11 +281,7 @@ class ReplyMapping:
         self._paths = {name: _parse_path(path) for name, path in lines.items()}
 
     def read(self, reply: object) -> dict[str, object]:
-        """Read the fields of a response from a reply.
-
-        Raises:
-            MethodError: If there is no value at a path, or the reply has no field of a response.
-        """
+        """Read the fields of a response from a reply."""
         if not self._paths:
             return _read_own_fields(reply)
         if "error" in self._paths and (error := _find_value(self._paths["error"], reply)) is not None:

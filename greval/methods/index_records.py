@@ -12,12 +12,7 @@ from greval.records.record import Record
 
 
 def find_document(chunk: str) -> str:
-    """Return the id of a chunk's document, given the id of the chunk.
-
-    Example:
-        >>> find_document("core/ledger#2")
-        'core/ledger'
-    """
+    """Return the id of a chunk's document, given the id of the chunk."""
     return chunk.rpartition("#")[0]
 
 

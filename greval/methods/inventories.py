@@ -108,16 +108,7 @@ def read_inventory(path: str | Path) -> IndexInventory:
 
 
 def read_index_spec(path: str | Path) -> tuple[Path, str]:
-    """Return the path of an index, and the field that identifies its documents: `id`, or the one after `?document=`.
-
-    Raises:
-        DataError: If another option is given.
-
-    Example:
-        >>> folder, document = read_index_spec("ragtest?document=title")
-        >>> folder.name, document
-        ('ragtest', 'title')
-    """
+    """Return the path of an index, and the field that identifies its documents: `id`, or the one after `?document=`."""
     if Path(path).exists():
         return Path(path), "id"
     location, options = read_spec(str(path), document=("id", "title", "path"))

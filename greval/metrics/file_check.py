@@ -46,9 +46,6 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
     Args:
         spec: A file, a folder, or `file.py:name`.
         folders: Folders of metrics that others build on, as in `load_metrics`.
-
-    Raises:
-        DefinitionError: If a folder holds no metric file, or the Python code cannot be loaded.
     """
     path = Path(spec)
     if not path.is_dir():

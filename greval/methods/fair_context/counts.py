@@ -73,9 +73,6 @@ def read_facts(path: str | Path) -> Facts:
 
     `facts` has any form that `create_fact_counter` accepts. Lines of the same document are combined. A file that ends
     in .json holds one object from document ids to facts.
-
-    Raises:
-        DataError: If it cannot be read. The message names the file and the line.
     """
     file = Path(path)
     try:

@@ -40,10 +40,6 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
     predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
     with an end that is not an entity is kept. The notes report such edges and missing tables.
-
-    Raises:
-        DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.
-        MissingExtraError: If pyarrow is not installed.
     """
     tables = _require_tables(folder)
     notes = [tables.note] if tables.note else []
@@ -63,10 +59,6 @@ def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
     """Read the text units of a Microsoft GraphRAG index with their texts, its entities and its relationships.
 
     Names, labels and documents are those of `read_graphrag`.
-
-    Raises:
-        DataError: If there is no index, or one of the three tables is missing, cannot be read or lacks a column.
-        MissingExtraError: If pyarrow is not installed.
     """
     tables = _require_tables(folder)
     if lost := [tables.table_path(name).name for name in tables.missing_tables if name in GRAPH_TABLES]:
@@ -110,9 +102,6 @@ class TableFolder(NamedTuple):
 
         Each required column in `needed` is a tuple of alternative names. Rows without a value are left out, and a
         sentence on them is appended to `notes`.
-
-        Raises:
-            DataError: If the table cannot be read, or no row has the required columns.
         """
         path = self.table_path(table)
         every = read_table(path, *columns) if path.is_file() else []

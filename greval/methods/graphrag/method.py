@@ -49,11 +49,7 @@ class GraphRagMethod:
         self._reports: ReportField = reports
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Answer the sample's question.
-
-        Raises:
-            MethodError: If GraphRAG raised or suppressed an error, or returned an empty answer.
-        """
+        """Answer the sample's question."""
         with trace_query("graphrag") as trace:
             answer = await self._search(sample.question)
         return build_response(
@@ -78,9 +74,6 @@ def load(spec: str) -> Method:
 
     Returns:
         The method. It can be called concurrently.
-
-    Raises:
-        MethodError: If graphrag is not installed, or the project cannot be opened.
     """
     folder, spec_options = read_adapter_spec(
         "graphrag",

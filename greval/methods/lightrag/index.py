@@ -42,9 +42,6 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     for each document are added. Relations have no predicate: the label of an edge is the description of the relation,
     as in the triples of the adapter, or `related` if only the pair of names is stored. Relations have no direction: the
     ends of an edge are in alphabetical order.
-
-    Raises:
-        DataError: If the folder has none of the files, or a file cannot be read.
     """
     path = _require_folder(folder)
     stores = {name: _read_store(path / STORE_FILE.format(name)) for name in STORE_NAMES}
@@ -64,9 +61,6 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
 
     Names, labels and documents are those of `read_lightrag`. Names that the graph's file lacks have no chunk, and are
     not read.
-
-    Raises:
-        DataError: If there is no index, the graph or the texts are not in files, or a file cannot be read.
     """
     path = _require_folder(folder)
     required = (STORE_FILE.format("text_chunks"), GRAPH_FILE)

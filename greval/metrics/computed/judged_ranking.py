@@ -61,16 +61,7 @@ def find_relevance_source(setting: MetricSetting) -> RelevanceSource:
 
 
 def read_judged_ranking(case: Case, verdicts: Verdicts, source: RelevanceSource) -> Ranking | Skipped:
-    """Return the ranking of a case with its relevant items by the verdicts on them, or why it is undefined.
-
-    Example:
-        >>> from greval.records.result import Scored
-        >>> case = Case(question="Who?", chunks=["Ada.", "No."])
-        >>> found = Scored(judgements=[Judgement(value="Relevant", number=1, item="c1", reason="r"),
-        ...                            Judgement(value="Irrelevant", number=0, item="c2", reason="r")])
-        >>> read_judged_ranking(case, {"chunk_evaluation": found}, CHUNKS).gains
-        [1.0, 0]
-    """
+    """Return the ranking of a case with its relevant items by the verdicts on them, or why it is undefined."""
     if getattr(case, source.items) is None:
         return Skipped(reason=f"{source.items} is not recorded")
     ranked = tuple(dict.fromkeys(item.id for item in list_items(source.items, case)))

@@ -65,13 +65,7 @@ Formula = Callable[[Ranking, MetricSetting], Value]
 
 
 def list_ranked_documents(case: Case) -> tuple[str, ...] | None:
-    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded.
-
-    Example:
-        >>> chunks = [{"id": "a#1", "doc_id": "a", "text": ""}, {"id": "b", "text": ""}, {"doc_id": "a", "text": ""}]
-        >>> list_ranked_documents(Case(question="?", chunks=chunks))
-        ('a', 'b')
-    """
+    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded."""
     if case.chunks is None:
         return None
     return tuple(dict.fromkeys(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks))
@@ -83,13 +77,7 @@ def list_gold_documents(gold: Gold) -> dict[str, None]:
 
 
 def is_gold_text(gold_names: Iterable[str], chunks: Sequence[Chunk]) -> bool:
-    """Return whether the gold names documents by their text: each name is as long as a passage.
-
-    Example:
-        >>> chunks = [Chunk(id="c1", text="Ada wrote the notes in 1843.")]
-        >>> is_gold_text(["Bob wrote the letter."], chunks), is_gold_text(["Ada Lovelace"], chunks)
-        (True, False)
-    """
+    """Return whether the gold names documents by their text: each name is as long as a passage."""
     usual = median(len(chunk.text or "") for chunk in chunks)
     return all(
         find_kind(name) == "passage" or (len(name.split()) >= MIN_TEXT_WORDS and len(name) * MAX_TEXT_RATIO >= usual)

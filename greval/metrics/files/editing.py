@@ -24,9 +24,6 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
     The text of all other fields stays as it is, with its comments. If that is impossible, such as in a text on one
     line, the whole text is written anew. Nothing is validated but that the text can be read.
 
-    Raises:
-        DefinitionError: If the text is not YAML, or no mapping.
-
     Example:
         >>> replace_fields("# mine\nname: tone  # short\nsteps: [Read.]\n", {"name": None, "steps": ["Judge it."]})
         '# mine\nsteps:\n  - Judge it.\n'
@@ -51,25 +48,16 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
 
 
 def read_content(source: YamlSource) -> dict[str, object] | None:
-    """Return the content of a text as plain data, empty for an empty text; None if it cannot be read or is no mapping.
-
-    Example:
-        >>> read_content(read_source("name: tone")), read_content(read_source("")), read_content(read_source("[a"))
-        ({'name': 'tone'}, {}, None)
-    """
+    """Return the content of a text as plain data, empty for an empty text; None if it cannot be read or is no mapping."""
     if source.data is None:
         return None if source.faults else {}
     return {**source.data} if isinstance(source.data, Mapping) else None
 
 
 def add_line(message: str, source: YamlSource, name: str) -> str:
-    r"""Return a message such as `steps.1: is vague` with the line of its place and `name` for the text before it.
+    """Return a message such as `steps.1: is vague` with the line of its place and `name` for the text before it.
 
     Items of lists are counted from 1. A message without a place gets the first line.
-
-    Example:
-        >>> add_line("steps.2: is vague", read_source("name: tone\nsteps:\n  - Read.\n  - Judge.\n"), "tone.yaml")
-        'tone.yaml:4: steps.2: is vague'
     """
     return f"{name}:{find_line(_find_place(message, source.data), source.lines)}: {message}"
 

@@ -286,16 +286,7 @@ def _dump_judged_metric(metric: JudgedMetric) -> dict[str, Any]:
 
 
 def write_fields(fields: Mapping[str, object]) -> str:
-    """Return the YAML text of fields that are plain data, in the style of a metric file; they need not be valid.
-
-    Example:
-        >>> print(write_fields({"needs": ["answer"], "steps": ["Read.", "Judge."], "notes": {}}), end="")
-        needs: [answer]
-        steps:
-          - Read.
-          - Judge.
-        notes: {}
-    """
+    """Return the YAML text of fields that are plain data, in the style of a metric file; they need not be valid."""
     return _dump_yaml({_style_key(key): _style_field(key, part) for key, part in fields.items()}) if fields else ""
 
 
