@@ -274,7 +274,7 @@ def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose
 
 
 def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> list[object]:
-    """Return the list of rows that a whole file holds, which may be a single row; raise `DataError` if it holds none."""
+    """Return the rows that a whole file holds, which may be a single row; raise `DataError` if it holds none."""
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):

@@ -80,7 +80,7 @@ def default_name(spec: str) -> str:
 
 
 def resolve_spec(spec: str, root: Path) -> str:
-    """Return a spec with the path of its file or index under the root, if it exists there; other specs are unchanged."""
+    """Return a spec with the path of its file or index under the root if it exists there; others are unchanged."""
     kind, _, target = spec.partition(":")
     if kind in ADAPTERS:
         path, mark, options = target.partition("?")

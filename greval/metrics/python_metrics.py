@@ -73,7 +73,7 @@ def load_python_metrics(spec: str) -> PythonMetrics:
 
 
 def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:
-    """List the modules of functions that were loaded from a Python file, which other processes cannot import by name."""
+    """List the modules of functions from a Python file, which other processes cannot import by name."""
     functions = (
         inspect.unwrap(metric.compute) for metric in metrics if isinstance(metric, ComputedMetric | DerivedMetric)
     )

@@ -112,7 +112,7 @@ def explain_missing_edges(walk: GraphWalk) -> Skipped | None:
 
 
 def compute_depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, int]:
-    """Return the number of hops from the nearest start to each node, by breadth-first search without edge directions."""
+    """Return the number of hops from the nearest start to each node, whatever the direction of edges."""
     neighbours: dict[str, list[str]] = {}
     for source, _, target in edges:
         neighbours.setdefault(source, []).append(target)

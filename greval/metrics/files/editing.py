@@ -7,13 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from greval.errors import DefinitionError
-from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line, read_source, write_fields
-
-FIELD_ORDER = (
-    *("name", "description", "formula", "metrics", "over", "needs", "uses", "scale", "steps", "instructions"),
-    *("reason_depth", "pass", "judge", "notes", "examples"),
+from greval.metrics.files.yaml_text import (
+    FIELD_ORDER,
+    MetricFileFault,
+    YamlSource,
+    find_line,
+    read_source,
+    split_place,
+    write_fields,
 )
-"""The order in which fields are written."""
+
 _DETACHED = re.compile(r"[ \t]*(?:\r?\n)?|#.*(?:\r?\n)?")
 """An empty line, or a comment that belongs to no field."""
 
@@ -48,7 +51,7 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
 
 
 def read_content(source: YamlSource) -> dict[str, object] | None:
-    """Return the content of a text as plain data, empty for an empty text; None if it cannot be read or is no mapping."""
+    """Return the content of a text as plain data, {} for an empty text; None if it cannot be read or is no mapping."""
     if source.data is None:
         return None if source.faults else {}
     return {**source.data} if isinstance(source.data, Mapping) else None
@@ -59,27 +62,7 @@ def add_line(message: str, source: YamlSource, name: str) -> str:
 
     Items of lists are counted from 1. A message without a place gets the first line.
     """
-    return f"{name}:{find_line(_find_place(message, source.data), source.lines)}: {message}"
-
-
-def _find_place(message: str, data: object) -> Path:
-    """Return the path that a message begins with; names may hold dots and colons, so the longest fitting one counts."""
-    path: Path = ()
-    remaining = message
-    while steps := [step for step in _list_steps(data) if remaining.startswith((f"{step[0]}: ", f"{step[0]}."))]:
-        word, key = max(steps, key=lambda step: len(step[0]))
-        path, data = (*path, key), data[key]  # type: ignore[index]  # one of its own steps
-        if remaining[len(word)] == ":":
-            break
-        remaining = remaining[len(word) + 1 :]
-    return path
-
-
-def _list_steps(data: object) -> list[tuple[str, str | int]]:
-    """List the words for the parts of a container with their keys or indices."""
-    if isinstance(data, Mapping):
-        return [(str(key), key) for key in data]
-    return [(str(n + 1), n) for n in range(len(data))] if isinstance(data, list) else []
+    return f"{name}:{find_line(split_place(message, source.data)[0], source.lines)}: {message}"
 
 
 def _is_equal(first: object, second: object) -> bool:

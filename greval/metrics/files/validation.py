@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from greval._util.wording import did_you_mean, shorten_text
 from greval.metrics.files.json_schema import LEVEL
-from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line
+from greval.metrics.files.yaml_text import MetricFileFault, Path, YamlSource, find_line, split_place
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Case
 from greval.records.formula_metric import FORMULA_FIELDS, FileMetric, build_file_metric
 from greval.records.judge_choice import JudgeChoice
@@ -135,7 +135,8 @@ def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tup
         )
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
-            yield _split_place(line, path, data)
+            inner_path, text = split_place(line, _get_part(data, path), start=0)
+            yield (*path, *inner_path), text
     elif kind == "literal_error":
         allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
         yield path, f"{format_value(value)} is not allowed here{did_you_mean(str(value), allowed)}"
@@ -170,24 +171,10 @@ def format_value(value: object) -> str:
             return shorten_text(repr(value), MAX_SHOWN)
 
 
-def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
-    """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
+def _get_part(data: object, path: Path) -> object:
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
-    remaining, ended = text, False
-    while not ended and (
-        steps := [step for step in _list_steps(data) if remaining.startswith((f"{step}: ", f"{step}."))]
-    ):
-        step = max(steps, key=lambda step: len(str(step)))
-        after = remaining[len(str(step)) :]
-        path, data = (*path, step), data[step]  # type: ignore[index]  # one of its own steps
-        remaining, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
-    return path, remaining
-
-
-def _list_steps(data: object) -> Iterable[str | int]:
-    """Return the keys or the indices of a container; empty for other data."""
-    return data if isinstance(data, Mapping) else range(len(data)) if isinstance(data, list) else ()
+    return data
 
 
 def _is_low_count(fault: MetricFileFault) -> bool:
