@@ -32,7 +32,6 @@ from greval.records.case import Case, Over
 from greval.records.metric import DerivedMetric, Verdicts
 from greval.records.metric_input import list_items
 from greval.records.result import Judgement, Skipped
-from greval.records.scale import MeasureScale, ValueScale
 
 JUDGED = "judged"
 """The option that is part of the name of each metric, so that its figure is not mistaken for one of gold."""
@@ -120,41 +119,25 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     def make(name: str, setting: MetricSetting) -> DerivedMetric:
         source = find_relevance_source(setting)
         words = {"items": source.items, "item": source.noun, "where": format_cutoff(setting.k)}
+
+        def compute(case: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
+            ranking = read_judged_ranking(case, verdicts, source)
+            if isinstance(ranking, Skipped):
+                return ranking
+            if needs_relevant and not ranking.due:
+                return Skipped(reason=f"no retrieved {source.noun} was judged relevant, so that no order is the best")
+            return build_judgement(formula(ranking, setting), format_reason(ranking, setting, source))
+
         return DerivedMetric(
             name=name,
             description=f"{description.format(**words)} The relevance is judged by {source.metric}, not gold.",
             built_on=(source.metric,),
             optional=(source.items,),
-            scale=_build_scale(levels, words),
-            compute=_create_function(formula, setting, format_reason, needs_relevant=needs_relevant),
+            scale=(build_yes_no_scale(*(level.format(**words) for level in levels)) if levels else build_share_scale()),
+            compute=compute,
         )
 
     return MetricFamily(name, make, at="cutoff", options=(JUDGED, *options, TRIPLES))
-
-
-def _build_scale(levels: tuple[str, str] | None, words: dict[str, str]) -> MeasureScale | ValueScale:
-    return build_yes_no_scale(*(level.format(**words) for level in levels)) if levels else build_share_scale()
-
-
-def _create_function(
-    formula: Formula,
-    setting: MetricSetting,
-    format_reason: Callable[[Ranking, MetricSetting, RelevanceSource], str],
-    *,
-    needs_relevant: bool,
-) -> Callable[[Case, Verdicts], tuple[Judgement, ...] | Skipped]:
-    """Create the function of a metric."""
-    source = find_relevance_source(setting)
-
-    def compute(case: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
-        ranking = read_judged_ranking(case, verdicts, source)
-        if isinstance(ranking, Skipped):
-            return ranking
-        if needs_relevant and not ranking.due:
-            return Skipped(reason=f"no retrieved {source.noun} was judged relevant, so that no order is the best")
-        return build_judgement(formula(ranking, setting), format_reason(ranking, setting, source))
-
-    return compute
 
 
 FAMILIES = (

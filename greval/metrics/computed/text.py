@@ -66,19 +66,17 @@ def token_f1(answer: str, right: str) -> float:
         >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
-    answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    shared = (answer_words & expected_words).total()
-    return 2 * shared / (answer_words.total() + expected_words.total()) if shared else 0.0
+    return float(_compare_tokens(answer, right, MetricSetting())[0])
 
 
 def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
-    value = token_f1(answer, right)
     answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    shared = (answer_words & expected_words).total()
+    shared, total = (answer_words & expected_words).total(), answer_words.total() + expected_words.total()
+    value = 2 * shared / total if shared else 0.0
     counts = f"{shared:,} shared words, {answer_words.total():,} in the answer, {expected_words.total():,}"
     reason = f'{counts} in "{shorten_text(right)}"'
-    missed = (expected_words - answer_words).elements()
-    return value, value, f"{reason}; missed: {format_names(missed)}" if expected_words - answer_words else reason
+    missed = expected_words - answer_words
+    return value, value, f"{reason}; missed: {format_names(missed.elements())}" if missed else reason
 
 
 def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
