@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import greval
 from greval.datasets.case_reader import CaseReader, read_cases
-from greval.datasets.field_names import FIELD_ALIASES, FIELD_BY_NAME
+from greval.datasets.field_names import FIELD_BY_NAME
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
@@ -187,29 +187,6 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 
 
-VALUES = {
-    "id": "row-1",
-    "question": "Q?",
-    "answer": "A.",
-    "expected_answer": "E.",
-    "chunks": ["one", "two"],
-    "claims": ["three"],
-    "expected_claims": ["four"],
-}
-
-
-@pytest.mark.parametrize("tool", FIELD_ALIASES)
-def test_the_names_of_each_neighbour_are_read(tmp_path, tool):
-    """Each name stands for its field, and the mapping tells so."""
-    for name, own in FIELD_ALIASES[tool].items():
-        reading = wrote(
-            tmp_path, "a.jsonl", [{name: "Q?"} if own == "question" else {"question": "Q?", name: VALUES[own]}]
-        )
-        assert only(reading) == Case(**{"id": "row-1", "question": "Q?", own: VALUES[own]})
-        assert dict(reading.mapping) == {name: own}
-        assert f"read {name} as {own}." in reading.notice()
-
-
 def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
     """Two names of one field are never mixed: one counts, the other is reported with the reason."""
     row = {"reference": "no", "expected_answer": "yes", "question": "q", "answer": None, "response": "a", "level": 3}
@@ -221,13 +198,6 @@ def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
         "ignored reference (expected_answer is there), anwser (did you mean answer?)."
     )
     assert reading.notice() == f"{tmp_path}/a.jsonl: {told}"
-
-
-def test_deepeval_s_context_is_not_taken_for_what_was_retrieved(tmp_path):
-    """In deepeval `context` is the ideal one; taken for chunks it would make retrieval look perfect."""
-    reading = wrote(tmp_path, "a.jsonl", [{"input": "q", "actual_output": "a", "context": ["gold"]}])
-    assert only(reading).chunks is None
-    assert "context (deepeval's ideal context, not what was retrieved)" in reading.notice()
 
 
 def test_several_acceptable_answers_become_one_per_line(tmp_path):

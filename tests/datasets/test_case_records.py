@@ -9,7 +9,6 @@ from greval.datasets.case_records import (
     dump_case,
     filter_by_tags,
     get_sample_fields,
-    is_table,
     read_case,
     read_records,
 )
@@ -58,13 +57,6 @@ def test_one_case():
     assert as_case({"input": "Who?", "actual_output": "Ada"}) == Case(question="Who?", answer="Ada")
     with pytest.raises(DataError, match="question: is missing"):
         as_case({"answer": "Ada"})
-
-
-def test_tables_are_recognised():
-    """A table of pandas is one; lists, mappings and cases are none."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    assert is_table(pandas.DataFrame([{"question": "?"}]))
-    assert not any(map(is_table, ([], {}, Case(question="?"), "a")))
 
 
 def test_a_faulty_row_is_no_case():

@@ -72,6 +72,8 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a passage that is a set": ({"context": "{a} is a set."}, with_chunks("{a} is a set.")),
     "an empty list": ({"contexts": "[]"}, with_chunks()),
     "a list that is cut": ({"contexts": "['A.', 'B"}, "contexts: begins like a list or an object but is no JSON"),
+    "a call in a list": ({"contexts": "['A.', open('B')]"}, "contexts: begins like a list or an object but is no JSON"),
+    "infinity in an object": ({"usage": '{"latency": Infinity}'}, "usage.latency: Infinity is no JSON value"),
     "a list in a list": ({"contexts": "[['A.', 'B.']]"}, "contexts[0] (chunks): must be an object, got a list"),
     "blanks in place of a list": ({"contexts": "  "}, ADA),
     "nothing in place of a list": ({"contexts": "None", "gold.essential_docs": " nan"}, ADA),

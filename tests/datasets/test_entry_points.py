@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
@@ -141,70 +140,24 @@ SHAPES = {
         [Case(id="row-1", question="Who?", answer="Ada", chunks=["A."])],
         sdk=[Turn(user_input="Who?", response="Ada", retrieved_contexts=["A."])],
     ),
-    "ragas before 0.2": Shape(
-        [{"question": "Who?", "ground_truth": "Ada", "contexts": ["A."]}],
-        [Case(id="row-1", question="Who?", expected_answer="Ada", chunks=["A."])],
-    ),
-    "deepeval": Shape(
-        [{"input": "Who?", "actual_output": "Ada", "expected_output": "Ada L.", "retrieval_context": ["A."]}],
-        [Case(id="row-1", question="Who?", answer="Ada", expected_answer="Ada L.", chunks=["A."])],
-    ),
-    "numbers as ids": Shape(
-        [{**BASE, "id": 17, "chunks": [{"id": 1, "text": "A.", "doc_id": 4}]}],
-        [Case(**{**BASE, "id": "17"}, chunks=[{"id": "1", "text": "A.", "doc_id": "4"}])],
-    ),
-    "query_id": Shape([{"query_id": "x", "question": "Who?"}], [Case(id="x", question="Who?")]),
-    "question_id": Shape([{"question_id": 3.0, "query": "Who?"}], [Case(id="3", question="Who?")]),
-    "several accepted answers": Shape(
-        [{**BASE, "expected_answer": ["Ada Lovelace", "A. Lovelace", 1843]}],
-        [Case(**{**BASE, "expected_answer": "Ada Lovelace\nA. Lovelace\n1843"})],
-    ),
-    "a text as the only chunk": Shape([{**BASE, "context": "Ada wrote it."}], [Case(**BASE, chunks=["Ada wrote it."])]),
     "documents": Shape(
         [{**BASE, "chunks": [DOC.model_dump()]}],
         [Case(**BASE, chunks=[{"id": "c9", "text": "Ada wrote it.", "doc_id": "notes.md"}])],
         sdk=[{**BASE, "chunks": [DOC]}],
-    ),
-    "serialised documents": Shape(
-        [{**BASE, "documents": [dumpd(DOC)]}],
-        [Case(**BASE, chunks=[{"id": "c9", "text": "Ada wrote it.", "doc_id": "notes.md"}])],
     ),
     "documents with scores": Shape(
         [{**BASE, "chunks": [[{"page_content": "A.", "metadata": {}}, 0.5]]}],
         [Case(**BASE, chunks=[{"id": "c1", "text": "A.", "score": 0.5}])],
         sdk=[{**BASE, "chunks": [(Document("A."), 0.5)]}],
     ),
-    "content": Shape(
-        [{**BASE, "chunks": [{"content": "A.", "doc_id": "d"}]}],
-        [Case(**BASE, chunks=[{"id": "c1", "text": "A.", "doc_id": "d"}])],
-    ),
     "messages": Shape(
         [{**BASE, "question": HumanMessage("Who wrote it?").model_dump(), "answer": SAID.model_dump()}],
         [ADA],
         sdk=[{**BASE, "question": HumanMessage("Who wrote it?"), "answer": SAID}],
     ),
-    "a message in blocks": Shape(
-        [
-            {
-                **BASE,
-                "answer": {
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": "A"}, {"type": "text", "text": "da."}],
-                },
-            }
-        ],
-        [ADA],
-    ),
-    "triples of three": Shape(
-        [{**BASE, "triples": [["Ada", "born", 1815]]}], [Case(**BASE, triples=[("Ada", "born", "1815")])]
-    ),
     "dotted names": Shape(
         [{**BASE, "gold.essential_docs": ["d1"], "tags.movie": "tt1", "usage.latency": 2.5}],
         [Case(**BASE, gold={"essential_docs": ["d1"]}, tags={"movie": "tt1"}, usage={"latency": 2.5})],
-    ),
-    "names of gold alone": Shape(
-        [{**BASE, "essential_docs": ["d1"], "start_nodes": ["a"]}],
-        [Case(**BASE, gold={"essential_docs": ["d1"], "start_nodes": ["a"]})],
     ),
     "edges of two": Shape(
         [EDGES],
@@ -419,8 +372,3 @@ def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypa
     if name not in expected:
         expected[name] = judged(shape.read, "cases", tmp_path / "expected").results
     assert found.results == expected[name]
-
-
-def test_the_table_is_large_enough():
-    """At least thirty shapes go through four doors."""
-    assert len(SHAPES) >= 30

@@ -66,11 +66,6 @@ def test_qrels_are_gold(tmp_path):
     assert [*found] == [truth.id for truth in TRUTHS]
 
 
-def test_there_are_enough_files():
-    """At least forty files are read or refused."""
-    assert len(EXPORTS) >= 40
-
-
 def read_row(row: dict) -> tuple[Case | RowFault, str | None]:
     """Return the case of a row that a program passes, and the notice."""
     reading = read_records([row], "rows")
@@ -113,12 +108,3 @@ def test_forms_of_fields(row, field, value):
     """Labels, metadata, accepted answers, conversations and chunks are read in the forms of other tools."""
     case, _ = read_row({"question": "q", **row})
     assert read_field(case, field) == value
-
-
-def test_the_last_turn_of_the_user_is_the_question():
-    """What was said before it is the history of the case, and what the assistant said after it the answer."""
-    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
-    case, _ = read_row({"question": turns})
-    assert (case.question, case.answer, [turn.text for turn in case.history]) == ("c", None, ["a", "b"])
-    case, _ = read_row({"question": turns[:2]})
-    assert (case.question, case.answer, case.history) == ("a", "b", None)

@@ -25,34 +25,11 @@ def test_a_row_becomes_a_case():
     assert convert("walk", question="?", method="own").method == "own"
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"question": 3}, "question: must be a text, got 3"),
-        ({}, "question: is missing"),
-        ({"question": "?", "chunks": [{"txt": "a"}]}, "chunks[0].text: is missing, nearest: txt"),
-        ({"question": "?", "usage": {"latency": -1}}, "usage.latency:"),
-        ({"question": "?", "answer": ["a"]}, "answer: must be a text, got a list"),
-    ],
-)
-def test_faults_name_their_field(values, message):
-    """A fault says where it is, what was expected and what was found."""
-    found = convert(**values)
-    assert isinstance(found, str)
-    assert found.startswith(message)
-
-
 def test_a_decimal_comma_is_written_with_a_point():
     """A number as spreadsheets of many countries write it is refused with the number to write."""
     assert (
         convert(question="q", usage={"latency": "1,5"}) == "usage.latency: must be a valid number, got '1,5'; write 1.5"
     )
-
-
-def test_all_faults_of_a_row_at_once():
-    """Several faults are reported together, and the fault of a whole row alone."""
-    assert {part.split(":")[0] for part in convert(answer=3, triples=[1]).split("; ")} >= {"question", "answer"}
-    assert build_case(RawRow(1, faults={"": "is no JSON"}), map_fields({}), "row-1", None) == "is no JSON"
 
 
 def test_a_row_of_several_methods():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
 
 from greval.errors import DefinitionError
@@ -55,13 +53,6 @@ def test_what_is_good_can_be_used_and_what_is_faulty_cannot(tmp_path, name):
     else:
         with pytest.raises(DefinitionError):
             load_metrics([tmp_path])
-
-
-def test_files_whose_names_look_alike(tmp_path):
-    """Two files whose names differ in the composing of letters only are both faulty."""
-    for form in ("NFC", "NFD"):
-        write(tmp_path, f"{unicodedata.normalize(form, 'é')}.yaml")
-    assert [one.metric for one in check_metrics(tmp_path)] == [None, None]
 
 
 def test_python_and_single_files(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from greval.metrics.files import write_metric
 from greval.metrics.library import (
     OWN_METRIC_HINT,
     add_dependencies,
-    find_predefined_folder,
     load_folder,
     load_metric,
     predefined,
@@ -193,9 +191,3 @@ class TestDependencies:
         faults = faults_of(add_dependencies, [user])
         assert "did you mean chunk_evaluation? Add it to the metrics, or load both with load_metrics(FILE)" in faults[0]
         assert len(faults) == 2
-
-
-def test_folder_of_the_checkout():
-    """The predefined files are those beside the package, or inside it where it is installed."""
-    assert find_predefined_folder().name == "metric_library"
-    assert isinstance(find_predefined_folder(), Path)

@@ -8,11 +8,9 @@ import pytest
 
 from greval.errors import DefinitionError
 from greval.metrics.files import write_metric
-from greval.metrics.library import load_metric, predefined
+from greval.metrics.library import predefined
 from greval.metrics.sources import list_replaced_names, load_metrics, load_one_metric
 from greval.records.metric import build_metric
-from greval.runs.evaluation import evaluate
-from greval.testing import ScriptedJudge
 
 KINDS = {"categories": {"Good": "It helps.", "Bad": "It does not."}}
 USES = {"chunks": {"judged_by": "kind", "as": ["Good"]}}
@@ -126,15 +124,6 @@ def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path):
     assert "holds no metric file" in fault([f"{empty}/"])
 
 
-def test_all_faults_of_a_folder_come_at_once(own):
-    """A folder with faulty files is refused with the faults of each."""
-    for name in ("a", "b"):
-        (own / f"{name}.yaml").write_text(f"name: {name}\n", encoding="utf-8")
-    told = fault([own])
-    assert "a.yaml:1: description: is missing" in told
-    assert "b.yaml:1: description: is missing" in told
-
-
 def test_without_names_all_that_ship_are_loaded(own):
     """Each predefined metric is loaded once, after those that it builds on; one of a folder goes before it."""
     metrics = load_metrics()
@@ -152,9 +141,3 @@ def test_one_metric(own):
     assert (found.name, [one.name for one in needed]) == ("grounded", ["kind", "grounded"])
     with pytest.raises(DefinitionError, match="are 2 metrics, correctness, latency; name one"):
         load_one_metric("correctness,latency")
-
-
-def test_a_missing_dependency_in_python_names_the_way(own):
-    """A metric loaded alone does not bring what is beside it, and the error says what does."""
-    with pytest.raises(DefinitionError, match=r"load both with load_metrics\(FILE\)"):
-        evaluate([{"question": "?"}], [load_metric(own / "grounded.yaml")], ScriptedJudge([]), out=own / "run")

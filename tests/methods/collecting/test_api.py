@@ -131,29 +131,6 @@ def test_what_goes_wrong_is_a_row(out):
     assert done.failures["m"]["KeyError: 'missing'"] == 1
 
 
-def test_an_error_without_words(out):
-    """An error that says nothing, or cannot even be told, is named by its kind; keys are blotted out."""
-
-    class Mute(Exception):  # noqa: N818 - as users name theirs
-        def __str__(self):
-            raise RuntimeError("no words")
-
-    acts = {"q0": ValueError(), "q1": Mute(), "q2": RuntimeError("key sk-abcdef123456"), "q3": RuntimeError("x" * 5000)}
-    errors = {case.id: case.error for case in collect(samples(4), {"m": Counted(acts.get)}, out=out).cases()}
-    assert (errors["q0"], errors["q1"], errors["q2"]) == ("ValueError", "Mute", "RuntimeError: key [key]")
-    assert len(errors["q3"]) == 500
-
-
-def test_tracebacks_only_for_debugging(out, tmp_path):
-    """With debug an error comes with its traceback, without it in one line."""
-    acts = Counted({"q0": KeyError("x")}.get)
-    (plain,) = collect(samples(1), {"m": acts}, out=out).cases()
-    (told,) = collect(samples(1), {"m": acts}, out=tmp_path / "debug.jsonl", debug=True).cases()
-    assert "\n" not in plain.error
-    assert told.error.startswith("KeyError: 'x'\nTraceback")
-    assert "in __call__" in told.error
-
-
 LATE = {"q0": None, "q1": "TimeoutError: no response within 2 s", "q2": None, "q3": None}
 
 
@@ -195,23 +172,6 @@ def test_a_blocking_method_that_takes_too_long(out):
     assert sorted(ended) == ["q0", "q2", "q3"]
     assert {case.id: case.error for case in done.cases()} == LATE
     release.set()
-
-
-def test_latency_is_measured_where_nobody_told(out):
-    """A method's own latency counts; where it told none, greval's clock does; what else it told stays."""
-
-    async def told(sample):
-        usage = {"latency": 7.5, "llm_calls": 2} if sample.id == "q0" else {"llm_calls": 3}
-        await asyncio.sleep(0.02)
-        return {"answer": "x", "usage": usage}
-
-    found = rows(collect(samples(2), {"told": told, "plain": lambda _: "x"}, out=out))
-    assert (found["q0", "told"].usage.latency, found["q0", "told"].usage.llm_calls) == (7.5, 2)
-    assert 0.02 <= found["q1", "told"].usage.latency != 7.5
-    assert found["q1", "told"].usage.llm_calls == 3
-    assert found["q0", "plain"].usage.latency > 0
-    assert found["q0", "plain"].usage.llm_calls is None
-    assert found["q0", "plain"].usage.prompt_tokens is None
 
 
 def test_the_same_again_asks_nothing(out):
@@ -398,25 +358,6 @@ def test_langchain_and_threads_of_the_caller(out):
         return collect(samples(2), {"chain": RunnableLambda(lambda question: question.upper())}, out=out)
 
     assert [case.answer for case in asyncio.run(notebook()).cases()] == ["QUESTION 0?", "QUESTION 1?"]
-
-
-def test_synchronous_methods_share_the_limit(out):
-    """Blocking functions run side by side, as many as `concurrency`."""
-    flying, most, lock, together = [0], [0], threading.Lock(), threading.Barrier(16)
-
-    def block(sample):
-        with lock:
-            flying[0] += 1
-            most[0] = max(most[0], flying[0])
-        if int(sample.id[1:]) < 16:  # the first go on once all of them are here
-            together.wait(SECONDS)
-        with lock:
-            flying[0] -= 1
-        return sample.id
-
-    done = collect(samples(40), {"m": block}, out=out, concurrency=16)
-    assert most[0] == 16
-    assert done.progress.answered == 40
 
 
 def test_synchronous_runnables_share_the_limit(out):

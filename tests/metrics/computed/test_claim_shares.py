@@ -9,9 +9,8 @@ from claim_judge import make_judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, compile_metric, evaluate, load_metric, load_metrics
+from greval import Case, evaluate, load_metric
 from greval.metrics.computed import CLAIM_FAMILIES, explain_bad_name, find_computed_metric
-from greval.metrics.fitting import find_fitting_metrics
 from greval.records.result import Judgement, Scored, Skipped
 
 RECORDED = (
@@ -222,14 +221,6 @@ def test_names():
     assert {name for name in CLAIM_FAMILIES if load_metric(name).scale.better == "lower"} == LOWER
 
 
-def test_what_fits():
-    """A figure fits cases that have the texts of which claims are listed, or the claims themselves."""
-    metrics = load_metrics(["claim_recall"])
-    for fields in (["question", "answer", "expected_answer"], ["question", "answer", "expected_claims"]):
-        assert "claim_recall" in find_fitting_metrics(fields, metrics).computed
-    assert "claim_recall" not in find_fitting_metrics(["question", "answer"], metrics).computed
-
-
 CASE = Case(
     id="q1",
     question="Who wrote it?",
@@ -258,10 +249,3 @@ def test_a_run_computes_them_all_from_six_calls(tmp_path):
         "irrelevant_noise_sensitivity": 0,
         "context_utilisation": 1,
     }
-
-
-def test_a_metric_alone():
-    """A compiled figure lists the claims, judges them and computes itself."""
-    result = compile_metric(load_metric("claim_precision"), make_judge()).invoke(CASE)
-    assert (result.value, result.reason) == (0.5, "1 of 2 claims of the answer correct: a1")
-    assert [row.metric for row in result.built_on] == ["answer_claims", "claim_correctness"]

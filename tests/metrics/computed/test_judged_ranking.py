@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from greval import Case, compile_metric, evaluate, load_metric, load_metrics
 from greval.metrics.computed import JUDGED_FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.computed.judged_ranking import JUDGED
-from greval.metrics.fitting import find_fitting_metrics
 from greval.records.metric import DerivedMetric
 from greval.records.result import Judgement, Scored, Skipped
 from greval.testing import ScriptedJudge
 
-GAINS = {"Relevant": 1.0, "Indirectly relevant": 0.5, "Irrelevant": 0.0}
 numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=12)
 cutoffs = st.none() | st.integers(1, 14)
 
@@ -193,14 +191,6 @@ def test_names_that_are_wrong():
         "'jugded' is no option, ndcg has exponential, judged; write ndcg@5-judged"
     )
     assert "context_precision@5-judged" in list_name_variants("context_precision@5")
-
-
-def test_it_fits_where_its_judge_does():
-    """A judged ranking fits cases that `chunk_evaluation` fits, and nearly those without chunks."""
-    metric = load_metric("ndcg@10-judged")
-    assert find_fitting_metrics(["question", "chunks"], [metric]).computed == ("ndcg@10-judged",)
-    (near,) = find_fitting_metrics(["question"], [metric]).nearly
-    assert near.missing == ("chunks",)
 
 
 def answer(messages):

@@ -12,7 +12,6 @@ from greval import Case, compile_metric
 from greval.metrics.computed.formulas import ndcg
 from greval.metrics.computed.ranking import FAMILIES
 from greval.metrics.library import load_metric
-from greval.records.metric_input import select_metric_input
 from greval.records.result import Skipped
 
 NAMES = [family.name for family in FAMILIES]
@@ -246,21 +245,6 @@ def test_nothing_retrieved(name):
 def test_reasons(name, told):
     """The reason names what was found, where, and what was missed."""
     assert reason(name, case(["a", "b", "c", "d"], ["b", "d"], ["a"])) == told
-
-
-def test_a_long_reason_is_cut():
-    """Of many that were missed a few are named, long names shortened."""
-    told = reason("recall@10", case(["a"], [f"d{n}" for n in range(17)]))
-    assert told == "0 of 17 essential documents in the first 10; missed: d0, d1, d2, d3, d4 and 12 more"
-    assert len(reason("recall@10", case(["a"], ["x" * 5000]))) < 150
-
-
-def test_what_is_looked_at_decides_whether_it_is_computed_anew():
-    """Other chunks, or another gold, have another key in a run."""
-    metric = load_metric("ndcg@10")
-    first = select_metric_input(metric, case(["a"], ["a"]))
-    assert select_metric_input(metric, case(["b"], ["a"])) != first
-    assert select_metric_input(metric, case(["a"], ["b"])) != first
 
 
 def test_gold_may_name_chunks():

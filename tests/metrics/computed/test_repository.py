@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, ValueMetric, compile_metric, read_cases
-from greval.datasets import RowFault, fill_sources
-from greval.errors import DataError
 from greval.judging.prompt import format_case_text
 from greval.metrics.library import load_metric
 from greval.records import NodeSource
@@ -183,57 +180,15 @@ class TestWalk:
 RULE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
 
 
-class TestRule:
-    def test_sources_are_derived(self):
-        """A rule reads repository and version from document ids, else from ids and names; what is recorded stays."""
-        chunks = [
-            {"id": "c1", "text": "", "doc_id": "core@v1/a.py"},
-            {"id": "web@v3/b.py", "text": ""},
-            {"id": "c3", "text": "", "doc_id": "core@v9/c.py", "version": "v1"},
-            {"id": "c4", "text": "", "doc_id": "readme"},
-        ]
-        walk = {"start_nodes": ["core@v2/a.py"], "final_nodes": ["x"], "nodes": {"x": {"doc_id": "ops@v1/x.py"}}}
-        before = Case(id="q", question="?", chunks=chunks, traversal=walk)
-        fault = RowFault(place="f:1", message="bad")
-        found, other = fill_sources([before, fault], RULE)
-        told = [(chunk.repo, chunk.version) for chunk in found.chunks]
-        assert told == [("core", "v1"), ("web", "v3"), ("core", "v1"), (None, None)]
-        assert found.traversal.nodes == {
-            "core@v2/a.py": NodeSource(repo="core", version="v2"),
-            "x": NodeSource(doc_id="ops@v1/x.py", repo="ops", version="v1"),
-        }
-        assert other is fault
-        assert judged("version_coherence", found)[1] == "core in v1 (chunks c1, c3) and v2 (node core@v2/a.py)"
-        assert [*fill_sources([found], RULE)] == [found]
-
-    def test_one_group_is_enough(self):
-        """A rule may tell the repository alone; cases without chunks and walk stay as they are."""
-        cases = [Case(question="?", chunks=[{"text": "", "doc_id": "core/a"}]), Case(question="?")]
-        first, second = fill_sources(cases, r"^(?P<repo>\w+)/")
-        assert (first.chunks[0].repo, first.chunks[0].version, second) == ("core", None, cases[1])
-
-    @pytest.mark.parametrize(
-        ("pattern", "told"),
-        [
-            ("(", "no regular expression"),
-            ("^core/", "has no group named repo or version; write such as"),
-            ("(?P<repo>never)", "matches no id of a chunk or node in the first 1 cases, such as 'c1'; mend it"),
-        ],
-    )
-    def test_wrong_rules(self, pattern, told):
-        """A rule that cannot be used, or fits nothing, is refused before anything is judged."""
-        with pytest.raises(DataError, match=re.escape(told)):
-            [*fill_sources([Case(question="?", chunks=["text"])], pattern)]
-
-    def test_command_line(self, tmp_path, greval_says):
-        """The command takes the rule, and refuses a wrong one."""
-        row = {"id": "q", "question": "?", "chunks": [{"text": "", "doc_id": f"core@v{n}/a.py"} for n in (1, 2)]}
-        cases = tmp_path / "cases.jsonl"
-        cases.write_text(json.dumps(row), encoding="utf-8")
-        words = ("evaluate", cases, "-m", "version_coherence", "-o", tmp_path / "run", "--doc-id-pattern")
-        code, out, _ = greval_says(*words, RULE, "--show", "1")
-        assert code == 0
-        assert "core in v1 (chunk c1) and v2 (chunk c2)" in out
-        code, _, err = greval_says(*words, "core")
-        assert code == 2
-        assert "has no group named repo or version" in err
+def test_command_line(tmp_path, greval_says):
+    """The command takes the pattern of document ids, and refuses a wrong one."""
+    row = {"id": "q", "question": "?", "chunks": [{"text": "", "doc_id": f"core@v{n}/a.py"} for n in (1, 2)]}
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(row), encoding="utf-8")
+    words = ("evaluate", cases, "-m", "version_coherence", "-o", tmp_path / "run", "--doc-id-pattern")
+    code, out, _ = greval_says(*words, RULE, "--show", "1")
+    assert code == 0
+    assert "core in v1 (chunk c1) and v2 (chunk c2)" in out
+    code, _, err = greval_says(*words, "core")
+    assert code == 2
+    assert "has no group named repo or version" in err
