@@ -45,7 +45,6 @@ _NAME_LISTS = frozenset(
 )
 """The parts of gold and of a traversal that are lists of names."""
 _SEPARATOR = re.compile(r"[,;|\n]")
-_TEXT_FIELDS = ("id", "doc_id", "repo", "version")
 
 
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
@@ -283,9 +282,7 @@ def _convert_chunk(item: object) -> object:
 
 
 def _convert_chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
-    return {
-        key: as_text(part) if key in _TEXT_FIELDS else part for key, part in _drop_missing(read_chunk(item)).items()
-    }
+    return _clean(read_chunk(item), ("id", "doc_id", "repo", "version"))
 
 
 def _convert_triples(value: object) -> object:
@@ -294,7 +291,7 @@ def _convert_triples(value: object) -> object:
 
 def _convert_triple(item: object) -> object:
     if isinstance(item, dict | Mapping):
-        return {key: as_text(part) for key, part in _drop_missing(item).items()}
+        return _clean(item, item)
     return _convert_texts(item)
 
 
@@ -305,7 +302,7 @@ def _convert_claims(value: object) -> object:
 
 def _convert_claim(item: object) -> object:
     if isinstance(item, Mapping):
-        return {key: as_text(part) if key == "id" else part for key, part in _drop_missing(item).items()}
+        return _clean(item, ("id",))
     if isinstance(item, list | tuple) and item and all(isinstance(part, str) for part in item):
         item = " ".join(item)
     return {"text": item} if isinstance(item, str) else item
@@ -319,7 +316,7 @@ def _convert_graph(value: object) -> object:
         key: _convert_nodes(part)
         if key == "nodes"
         else _convert_texts(_convert_names(part) if key in _NAME_LISTS else part)
-        for key, part in _drop_missing(value).items()
+        for key, part in _clean(value).items()
     }
 
 
@@ -327,11 +324,7 @@ def _convert_names(value: object) -> object:
     """Convert a single name to a list, and documents with an id to their ids."""
     if isinstance(value, list | tuple):
         return [find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item for item in value]
-    return _wrap_name(value)
-
-
-def _wrap_name(value: object) -> object:
-    """Return a single name as a list; a text that may be several names stays a text, which is a fault."""
+    # A text that may be several names stays a text, which is a fault.
     return [value.strip()] if isinstance(value, str) and value.strip() and not _SEPARATOR.search(value) else value
 
 
@@ -339,10 +332,7 @@ def _convert_nodes(value: object) -> object:
     """Convert the origins of nodes, in which all values are names."""
     if not isinstance(value, Mapping):
         return value
-    return {
-        name: {key: as_text(part) for key, part in _drop_missing(node).items()} if isinstance(node, Mapping) else node
-        for name, node in value.items()
-    }
+    return {name: _clean(node, node) if isinstance(node, Mapping) else node for name, node in value.items()}
 
 
 def _convert_tags(value: object) -> object:
@@ -353,7 +343,7 @@ def _convert_tags(value: object) -> object:
 
 
 def _convert_mapping(value: object) -> object:
-    return _drop_missing(value) if isinstance(value, Mapping) else value
+    return _clean(value) if isinstance(value, Mapping) else value
 
 
 def _convert_texts(value: object, depth: int = 2) -> object:
@@ -363,9 +353,10 @@ def _convert_texts(value: object, depth: int = 2) -> object:
     return as_text(value)
 
 
-def _drop_missing(mapping: Mapping[str, object]) -> dict[str, object]:
-    """Drop None values, because tables give every record the fields of all others."""
-    return {key: value for key, value in mapping.items() if value is not None}
+def _clean(mapping: Mapping[str, object], names: Collection[str] = ()) -> dict[str, object]:
+    """Return a mapping without None values, and with numbers as texts under keys that hold names."""
+    # Tables give every record the fields of all others.
+    return {key: as_text(value) if key in names else value for key, value in mapping.items() if value is not None}
 
 
 _CONVERTERS: Mapping[str, Callable[[object], object]] = {

@@ -12,8 +12,7 @@ from typing import Literal
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text, find_first
 from greval.datasets.json_files import RawRow
-from greval.datasets.query_sets import JUDGED_NAMES
-from greval.datasets.row_purpose import RowPurpose
+from greval.datasets.row_purpose import JUDGED_NAMES, RowPurpose
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
 from greval.errors import DataError
 

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greval._util.wording import find_typo
-from greval.datasets.field_names import fold_name, format_printable
+from greval.datasets.field_names import fold_name
 from greval.datasets.json_files import BOM, InvalidJsonError, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.ranked_rows import (
@@ -35,7 +34,7 @@ from greval.datasets.ranked_rows import (
     read_ranked_cell,
     read_ranked_row,
 )
-from greval.datasets.row_purpose import MAX_NAMES_SHOWN, RowPurpose
+from greval.datasets.row_purpose import RowPurpose, describe_missing
 from greval.datasets.row_sources import DELIMITERS, ENDINGS, PARQUET, TREC, check_exists, find_format, read_head
 from greval.datasets.tables import find_header
 from greval.datasets.trec import BEIR_COLUMNS, BEIR_HEADER, COMMENT, QRELS_COLUMNS, RUN_COLUMNS
@@ -82,7 +81,8 @@ class FrameColumns:
         for field in (*ID_FIELDS, *(self.numbers if self.is_required else ())):
             if field not in columns:
                 other_columns = [name for name in names if name not in columns.values()]
-                raise _build_missing_error(field, self.purpose.fields[field], other_columns, location)
+                fault = describe_missing(field, self.purpose.fields[field], other_columns, kind="other columns")
+                raise DataError(f"{location}: {fault}, or columns={{{field!r}: NAME}} in Python")
         return {field: columns[field] for field in (*ID_FIELDS, *self.list_numbers(columns))}
 
     def check(self, names: Sequence[str], location: str) -> None:
@@ -140,17 +140,6 @@ def _unpack_file(path: Path) -> Iterator[Path]:
             yield unpacked
         except DataError as error:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
-
-
-def _build_missing_error(field: str, names: Sequence[str], columns: Sequence[str], location: str) -> DataError:
-    """Build the error for a file without the column of a field, which may have some names."""
-    suggestion = next((name for name in columns if find_typo(name, names)), None)
-    hint = f"; is it {format_printable(suggestion)!r}?" if suggestion else f"; it may be called {', '.join(names)}"
-    listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
-    return DataError(
-        f"{location}: no column for the {field}{hint} (other columns: {listing}); name it with --column {field}=NAME, "
-        f"or columns={{{field!r}: NAME}} in Python"
-    )
 
 
 def read_frame_by_rows(path: Path, columns: FrameColumns) -> pl.DataFrame:
