@@ -10,8 +10,14 @@ from greval._util.wording import format_count, format_names
 from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
-from greval.methods.edges import MAX_LISTED, describe_dangling
-from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
+from greval.methods.index_records import (
+    MAX_LISTED,
+    Entity,
+    IndexedChunk,
+    IndexGraph,
+    Relation,
+    describe_dangling,
+)
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
 

@@ -12,8 +12,7 @@ from xml.etree import ElementTree as ET
 
 from greval.datasets.replies.lightrag import SEPARATOR, build_edge, find_file_path
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling
-from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation, describe_dangling
 from greval.methods.lightrag.method import DocumentName
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, strip_quotes

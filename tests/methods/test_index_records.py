@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.edges import MAX_LISTED, describe_dangling
+from greval.methods.index_records import MAX_LISTED, describe_dangling
 from greval.records.inventory import RELATED, format_edge_label
 
 NODES = st.sampled_from("abcdef")
