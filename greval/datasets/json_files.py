@@ -262,15 +262,11 @@ def _parse_whole(content: bytes, name: str, purpose: RowPurpose) -> tuple[object
             f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
         ) from error
     except InvalidJsonError as error:
-        raise DataError(_describe_json_fault(error, name, purpose)) from error
-
-
-def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose) -> str:
-    location = f"{name}:{error.line}:{error.column}" if error.line else name
-    return (
-        f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
-        "stops no other"
-    )
+        location = f"{name}:{error.line}:{error.column}" if error.line else name
+        raise DataError(
+            f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad "
+            "row stops no other"
+        ) from error
 
 
 def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> list[object]:

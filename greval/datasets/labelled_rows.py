@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from greval.datasets.case_reader import MAX_COLUMNS, translate_errors
 from greval.datasets.cells import LIST_STARTS, parse_cell
@@ -42,13 +41,6 @@ METRIC_PREFIXES = ("", "feedback.", "metrics.", "scores.")
 """The prefixes of the scores of a row in files of other tools; none if the column has the metric's name alone."""
 SCORE_LISTS = frozenset({"metrics_data"})
 SCORE_OBJECTS = frozenset({"metrics", "scores", "feedback"})
-
-
-class OpenRows(NamedTuple):
-    """The rows of an open file, with the values under the names of their fields, and the column of each field."""
-
-    rows: Iterator[RawRow]
-    columns: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -100,14 +92,16 @@ def read_labelled_rows(
     return LabelledRows(source_name, rows, field_columns)
 
 
-def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, str]) -> OpenRows:
-    """Open a file as `read_labelled_rows` does, for the fields of a purpose, to read one row at a time."""
+def open_labelled_rows(
+    path: Path, purpose: RowPurpose, columns: Mapping[str, str]
+) -> tuple[Iterator[RawRow], Mapping[str, str]]:
+    """Open a file as `read_labelled_rows` does, to read one row at a time; return the column of each field besides."""
     with translate_errors(str(path)):
         open_rows = hold_rows(path, purpose)
         names = _list_column_names(open_rows(None), is_table=find_format(path, purpose) not in JSON_READERS)
         field_columns = _map_columns(purpose.fields, columns, names, str(path), purpose.content)
         purpose.check(names, str(path))
-    return OpenRows(open_rows(ColumnMap(field_columns, extra_fields=purpose.fields)), field_columns)
+    return open_rows(ColumnMap(field_columns, extra_fields=purpose.fields)), field_columns
 
 
 def _map_columns(

@@ -61,13 +61,9 @@ QUOTED = "_quoted"
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """The columns of a frame: those of the ids, and the first number that a file has.
+    """The columns of a frame: those of the ids, and the first of some numbers that a file has or must have.
 
-    Args:
-        purpose: What a row is, with the names that the column of each field may have.
-        numbers: The fields of which the first is read that a file has.
-        named: The columns of fields that are called otherwise.
-        is_required: Whether a file must have one of the numbers.
+    `named` holds the columns of fields that are called otherwise than in the purpose.
     """
 
     purpose: RowPurpose
@@ -146,10 +142,10 @@ def read_frame_by_rows(path: Path, columns: FrameColumns) -> pl.DataFrame:
     """Read a file row by row."""
     import polars as pl
 
-    opened = open_labelled_rows(path, columns.purpose, columns.named)
-    fields = [*ID_FIELDS, *columns.list_numbers(opened.columns)]
+    rows, field_columns = open_labelled_rows(path, columns.purpose, columns.named)
+    fields = [*ID_FIELDS, *columns.list_numbers(field_columns)]
     cells: dict[str, list[str | float]] = {field: [] for field in fields}
-    for row in opened.rows:
+    for row in rows:
         for field, cell in zip(fields, read_ranked_row(row, fields, str(path)), strict=True):
             cells[field].append(cell)
     return pl.DataFrame(cells, schema={field: pl.String if field in ID_FIELDS else pl.Float64 for field in fields})

@@ -69,22 +69,13 @@ def _build_gold(documents: object) -> object:
 
 @dataclass(frozen=True)
 class RowPurpose:
-    """What the rows of a source are read as.
+    """What the rows of a source are read as: one row and what it has in messages, and the check of a table's columns.
 
-    Args:
-        noun: One row, in messages.
-        content: What a row has, in messages.
-        main_names: The names of the field that each row has; a JSON object with one of them is a row, not a list of
-            rows.
-        check: The check of the columns of a table.
-        list_keys: The names under which a JSON object may hold the list of its rows.
-        spread: Returns the values of a row with those inside of lists and objects as columns of their own.
-        expand: Returns the rows that a JSON object holds in another form than a list, None if it holds none.
-        fields: The names that the column of each field may have, the most specific first.
-        trec_columns: The columns of TREC files whose lines are rows, as which files of unknown endings are read too. By
-            default a TREC file has a row for each question.
-        ranked_as: As what a table is read that could be a run or judgements, with a row for each document of a
-            question; empty if the rows of no table are brought together.
+    A JSON object with one of the `main_names` is a row; another may hold its rows as a list under the `list_keys`, or
+    in another form, from which `expand` returns them. `spread` returns the values of a row with those inside of lists
+    and objects as columns. A TREC file has a row for each question, or for each line if `trec_columns` are given, as
+    which files of unknown endings are read too. A table with a row for each document of a question is brought together
+    by question if `ranked_as` says what it then is.
     """
 
     noun: str
