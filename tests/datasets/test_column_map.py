@@ -9,6 +9,7 @@ import pytest
 from greval import evaluate, load_metric
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
+from greval.datasets.column_map import parse_columns
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
@@ -146,3 +147,13 @@ def test_evaluate_takes_a_column_map(tmp_path):
     assert [one.number for result in run.results() for one in result.judgements] == [1.0]
     with pytest.raises(DataError, match="pass them to read_cases"):
         read_records(read_cases(wrote(tmp_path, "a.json", rows)), columns=named)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [(["answer"], "write it as FIELD=NAME"), (["answer=a", "answer=b"], "has the column 'a' already")],
+)
+def test_lines_that_name_no_column(lines, told):
+    """A line without a column, and a second column of one field, are refused."""
+    with pytest.raises(DataError, match=told):
+        parse_columns(lines)

@@ -99,20 +99,6 @@ DETAILED = {
         }
     ],
 }
-CHECKER = {
-    "results": [
-        {
-            "query_id": "7",
-            "query": "Who?",
-            "gt_answer": "Ada",
-            "response": "Ada",
-            "retrieved_context": [{"doc_id": "d1", "text": "Ada wrote it."}],
-            "response_claims": [["Ada", "wrote", "it"]],
-            "gt_answer_claims": [["Ada", "was", "there"], "She wrote it."],
-            "metrics": {},
-        }
-    ]
-}
 TWO = [{"question": "Who?", "answer": "Ada", "method": m} for m in ("walk", "basic")]
 EDGES = {
     **BASE,
@@ -127,10 +113,6 @@ TEXT = "The harbour team owns the booking service. It has three members."
 
 SHAPES = {
     "greval's own names": Shape([BASE], [ADA]),
-    "ragas": Shape(
-        [{"user_input": "Who?", "response": "Ada", "reference": "Ada L.", "retrieved_contexts": ["A.", "B."]}],
-        [Case(id="row-1", question="Who?", answer="Ada", expected_answer="Ada L.", chunks=["A.", "B."])],
-    ),
     "a record of ragas": Shape(
         [{"user_input": "Who?", "response": "Ada", "retrieved_contexts": ["A."]}],
         [Case(id="row-1", question="Who?", answer="Ada", chunks=["A."])],
@@ -177,21 +159,6 @@ SHAPES = {
             )
         ],
         sdk=[GoldStandard("q1", {"d2", "d1"}, [("a", "b")])],
-    ),
-    "results of RAGChecker": Shape(
-        CHECKER,
-        [
-            Case(
-                id="7",
-                question="Who?",
-                expected_answer="Ada",
-                answer="Ada",
-                chunks=[{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1"}],
-                claims=["Ada wrote it"],
-                expected_claims=["Ada was there", "She wrote it."],
-            )
-        ],
-        ignored="ignored metrics",
     ),
     "results of greval eval": Shape(
         DETAILED,
@@ -244,14 +211,6 @@ SHAPES = {
             Case(id="row-4", question="Who?", method="walk"),
         ],
     ),
-    "a name that stands for nothing": Shape(
-        [{**BASE, "anwser": "x", "level": 3}],
-        [ADA.model_copy(update={"tags": {"level": "3"}})],
-        ignored="ignored anwser (did you mean answer?)",
-    ),
-    "one row of two": Shape(
-        [BASE, {**BASE, "id": 2, "answer": 42}], [ADA], faults=("PLACE 2: answer: must be a text, got 42",)
-    ),
     "an id twice": Shape(
         [BASE, {**BASE, "answer": "x"}],
         [ADA],
@@ -261,9 +220,6 @@ SHAPES = {
         [{**BASE, "chunks": [{"text": "A.", "score": "high"}]}],
         [],
         faults=("PLACE 1: chunks[0].score: must be a valid number, unable to parse string as a number, got 'high'",),
-    ),
-    "rows that are no objects": Shape(
-        [BASE, 7], [ADA], faults=("PLACE 2: must be an object with a question, got a number",)
     ),
 }
 

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from greval import evaluate, load_metric, read_cases
 from greval.cli.app import app
 from greval.errors import DataWarning
-from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
 
 DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]
@@ -67,25 +66,14 @@ def test_a_log_is_joined_by_the_method_that_it_names():
         assert {one.method: one.judgements[0].value for one in store.results()} == {"a": 0.0, "b": 0.5}
 
 
-@pytest.mark.parametrize("stdin", [False, True])
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--gold", "documents.json", "--gold", "other.json"], "other.json: no case has the id of a row there"),
-        (["--traversal", "walks.json"], "walks.json: no case has the id of a row there"),
-        (["--by", "zzz"], "--by: no tag 'zzz' is there; known: kind, method"),
-        (["--gold", "logs.json"], "has no gold; expected one of the fields essential_docs"),
-        (["--traversal", "paths.json"], "has no traversal; expected the fields start_nodes"),
-    ],
-)
-def test_what_fits_no_case_is_an_error_before_anything_is_judged(options, told, stdin):
-    """Gold, logs and groups that no case has end with 2, from a file and from standard input, and nothing is judged."""
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_gold_that_fits_no_case_is_an_error_before_anything_is_judged(is_piped):
+    """Gold of no case ends a run with an error, from a file and from standard input, and nothing is judged."""
     Path("other.json").write_text(json.dumps([{**DOCUMENTS[0], "query_id": "q9"}]))
-    Path("walks.json").write_text(json.dumps([{**LOGS[0], "query_id": "q9"}]))
-    source, given = ("-", json.dumps(CASES)) if stdin else ("cases.json", None)
-    code, _, message = says("evaluate", source, "-m", "recall@5", *options, "-o", "run", given=given)
+    source, piped = ("-", json.dumps(CASES)) if is_piped else ("cases.json", None)
+    code, _, message = says("evaluate", source, "-m", "recall@5", "--gold", "other.json", "-o", "run", given=piped)
     assert code != 0
-    assert told in message
+    assert "other.json: no case has the id of a row there" in message
     if Path("run").exists():
         with Store.open("run") as store:
             assert [*store.results()] == []
@@ -129,18 +117,10 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
     ]
 
 
-def test_a_program_is_warned_of_rows_and_names():
-    """Rows that are no cases and names that stand for nothing are warnings; with `on_unread` rows go there instead."""
-    rows = [{**CASES[0], "level": [3]}, {"id": 2}]
-    with pytest.warns(DataWarning) as caught:
-        evaluate(rows, [COMPUTED_METRICS["latency"]], out="run")
-    assert [str(one.message).partition("\n")[0] for one in caught] == [
-        "1 of 2 rows are no cases and were not judged:",
-        "cases: ignored level",
-    ]
-    told: list[str] = []
-    evaluate([CASES[0], {"id": 2}], [COMPUTED_METRICS["latency"]], out="again", on_unread=told.append)
-    assert told[0].startswith("cases, row 2: question: is missing")
+def test_a_program_is_warned_of_names_that_are_ignored():
+    """A column that is neither a field nor a tag is named in a warning."""
+    with pytest.warns(DataWarning, match="^cases: ignored level$"):
+        evaluate([{**CASES[0], "level": [3]}], [load_metric("latency")], out="run")
 
 
 def test_rows_without_ids_are_paired_by_their_question():
@@ -177,19 +157,10 @@ def test_columns_are_named_on_the_command_line():
         assert told in CliRunner().invoke(app, words).stderr.splitlines(), words
 
 
-@pytest.mark.parametrize(
-    ("columns", "told"),
-    [
-        (["answer"], "write it as FIELD=NAME"),
-        (["answer=a", "answer=b"], "answer has the column 'a' already"),
-        (["anwser=a"], "did you mean answer?"),
-        (["answer=reply"], "'reply', which is to be answer, is not there"),
-    ],
-)
-def test_wrong_columns_are_usage_errors(columns, told):
+def test_wrong_columns_are_usage_errors():
     """A slip in `--column` ends the command before anything is judged."""
-    options = [word for one in columns for word in ("--column", one)]
-    done = CliRunner().invoke(app, ["evaluate", "cases.json", "-m", "exact_match", "-o", "run", *options])
-    assert done.exit_code != 0
-    assert told in " ".join((done.stderr + str(done.exception)).replace("\u2502", " ").split())
+    words = ["evaluate", "cases.json", "-m", "exact_match", "-o", "run", "--column", "anwser=a"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code != 0
+    assert "did you mean answer?" in " ".join((result.stderr + str(result.exception)).replace("\u2502", " ").split())
     assert not Path("run").exists()

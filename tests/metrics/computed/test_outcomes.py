@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale, evaluate
+from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale
 from greval.metrics.computed.outcomes import compute_outcome, describe_function
 from greval.records.result import Failed, Outcome, Scored
 from greval.records.scale import OffScaleError
@@ -80,10 +80,6 @@ def test_judgements_are_taken_as_they_are():
         assert returning(found).judgements == (filled,)
     assert returning(filled).judgements[0] is filled
     assert returning(Skipped(reason="no words")) == Skipped(reason="no words")
-
-
-def nothing(case):
-    """Return what is no verdict."""
 
 
 async def later(case):
@@ -216,19 +212,6 @@ def test_what_is_scored_is_on_the_scale(scale, value, number):
     assert scale.read(judgement.value) == judgement.value
     if scale.number(judgement.value) is not None:
         assert judgement.number == pytest.approx(scale.number(judgement.value))
-
-
-def test_a_run_goes_on_beside_a_function_that_returns_nothing(tmp_path):
-    """A run of a broken function has failed rows and raises nothing; another metric of it is scored."""
-    metrics = [
-        ComputedMetric(name=name, description="d", needs=("answer",), scale=SHARE, compute=compute)
-        for name, compute in (("half", lambda case: 0.5), ("nothing", nothing))
-    ]
-    run = evaluate([CASE], metrics, out=tmp_path)
-    assert (run.progress.scored, run.progress.failed) == (1, 1)
-    rows = {row.metric: row for row in run.results()}
-    assert rows["half"].value == 0.5
-    assert "nothing (test_outcomes.py, line" in rows["nothing"].failures[0].message
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")

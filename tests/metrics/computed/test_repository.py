@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, ValueMetric, compile_metric, read_cases
+from greval import Case, ValueMetric, read_cases
 from greval.judging.prompt import format_case_text
 from greval.metrics.library import load_metric
 from greval.records import NodeSource
@@ -58,9 +58,8 @@ def test_laws(repos, essential):
 
 @pytest.mark.parametrize("name", ["cross_repo_precision@5", "repo_recall"])
 def test_nothing_retrieved(name):
-    """Where repositories were due and nothing came, it is 0, in a run too."""
+    """Where repositories were due and nothing came, it is 0."""
     assert judged(name, case([], ["core"]))[0] == 0
-    assert compile_metric(load_metric(name)).invoke(case([], ["core"])).judgements[0].value == 0
 
 
 @pytest.mark.parametrize("name", ["cross_repo_precision", "repo_recall"])
@@ -108,13 +107,9 @@ class TestVersions:
         assert judged("version_coherence", found) == Skipped(reason="no chunk names its repository and version")
 
     def test_nothing_recorded(self):
-        """Without chunks and a walk whose nodes tell where they come from, it is skipped, in a run too."""
+        """Without chunks and a walk whose nodes tell where they come from, it is skipped."""
         for found in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
             assert judged("version_coherence", found) == Skipped(reason="chunks is not recorded")
-            assert (
-                compile_metric(load_metric("version_coherence")).invoke(found).outcome.reason
-                == "chunks is not recorded"
-            )
 
 
 WALK = {
@@ -138,8 +133,6 @@ class TestWalk:
         assert judged("cross_repo_precision", found) == (1, "2 of 2 repositories essential")
         assert judged("repo_recall", found)[0] == 1
         assert judged("cross_repo_precision@1", found)[0] == 1
-        result = compile_metric(load_metric("version_coherence")).invoke(found)
-        assert result.judgements[0].value == 0
 
     def test_a_walk_alone(self):
         """Without chunks the walk is looked at; nodes that it did not visit count for nothing."""

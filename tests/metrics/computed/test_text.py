@@ -106,12 +106,11 @@ class TestExpected:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_skipped(self, name):
-        """Without an answer or an expected one there is nothing to compare, in a run too."""
+        """Without an answer or an expected one there is nothing to compare."""
         assert judged(name, "Ada") == Skipped(reason="expected_answer is not recorded")
         assert judged(name, "Ada", " ") == Skipped(reason="expected_answer is empty")
         assert judged(name, "Ada", answers=[]) == Skipped(reason="expected_answer is empty")
         assert judged(name, None, "Ada") == Skipped(reason="answer is not recorded")
-        assert compile_metric(load_metric(name)).invoke(case(None, "Ada")).outcome.reason == "answer is not recorded"
 
     @pytest.mark.parametrize("name", NAMES)
     def test_other_answers_alone(self, name):
