@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -12,6 +13,7 @@ from greval.records.case import Edge, InputTags
 from greval.records.record import Record
 
 MAX_LISTED = 3
+Key = TypeVar("Key")
 
 
 def find_document(chunk: str) -> str:
@@ -87,6 +89,14 @@ class IndexGraph:
     entities: Sequence[Entity]
     relations: Sequence[Relation]
     notes: tuple[str, ...] = ()
+
+
+def map_documents(items: Iterable[tuple[Key, Iterable[str]]], chunks: Mapping[str, str]) -> dict[Key, tuple[str, ...]]:
+    """Return the documents of each node or edge, each once, given the ids of its chunks, which may come in parts."""
+    documents: dict[Key, dict[str, None]] = {}
+    for key, ids in items:
+        documents.setdefault(key, {}).update(dict.fromkeys(chunks[chunk] for chunk in ids if chunks.get(chunk)))
+    return {key: tuple(names) for key, names in documents.items()}
 
 
 def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:

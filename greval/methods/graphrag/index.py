@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from greval.methods.index_records import (
     IndexGraph,
     Relation,
     describe_dangling,
+    map_documents,
 )
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
@@ -55,7 +56,7 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     names = _read_document_names(tables, document, notes)
     chunks = _read_chunks(tables, names, notes)
     nodes = _read_nodes(tables, chunks, notes)
-    edges = _read_edges(tables, chunks, notes)
+    edges = map_documents(_iterate_relationships(tables, notes), chunks)
     notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return IndexInventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
@@ -218,17 +219,14 @@ def _read_chunks(tables: TableFolder, names: Mapping[str, str], notes: list[str]
 
 
 def _read_nodes(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
-    nodes: dict[str, dict[str, None]] = {}
-    lost: set[str] = set()
-    for name, _, units in _iterate_entities(tables, notes):
-        lost.update(unit for unit in units if unit not in chunks)
-        nodes.setdefault(name, {}).update(_find_documents(units, chunks))
+    units_by_name = [(name, units) for name, _, units in _iterate_entities(tables, notes)]
+    lost = {unit for _, units in units_by_name for unit in units if unit not in chunks}
     if lost and chunks:
         table = tables.table_path("text_units").name
         notes.append(
             f"entities name text units that {table} does not have: {format_names(map(repr, sorted(lost)), MAX_LISTED)}"
         )
-    return {name: tuple(documents) for name, documents in nodes.items()}
+    return map_documents(units_by_name, chunks)
 
 
 def _iterate_entities(tables: TableFolder, notes: list[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -246,21 +244,9 @@ def _split_unit_ids(value: object) -> Sequence[str]:
     return value if isinstance(value, list) else ()
 
 
-def _read_edges(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
-    edges: dict[Edge, dict[str, None]] = {}
-    for edge, units in _iterate_relationships(tables, notes):
-        edges.setdefault(edge, {}).update(_find_documents(units, chunks))
-    return {edge: tuple(documents) for edge, documents in edges.items()}
-
-
 def _iterate_relationships(tables: TableFolder, notes: list[str]) -> Iterator[tuple[Edge, Sequence[str]]]:
     """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
     for row in tables.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
         edge = (strip_quotes(row["source"]), format_edge_label(row["description"]), strip_quotes(row["target"]))
         yield edge, _split_unit_ids(row["text_unit_ids"])
-
-
-def _find_documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:
-    """Return the distinct documents of text units, in order of first occurrence."""
-    return dict.fromkeys(chunks[unit] for unit in units if chunks.get(unit))
