@@ -114,7 +114,7 @@ class Endpoint(Record):
     def _check_response(self) -> Self:
         try:
             ReplyMapping(self.response)
-        except MethodError as error:
+        except (MethodError, JsonPathError) as error:
             raise ValueError(str(error)) from None
         return self
 
@@ -199,7 +199,7 @@ class HttpMethod:
         """Call the endpoint."""
         try:
             return as_response(self._form.read(await self._fetch_json(sample)))
-        except MethodError as error:
+        except (MethodError, JsonPathError) as error:
             raise MethodError(f"{self._endpoint.display_url}: {self._redact(str(error))}") from None
 
     async def _fetch_json(self, sample: Sample) -> object:
@@ -278,17 +278,17 @@ class ReplyMapping:
             items = name.rpartition(".")[0]
             if items in ITEM_FIELDS and items not in lines:
                 raise MethodError(f"response: {name}: add {items}, the path of the list that holds them")
-        self._paths = {name: _parse_path(path) for name, path in lines.items()}
+        self._paths = {name: JsonPath.parse(path) for name, path in lines.items()}
 
     def read(self, reply: object) -> dict[str, object]:
-        """Read the fields of a response from a reply."""
+        """Read the fields of a response from a reply; raise `JsonPathError` if nothing is at a path."""
         if not self._paths:
             return _read_own_fields(reply)
-        if "error" in self._paths and (error := _find_value(self._paths["error"], reply)) is not None:
+        if "error" in self._paths and (error := self._paths["error"].find(reply)) is not None:
             return {"error": str(error)}
         fields: dict[str, object] = {}
         for name, path in self._paths.items():
-            if name in FIELDS and name != "error" and (value := _find_value(path, reply)) is not None:
+            if name in FIELDS and name != "error" and (value := path.find(reply)) is not None:
                 _set_field(
                     fields, name, self._read_items(name, value) if name in ITEM_FIELDS else _read_plain(name, value)
                 )
@@ -299,22 +299,6 @@ class ReplyMapping:
             raise MethodError(f"{name}: expected a list at {self._paths[name].text}, got {type(value).__name__}")
         paths = {part: self._paths[f"{name}.{part}"] for part in ITEM_FIELDS[name] if f"{name}.{part}" in self._paths}
         return [_read_item(name, item, paths) for item in value]
-
-
-def _parse_path(text: str) -> JsonPath:
-    """Parse a path; raise `MethodError` if it is none."""
-    try:
-        return JsonPath.parse(text)
-    except JsonPathError as error:
-        raise MethodError(str(error)) from error
-
-
-def _find_value(path: JsonPath, content: object) -> object:
-    """Return the value at a path; raise `MethodError` if it is required and missing."""
-    try:
-        return path.find(content)
-    except JsonPathError as error:
-        raise MethodError(str(error)) from error
 
 
 def _read_own_fields(reply: object) -> dict[str, object]:
@@ -333,7 +317,7 @@ def _read_own_fields(reply: object) -> dict[str, object]:
 def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:
     """Read an item of a list by its paths, or its fields under their own names if there are no paths."""
     if paths:
-        values = {part: _find_value(path, item) for part, path in paths.items()}
+        values = {part: path.find(item) for part, path in paths.items()}
     elif isinstance(item, dict):
         values = {part: item[part] for part in ITEM_FIELDS[name] if part in item}
     else:
