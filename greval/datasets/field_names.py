@@ -335,11 +335,7 @@ def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Ma
 
 
 def _add_conversation(
-    parts: SplitConversation,
-    turns: list[dict[str, object]],
-    row: dict[str, object],
-    spelt: dict[str, str],
-    name: str,
+    parts: SplitConversation, turns: list[dict[str, object]], row: dict[str, object], spelt: dict[str, str], name: str
 ) -> None:
     """Add the parts of a conversation to a row, as far as it does not have them under names of their own."""
     question = next(

@@ -95,9 +95,7 @@ def _build_purpose(content: str, numbers: Mapping[str, Sequence[str]], trec_colu
 
 
 RUN_ROWS = _build_purpose(
-    "a question and a document",
-    {SCORE: ("score", "similarity", "sim"), RANK: ("rank", "position")},
-    RUN_COLUMNS,
+    "a question and a document", {SCORE: ("score", "similarity", "sim"), RANK: ("rank", "position")}, RUN_COLUMNS
 )
 """Rows of rankings: the documents that a method retrieved."""
 QRELS_ROWS = _build_purpose(

@@ -13,14 +13,7 @@ from greval._util.wording import format_names
 from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.files import read_metric
-from greval.metrics.library import (
-    FILE_SUFFIX,
-    find_file,
-    find_metric,
-    find_predefined_metric,
-    load_folder,
-    predefined,
-)
+from greval.metrics.library import FILE_SUFFIX, find_file, find_metric, find_predefined_metric, load_folder, predefined
 from greval.metrics.python_metrics import is_python_spec, load_python_metrics
 from greval.records.metric import Metric
 

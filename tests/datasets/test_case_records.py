@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from greval.datasets.case_records import (
-    as_case,
-    dump_case,
-    filter_by_tags,
-    get_sample_fields,
-    read_case,
-    read_records,
-)
+from greval.datasets.case_records import as_case, dump_case, filter_by_tags, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case, Sample

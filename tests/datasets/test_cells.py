@@ -58,10 +58,7 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"contexts": "[Document(metadata={'source': 's.md'}, page_content='A.')]"},
         with_chunks({"id": "c1", "text": "A.", "doc_id": "s.md"}),
     ),
-    "objects in JSON": (
-        {"chunks": '[{"id": "c7", "text": "A."}]'},
-        with_chunks({"id": "c7", "text": "A."}),
-    ),
+    "objects in JSON": ({"chunks": '[{"id": "c7", "text": "A."}]'}, with_chunks({"id": "c7", "text": "A."})),
     "an object of lists": (
         {"context": "{'title': ['T', 'U'], 'sentences': [array(['A. ', 'B.'], dtype=object), array(['C.'])]}"},
         with_chunks({"id": "c1", "text": "A. B.", "doc_id": "T"}, {"id": "c2", "text": "C.", "doc_id": "U"}),

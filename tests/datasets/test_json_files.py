@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.datasets.json_files import (
-    InvalidJsonError,
-    find_faults,
-    find_list,
-    parse_json,
-)
+from greval.datasets.json_files import InvalidJsonError, find_faults, find_list, parse_json
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 JSON = st.recursive(

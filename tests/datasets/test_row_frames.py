@@ -146,11 +146,7 @@ LINES = [
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize(
     "names",
-    [
-        ("qid", "docid", "score"),
-        ("score", "qid", "docid"),
-        ("text", "docid", "n", "score", "flag", "qid", "a.b"),
-    ],
+    [("qid", "docid", "score"), ("score", "qid", "docid"), ("text", "docid", "n", "score", "flag", "qid", "a.b")],
 )
 def test_alike_json_lines_are_read_by_polars(tmp_path, separators, names):
     """Lines of any order of names and of both usual separators give the values of JSON."""

@@ -14,10 +14,7 @@ from greval.records.metric import ComputedMetric, build_metric
 from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
-SCALES = {
-    "words": {"categories": {"Good": "", "Bad": ""}},
-    "levels": {"range": [0, 2], "levels": {"0": "a", "2": "b"}},
-}
+SCALES = {"words": {"categories": {"Good": "", "Bad": ""}}, "levels": {"range": [0, 2], "levels": {"0": "a", "2": "b"}}}
 
 
 def metric(name, uses=None, *, over="chunks", scale="words"):

@@ -9,13 +9,7 @@ import pytest
 from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.files import write_metric
-from greval.metrics.library import (
-    OWN_METRIC_HINT,
-    add_dependencies,
-    load_folder,
-    load_metric,
-    predefined,
-)
+from greval.metrics.library import OWN_METRIC_HINT, add_dependencies, load_folder, load_metric, predefined
 from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
 
 JUDGED = (

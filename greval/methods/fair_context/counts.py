@@ -22,10 +22,7 @@ FACT_FORMS = "an object of fields, a list of such objects, or a list of (subject
 
 
 def create_fact_counter(
-    facts: Mapping[str, object] | str | Path,
-    by: Sequence[str | Sequence[str]] | None = None,
-    *,
-    most: int = MAX_VALUES,
+    facts: Mapping[str, object] | str | Path, by: Sequence[str | Sequence[str]] | None = None, *, most: int = MAX_VALUES
 ) -> Aggregate:
     """Return a function that counts the facts of the retrieved documents.
 

@@ -129,10 +129,7 @@ def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tup
     if kind == "extra_forbidden" and isinstance(data, Mapping):
         yield path, f"unknown{did_you_mean(str(path[-1]), list_known_keys(path, data))}"
     elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
-        yield (
-            path,
-            f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}",
-        )
+        yield (path, f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}")
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
             inner_path, text = split_place(line, _get_part(data, path), start=0)

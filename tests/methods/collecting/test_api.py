@@ -171,12 +171,7 @@ def test_the_same_again_asks_nothing(out):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"question": "Other?"},
-        {"expected_answer": "E"},
-        {"gold": {"essential_docs": ["d"]}},
-        {"tags": {"movie": "tt1"}},
-    ],
+    [{"question": "Other?"}, {"expected_answer": "E"}, {"gold": {"essential_docs": ["d"]}}, {"tags": {"movie": "tt1"}}],
 )
 def test_a_sample_that_changed_is_asked_again(out, change):
     """A changed question, answer, gold or tag is asked again, this sample only; the old row is gone."""

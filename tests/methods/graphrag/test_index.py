@@ -17,10 +17,7 @@ from greval.records.inventory import IndexInventory
 TABLES = {
     "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
     "text_units": [{"id": "u1", "document_id": "d1"}, {"id": "u2", "document_id": "d2"}],
-    "entities": [
-        {"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]},
-        {"title": "NOTES", "text_unit_ids": ["u1"]},
-    ],
+    "entities": [{"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]}, {"title": "NOTES", "text_unit_ids": ["u1"]}],
     "relationships": [
         {"source": "ADA", "target": "NOTES", "description": "Ada wrote\nthem.", "text_unit_ids": ["u1"]},
         {"source": "ADA", "target": "NOTES", "description": "", "text_unit_ids": ["u2"]},
