@@ -8,6 +8,7 @@ import json
 import sys
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
@@ -45,21 +46,6 @@ class GoldStandard:
     query_id: str
     essential_docs: set[str]
     traversed_edges: list[tuple]
-
-
-class Polars:
-    """A stand-in for a table of polars, which is not installed here: it has what polars' tables are read by."""
-
-    def __init__(self, rows):
-        self._rows = rows
-        self.columns = list(rows[0])
-
-    def __len__(self):
-        return len(self._rows)
-
-    def iter_rows(self, *, named=False):
-        """Give each row, as polars does: with names where they are asked for."""
-        return iter(self._rows if named else [tuple(row.values()) for row in self._rows])
 
 
 def pandas(rows):
@@ -202,7 +188,7 @@ SHAPES = {
     "a table of pandas": Shape(TABLE, READ, sdk=lambda: pandas(TABLE)),
     "a table of pandas by its index": Shape(TABLE, READ, sdk=lambda: pandas(TABLE).set_index("id")),
     "records of a table": Shape(TABLE, READ, sdk=lambda: records(TABLE)),
-    "a table of polars": Shape(TABLE, READ, sdk=lambda: Polars(TABLE)),
+    "a table of polars": Shape(TABLE, READ, sdk=lambda: pl.DataFrame(TABLE)),
     "several methods without ids": Shape(
         [*TWO, {"question": "When?", "method": "basic"}, {"question": "Who?", "method": "walk"}],
         [

@@ -6,27 +6,10 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from chat_streams import chunk, count_words, streamed
 
 from greval.errors import MethodError
 from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
-
-
-def chunk(text, usage=None):
-    """Give a streamed part of an answer, in OpenAI's form."""
-    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text))], usage=usage)
-
-
-def words(text):
-    """Count words as tokens."""
-    return len(text.split())
-
-
-async def streamed(*texts, fails=False):
-    """Stream these texts, and break off where it shall fail."""
-    for text in texts:
-        yield chunk(text)
-    if fails:
-        raise ConnectionError("gone")
 
 
 async def test_usage_of_a_call():
@@ -37,7 +20,7 @@ async def test_usage_of_a_call():
     async def ask(**given):
         return streamed("one ", "two") if given.get("stream") else whole
 
-    asked = trace_chat_model(ask, words)
+    asked = trace_chat_model(ask, count_words)
     with trace_query("graphrag") as watch:
         await asked(messages="who was it")
         messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
@@ -57,8 +40,8 @@ async def test_usage_of_a_stream():
         return told()
 
     with trace_query("graphrag") as watch:
-        assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
-    assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
+        assert len([part async for part in await trace_chat_model(ask, count_words)(messages="who")]) == 2
+    assert len([part async for part in await trace_chat_model(ask, count_words)(messages="who")]) == 2
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
 
 
@@ -72,9 +55,9 @@ async def test_failed_calls():
 
     with trace_query("graphrag") as watch:
         with pytest.raises(TimeoutError):
-            await trace_chat_model(ask, words)(messages="who")
+            await trace_chat_model(ask, count_words)(messages="who")
         with pytest.raises(ConnectionError):
-            [part async for part in await trace_chat_model(ask, words)(messages="who", stream=True)]
+            [part async for part in await trace_chat_model(ask, count_words)(messages="who", stream=True)]
     assert [str(error) for error in watch.errors] == ["late", "gone"]
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 1, 1)
 
@@ -86,7 +69,7 @@ async def test_queries_at_once():
         await asyncio.sleep(0.001)
         return streamed("so")
 
-    asked = trace_chat_model(ask, words)
+    asked = trace_chat_model(ask, count_words)
 
     async def call():
         return [part async for part in await asked(messages="x")]

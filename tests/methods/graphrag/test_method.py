@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from chat_streams import count_words, streamed
 
 from greval.datasets.replies.graphrag import IndexIds
 from greval.errors import MethodError
@@ -26,24 +27,6 @@ TABLES = {
 SOURCES = pd.DataFrame({"id": ["1", "0"], "text": ["second", "first"]})
 
 
-def chunk(text, usage=None):
-    """Give a streamed part of an answer, in OpenAI's form."""
-    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text))], usage=usage)
-
-
-def words(text):
-    """Count words as tokens."""
-    return len(text.split())
-
-
-async def streamed(*texts, fails=False):
-    """Stream these texts, and break off where it shall fail."""
-    for text in texts:
-        yield chunk(text)
-    if fails:
-        raise ConnectionError("gone")
-
-
 def engine(*, fails=False, answer=("Ada ", "wrote it.")):
     """Give an engine as GraphRAG's: its search is broken, and its streaming search swallows errors."""
 
@@ -56,7 +39,7 @@ def engine(*, fails=False, answer=("Ada ", "wrote it.")):
             for unit, score in (("u-a", 0.9), ("u-b", 0.2))
         ]
 
-    model = SimpleNamespace(completion_async=completion_async, tokenizer=SimpleNamespace(num_tokens=words))
+    model = SimpleNamespace(completion_async=completion_async, tokenizer=SimpleNamespace(num_tokens=count_words))
     store = SimpleNamespace(similarity_search_by_text=found)
 
     async def stream_search(query):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from computed_figures import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, ValueMetric, read_cases
 from greval.judging.prompt import format_case_text
-from greval.metrics.library import load_metric
 from greval.records import NodeSource
 from greval.records.result import Skipped
 
@@ -23,11 +23,6 @@ def case(repos, essential=None, versions=(), **gold):
         for n, (repo, version) in enumerate(zip(repos, listed, strict=False), 1)
     ]
     return Case(question="?", chunks=chunks, gold={"essential_repos": essential, **gold})
-
-
-def judged(name, found):
-    given = load_metric(name).compute(found)
-    return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
 
 
 def test_precision():

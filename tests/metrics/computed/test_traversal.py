@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from computed_figures import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,11 +20,6 @@ def case(edges=(), starts=(), finals=(), **gold):
     """Make a case of a walk and what was expected."""
     walk = {"start_nodes": starts, "traversed_edges": edges, "final_nodes": finals}
     return Case(question="?", traversal=walk, gold=gold)
-
-
-def judged(name, found):
-    given = load_metric(name).compute(found)
-    return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
 
 
 class TestEdges:
