@@ -233,9 +233,9 @@ def test_a_missing_id_is_the_row_s_position_and_a_missing_method_the_caller_s(tm
 def test_a_case_that_was_there_already_is_a_fault_that_names_both_places(tmp_path):
     """The pair of id and method is the key of a case: the first counts."""
     rows = [{"id": "1", "question": "q"}, {"id": "1", "method": "m", "question": "q"}, {"id": 1, "question": "r"}]
-    first, other, again = wrote(tmp_path, "a.jsonl", rows)
-    assert (first.method, other.method, again.place) == ("", "m", f"{tmp_path}/a.jsonl:3")
-    assert again.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
+    first, of_method, repeated = wrote(tmp_path, "a.jsonl", rows)
+    assert (first.method, of_method.method, repeated.place) == ("", "m", f"{tmp_path}/a.jsonl:3")
+    assert repeated.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
 
 
 def test_all_faults_of_a_row_are_told_with_the_nearest_known_name(tmp_path):
@@ -357,8 +357,10 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
     parquet.write_table(table, tmp_path / "a.parquet")
     reading = read_cases(tmp_path / "a.parquet")
     good, half, broken = reading
-    made = Case(id="row-1", question="q", gold={"essential_docs": ["d"]}, tags={"a": "1", "year": "1994"}, chunks=["x"])
-    assert good == made
+    expected = Case(
+        id="row-1", question="q", gold={"essential_docs": ["d"]}, tags={"a": "1", "year": "1994"}, chunks=["x"]
+    )
+    assert good == expected
     assert (half.place, half.message[:38]) == (f"{tmp_path}/a.parquet, row 2", "holds a value that cannot be read: 'ut")
     assert broken.message.startswith("chunks: begins like a list or an object")
     told = "read user_input as question; ignored embedding."
@@ -421,7 +423,7 @@ def test_whole_files_are_read_without_a_fault(data_set, name, file, mapped, reco
     rows = [*reading]
     assert len(rows) == path.read_bytes().count(b"\n") > 0
     assert all(isinstance(row, Case) and getattr(row, recorded) for row in rows)
-    fields = {column: own for column, own in reading.mapping.items() if own != f"tags.{column}"}
+    fields = {column: field for column, field in reading.mapping.items() if field != f"tags.{column}"}
     assert fields.items() <= mapped.items()  # data of our own does not have all columns
     assert reading.mapping.keys() - mapped.keys()
 

@@ -38,11 +38,11 @@ def test_no_records():
     assert list(read_records([], required=False)) == []
 
 
-@pytest.mark.parametrize("given", ["cases.jsonl", {"question": "?"}, Case(question="?")])
-def test_one_thing_is_no_list(given):
+@pytest.mark.parametrize("no_list", ["cases.jsonl", {"question": "?"}, Case(question="?")])
+def test_one_thing_is_no_list(no_list):
     """A path, one mapping and one case are refused: a list is expected."""
     with pytest.raises(DataError, match="cases"):
-        read_records(given)
+        read_records(no_list)
 
 
 def test_one_case():

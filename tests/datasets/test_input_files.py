@@ -29,9 +29,9 @@ def folder(tmp_path, monkeypatch):
         Path(f"{name}.json").write_text(json.dumps(rows), "utf-8")
 
 
-def says(*words, given=None):
+def says(*words, piped=None):
     """Run a command; give its exit code, what it printed, and the message of its error."""
-    done = CliRunner().invoke(app, [*map(str, words)], input=given)
+    done = CliRunner().invoke(app, [*map(str, words)], input=piped)
     message = str(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
     return done.exit_code, done.output, message
 
@@ -39,7 +39,9 @@ def says(*words, given=None):
 def figures(run="run"):
     """Give the values of a run by metric."""
     with Store.open(run) as store:
-        return {one.metric: [j.value for j in one.judgements] or one.outcome.status for one in store.results()}
+        return {
+            result.metric: [j.value for j in result.judgements] or result.outcome.status for result in store.results()
+        }
 
 
 def test_the_three_files_of_a_retrieval_evaluation_are_joined_as_they_are():
@@ -63,7 +65,7 @@ def test_a_log_is_joined_by_the_method_that_it_names():
     Path("logs.json").write_text(json.dumps(logs))
     says("evaluate", "two.jsonl", "-m", "edge_recall", "--gold", "paths.json", "--traversal", "logs.json", "-o", "run")
     with Store.open("run") as store:
-        assert {one.method: one.judgements[0].value for one in store.results()} == {"a": 0.0, "b": 0.5}
+        assert {result.method: result.judgements[0].value for result in store.results()} == {"a": 0.0, "b": 0.5}
 
 
 @pytest.mark.parametrize("is_piped", [False, True])
@@ -71,7 +73,7 @@ def test_gold_that_fits_no_case_is_an_error_before_anything_is_judged(is_piped):
     """Gold of no case ends a run with an error, from a file and from standard input, and nothing is judged."""
     Path("other.json").write_text(json.dumps([{**DOCUMENTS[0], "query_id": "q9"}]))
     source, piped = ("-", json.dumps(CASES)) if is_piped else ("cases.json", None)
-    code, _, message = says("evaluate", source, "-m", "recall@5", "--gold", "other.json", "-o", "run", given=piped)
+    code, _, message = says("evaluate", source, "-m", "recall@5", "--gold", "other.json", "-o", "run", piped=piped)
     assert code != 0
     assert "other.json: no case has the id of a row there" in message
     if Path("run").exists():
@@ -108,8 +110,8 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
     Path("cases.json").write_text(json.dumps(rows))
     code, out, _ = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run")
     assert code == 3
-    known = "question, user_input, input, inputs, request, vars, question_text, query"
-    missing = f"question: is missing; it may be called {known}, or named with --column question=NAME"
+    question_names = "question, user_input, input, inputs, request, vars, question_text, query"
+    missing = f"question: is missing; it may be called {question_names}, or named with --column question=NAME"
     lines = [line for line in out.splitlines() if line.startswith("not a case: ")]
     assert lines == [
         f"not a case: cases.json, row 2: {missing} (and so in 19 more rows, the last at cases.json, row 21)",
@@ -133,8 +135,8 @@ def test_rows_without_ids_are_paired_by_their_question():
     assert code == 0
     assert "8 rows without an id matched by the question" in out
     code, out, _ = says("compare", "run", "--baseline", "a", "--format", "json")
-    (found,) = [one for one in json.loads(out)["contrasts"] if one["metric"] == "latency"]
-    assert (found["n"], found["difference"]) == (8, 9.0)
+    (latency,) = [contrast for contrast in json.loads(out)["contrasts"] if contrast["metric"] == "latency"]
+    assert (latency["n"], latency["difference"]) == (8, 9.0)
 
 
 def test_columns_are_named_on_the_command_line():

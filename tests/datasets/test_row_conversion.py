@@ -36,8 +36,8 @@ def test_a_row_of_several_methods():
     """Each method has a row; plain columns become tags, and the reason of a failure becomes the error."""
     failed = {"failures": {"response": {"message": "timeout"}}}
     row = RawRow(5, {"question": "?", "movie": "m", "methods": {"a": {"response": "x"}, "b": failed}})
-    one, two = split_methods(row, 9)
-    assert one.values == {"question": "?", "tags.movie": "m", "id": "row-9", "method": "a", "answer": "x"}
+    answered, two = split_methods(row, 9)
+    assert answered.values == {"question": "?", "tags.movie": "m", "id": "row-9", "method": "a", "answer": "x"}
     assert (two.values["method"], two.values["error"], two.number) == ("b", "timeout", 5)
     plain = RawRow(1, {"methods": ["a"]})
     assert [*split_methods(plain, 1)] == [plain]

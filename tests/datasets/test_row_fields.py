@@ -146,5 +146,5 @@ def test_rankings_of_ids_are_measured(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({**row, "reference_context_ids": ["k1"]}), "utf-8")
     reading = read_cases(tmp_path / "a.jsonl")
     run = evaluate(reading, [load_metric("recall@2"), load_metric("precision@2")], out=tmp_path / "run")
-    assert [one.mean for one in run.summary()] == [1.0, 0.5]
+    assert [metric_summary.mean for metric_summary in run.summary()] == [1.0, 0.5]
     assert reading.mapping["retrieved_context_ids"] == "chunks.doc_id"

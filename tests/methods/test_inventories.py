@@ -46,12 +46,12 @@ def test_own_rows(tmp_path_factory, documents, nodes, edges, chunks, as_list):
     path = tmp_path_factory.mktemp("rows") / ("inventory.json" if as_list else "inventory.jsonl")
     text = json.dumps(rows) if as_list else "\n".join(map(json.dumps, rows))
     path.write_text(text, encoding="utf-8")
-    found = read_inventory(path.parent)
-    assert found.documents == documents | {*chunks.values()}
-    assert (found.chunks, found.nodes, found.edges) == (chunks, nodes, edges)
-    assert found.aliases == {name: (name + "*",) for name in nodes}
+    inventory = read_inventory(path.parent)
+    assert inventory.documents == documents | {*chunks.values()}
+    assert (inventory.chunks, inventory.nodes, inventory.edges) == (chunks, nodes, edges)
+    assert inventory.aliases == {name: (name + "*",) for name in nodes}
     ends = {end for source, _, target in edges for end in (source, target)}
-    assert bool(found.notes) == bool(nodes and ends - {*nodes})
+    assert bool(inventory.notes) == bool(nodes and ends - {*nodes})
 
 
 @pytest.mark.parametrize(

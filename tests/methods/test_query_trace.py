@@ -15,16 +15,16 @@ from greval.methods.query_trace import get_current_trace, trace_chat_model, trac
 async def test_usage_of_a_call():
     """Tokens are the endpoint's where it tells them, else those of the texts."""
     usage = SimpleNamespace(prompt_tokens=70, completion_tokens=9)
-    whole = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
+    reply = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
 
-    async def ask(**given):
-        return streamed("one ", "two") if given.get("stream") else whole
+    async def ask(**options):
+        return streamed("one ", "two") if options.get("stream") else reply
 
-    asked = trace_chat_model(ask, count_words)
+    traced = trace_chat_model(ask, count_words)
     with trace_query("graphrag") as watch:
-        await asked(messages="who was it")
+        await traced(messages="who was it")
         messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
-        parts = [part async for part in await asked(messages=messages, stream=True)]
+        parts = [part async for part in await traced(messages=messages, stream=True)]
     assert [part.choices[0].delta.content for part in parts] == ["one ", "two"]
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 70 + 5, 9 + 2)
 
@@ -48,8 +48,8 @@ async def test_usage_of_a_stream():
 async def test_failed_calls():
     """A call that fails is counted and told to the watch, and so is a stream that breaks off."""
 
-    async def ask(**given):
-        if given.get("stream"):
+    async def ask(**options):
+        if options.get("stream"):
             return streamed("one ", fails=True)
         raise TimeoutError("late")
 
@@ -69,10 +69,10 @@ async def test_queries_at_once():
         await asyncio.sleep(0.001)
         return streamed("so")
 
-    asked = trace_chat_model(ask, count_words)
+    traced = trace_chat_model(ask, count_words)
 
     async def call():
-        return [part async for part in await asked(messages="x")]
+        return [part async for part in await traced(messages="x")]
 
     async def query(calls):
         with trace_query("graphrag") as watch:

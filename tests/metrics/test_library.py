@@ -30,11 +30,11 @@ def faults_of(call, *args):
 class TestPredefined:
     def test_all(self):
         """The fifteen judged metrics and the computed ones are there, sorted by name."""
-        found = predefined()
-        assert [*found] == sorted(found)
-        assert {*JUDGED, *COMPUTED_METRICS} == {*found}
-        assert all(isinstance(found[name], JudgedMetric) for name in JUDGED)
-        assert all(isinstance(found[name], ComputedMetric) for name in COMPUTED_METRICS)
+        metrics = predefined()
+        assert [*metrics] == sorted(metrics)
+        assert {*JUDGED, *COMPUTED_METRICS} == {*metrics}
+        assert all(isinstance(metrics[name], JudgedMetric) for name in JUDGED)
+        assert all(isinstance(metrics[name], ComputedMetric) for name in COMPUTED_METRICS)
 
     def test_own_copy(self):
         """What a caller does to the mapping changes nothing for the next one."""
@@ -43,7 +43,7 @@ class TestPredefined:
 
     def test_complete(self):
         """Everything that a predefined metric builds on is predefined, and fits."""
-        assert {found.name for found in add_dependencies(predefined().values())} == {*predefined()}
+        assert {metric.name for metric in add_dependencies(predefined().values())} == {*predefined()}
 
 
 class TestLoad:
@@ -163,7 +163,7 @@ class TestDependencies:
         second = build_chunk_metric("second", uses={"chunks": use})
         third = build_chunk_metric("third", uses={"chunks": {**use, "judged_by": "second"}})
         write_metrics(tmp_path, build_chunk_metric("first"), second)
-        assert [found.name for found in add_dependencies([third], tmp_path)] == ["first", "second", "third"]
+        assert [metric.name for metric in add_dependencies([third], tmp_path)] == ["first", "second", "third"]
 
     def test_given_goes_first(self):
         """A metric that is given is not looked for, also where a predefined one has its name."""

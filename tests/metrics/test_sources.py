@@ -22,7 +22,7 @@ def grounded(name="grounded"):
 
 
 def names(specs, *folders):
-    return [one.name for one in load_metrics(specs, *folders)]
+    return [metric.name for metric in load_metrics(specs, *folders)]
 
 
 def fault(*args):
@@ -73,11 +73,11 @@ def test_a_metric_in_python_builds_on_one_of_its_file(tmp_path):
 
 def test_two_definitions_of_one_name_are_refused(own, tmp_path):
     """No definition silently goes before another one that was named, or that another metric builds on."""
-    other = write_metrics(tmp_path / "other", build_chunk_metric("kind", description="another"))
-    told = fault([own / "grounded.yaml", other / "kind.yaml"])
+    other_folder = write_metrics(tmp_path / "other", build_chunk_metric("kind", description="another"))
+    told = fault([own / "grounded.yaml", other_folder / "kind.yaml"])
     assert told.startswith("kind: ")
     assert str(own / "kind.yaml") in told
-    assert str(other / "kind.yaml") in told
+    assert str(other_folder / "kind.yaml") in told
     assert "rename one" in told
     above = write_metrics(tmp_path / "above", grounded("second"), build_chunk_metric("kind", description="a third"))
     assert fault([own / "grounded.yaml", above / "second.yaml"]).endswith("rename one")
@@ -86,9 +86,9 @@ def test_two_definitions_of_one_name_are_refused(own, tmp_path):
 def test_own_metrics_go_before_predefined_ones_of_the_name(tmp_path):
     """A metric of a library is used instead of the predefined one, and is listed as a replacement."""
     own = write_metrics(tmp_path / "own", build_chunk_metric("correctness"))
-    found = load_metrics(["correctness"], own)
-    assert found == (build_chunk_metric("correctness"),)
-    assert list_replaced_names(found) == ("correctness",)
+    loaded = load_metrics(["correctness"], own)
+    assert loaded == (build_chunk_metric("correctness"),)
+    assert list_replaced_names(loaded) == ("correctness",)
     assert list_replaced_names(load_metrics(["correctness", "ndcg@5"])) == ()
 
 
@@ -124,7 +124,7 @@ def test_without_names_all_that_ship_are_loaded(own):
 
 def test_one_metric(own):
     """A command about one metric gets it with what it needs, and refuses several."""
-    found, needed = load_one_metric(own / "grounded.yaml")
-    assert (found.name, [one.name for one in needed]) == ("grounded", ["kind", "grounded"])
+    top, needed = load_one_metric(own / "grounded.yaml")
+    assert (top.name, [metric.name for metric in needed]) == ("grounded", ["kind", "grounded"])
     with pytest.raises(DefinitionError, match="are 2 metrics, correctness, latency; name one"):
         load_one_metric("correctness,latency")

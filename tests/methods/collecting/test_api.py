@@ -38,10 +38,10 @@ class Counted:
         self.most = max(self.most, self.flying)
         try:
             await asyncio.sleep(self.delay)
-            given = self.act(sample.id)
-            if isinstance(given, BaseException):
-                raise given
-            return given
+            result = self.act(sample.id)
+            if isinstance(result, BaseException):
+                raise result
+            return result
         finally:
             self.flying -= 1
 
@@ -59,16 +59,16 @@ def test_all_samples_by_all_methods(out):
     """Each sample comes with each method, in the order of the samples, whoever answered first."""
     fast, slow = Counted(), Counted(lambda name: Response(answer=name.upper(), chunks=["c"]), delay=0.01)
     done = collect(samples(4), {"slow": slow, "fast": fast}, out=out)
-    found = [(case.id, case.method, case.answer) for case in done.cases()]
-    wanted = [(f"q{n}", m, a) for n in range(4) for m, a in (("slow", f"Q{n}"), ("fast", f"q{n}"))]
-    assert found == wanted
-    assert [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()] == [w[0] for w in wanted]
+    answers = [(case.id, case.method, case.answer) for case in done.cases()]
+    expected = [(f"q{n}", m, a) for n in range(4) for m, a in (("slow", f"Q{n}"), ("fast", f"q{n}"))]
+    assert answers == expected
+    assert [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()] == [w[0] for w in expected]
     assert (done.progress.planned, done.progress.answered, done.progress.failed, done.why) == (8, 8, 0, None)
 
 
 def test_rows_hold_the_sample_and_the_response(out):
     """A row is the sample, gold and tags too, with the response of this method; nothing of an older response."""
-    given = {
+    sample_row = {
         **samples(1)[0],
         "expected_answer": "E",
         "gold": {"essential_docs": ["d"]},
@@ -78,7 +78,7 @@ def test_rows_hold_the_sample_and_the_response(out):
         "usage": {"latency": 9},
     }
     (case,) = collect(
-        [given], {"new": lambda sample: f"{sample.tags['movie']} {sample.gold.essential_docs}"}, out=out
+        [sample_row], {"new": lambda sample: f"{sample.tags['movie']} {sample.gold.essential_docs}"}, out=out
     ).cases()
     assert (case.method, case.answer) == ("new", "tt1 ('d',)")
     assert (case.expected_answer, case.gold.essential_docs, case.tags) == ("E", ("d",), {"movie": "tt1"})
@@ -88,12 +88,12 @@ def test_rows_hold_the_sample_and_the_response(out):
 
 def test_no_more_at_once_than_wanted(out):
     """Never are more calls in flight than `concurrency`, and that many are."""
-    one, two = Counted(delay=0.005), Counted(delay=0.005)
-    both = {"one": one, "two": two}
+    first, second = Counted(delay=0.005), Counted(delay=0.005)
+    both = {"one": first, "two": second}
     most = []
     collect(samples(20), both, out=out, concurrency=6, on_progress=lambda p: most.append(p.in_flight))
-    assert one.most + two.most >= 6
-    assert one.most <= 6
+    assert first.most + second.most >= 6
+    assert first.most <= 6
     assert max(most) <= 5  # beside the one that was just written
 
 
@@ -159,9 +159,9 @@ def test_the_same_again_asks_nothing(out):
     method = Counted({"q0": "fine", "q1": KeyError("x"), "q2": "fine"}.get)
     collect(samples(3), {"m": method}, out=out)
     method.calls.clear()
-    again = collect(samples(3), {"m": method}, out=out, retry_failed=False)
+    repeated = collect(samples(3), {"m": method}, out=out, retry_failed=False)
     assert method.calls == []
-    assert (again.progress.answered, again.progress.failed, again.progress.kept) == (2, 1, 3)
+    assert (repeated.progress.answered, repeated.progress.failed, repeated.progress.kept) == (2, 1, 3)
     method.act = lambda _: "mended"
     mended = collect(samples(3), {"m": method}, out=out)
     assert method.calls == ["q1"]
@@ -203,7 +203,7 @@ def test_other_rows_stay(out):
 
 def test_rows_that_are_no_samples(out):
     """Rows that cannot be read are counted and told, and stop no other."""
-    given = [
+    sample_rows = [
         RowFault(place="s.jsonl:1", message="is no JSON"),
         {"id": "q1"},
         {"id": "q2", "question": "Two?"},
@@ -213,7 +213,7 @@ def test_rows_that_are_no_samples(out):
         Sample(id="q7", question="half \ud83d"),
         Case(id="q8", question="Eight?", answer="old"),
     ]
-    done = collect(given, {"m": Counted()}, out=out)
+    done = collect(sample_rows, {"m": Counted()}, out=out)
     assert [case.id for case in done.cases()] == ["q2", "row-6", "q8"]
     assert done.progress.unread == 4
     assert done.unread[0] == "s.jsonl:1: is no JSON"
@@ -228,23 +228,23 @@ def test_stopping_in_order(out):
 
     async def run(stop_after):
         stop = asyncio.Event()
-        shown = []
+        snapshots = []
 
         def watch(progress):
-            shown.append(progress)
+            snapshots.append(progress)
             if progress.done == stop_after:
                 stop.set()
 
         return await collect_async(
             samples(12), {"m": method}, out=out, concurrency=3, stop=stop, on_progress=watch
-        ), shown
+        ), snapshots
 
-    done, shown = asyncio.run(run(3))
+    done, snapshots = asyncio.run(run(3))
     assert isinstance(done, Collected)
     assert done.stopped
     assert done.why == "it was asked to stop"
-    assert 3 <= len([*done.cases()]) == len(method.calls) == len(shown) < 12
-    assert isinstance(shown[-1], CollectProgress)
+    assert 3 <= len([*done.cases()]) == len(method.calls) == len(snapshots) < 12
+    assert isinstance(snapshots[-1], CollectProgress)
     done, _ = asyncio.run(run(12))
     assert done.why is None
     assert sorted(method.calls) == sorted(f"q{n}" for n in range(12))
@@ -273,15 +273,15 @@ async def test_cancelling_cancels_the_methods(out):
 
 def test_samples_are_read_as_they_are_needed(out):
     """A stream of samples is not read ahead of the methods."""
-    taken = []
+    read_ids = []
 
     def stream():
         for sample in samples(50):
-            taken.append(sample["id"])
+            read_ids.append(sample["id"])
             yield sample
 
     ahead = []
-    method = Counted(lambda name: ahead.append(len(taken)) or name, delay=0.001)
+    method = Counted(lambda name: ahead.append(len(read_ids)) or name, delay=0.001)
     done = collect(stream(), {"m": method}, out=out, concurrency=2)
     assert done.progress.planned == 50
     assert max(n - k for k, n in enumerate(ahead)) <= 3
@@ -368,6 +368,6 @@ def test_however_often_it_is_run(tmp_path_factory, plan):
         done = collect(samples(4), {"m": method}, out=out, retry_failed=retry)
         assert answered.isdisjoint(method.calls)
         answered |= {name for name in method.calls if name != f"q{broken}"}
-        found = [*done.cases()]
-        assert [case.id for case in found] == ["q0", "q1", "q2", "q3"]
-        assert {case.id for case in found if case.error is None} == answered
+        cases = [*done.cases()]
+        assert [case.id for case in cases] == ["q0", "q1", "q2", "q3"]
+        assert {case.id for case in cases if case.error is None} == answered

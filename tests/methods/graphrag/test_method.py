@@ -46,14 +46,14 @@ def engine(*, fails=False, answer=("Ada ", "wrote it.")):
         store.similarity_search_by_text(text=query)
         get_current_trace().contexts.append({"sources": SOURCES})
         try:
-            async for part in await made.model.completion_async(messages=query, stream=True):
+            async for part in await built.model.completion_async(messages=query, stream=True):
                 yield part.choices[0].delta.content
         except ConnectionError:
             yield ""
 
     builder = SimpleNamespace(text_unit_embeddings=store)
-    made = SimpleNamespace(model=model, context_builder=builder, stream_search=stream_search)
-    return made
+    built = SimpleNamespace(model=model, context_builder=builder, stream_search=stream_search)
+    return built
 
 
 async def test_answer_arrives():
@@ -76,9 +76,9 @@ async def test_basic_is_ranked():
 
 async def test_engines_with_one_model():
     """GraphRAG's engines share a model: each call of it is counted once."""
-    one, other = engine(), engine()
-    other.model = one.model
-    first, second = build_search(one, "local"), build_search(other, "local")
+    first_engine, second_engine = engine(), engine()
+    second_engine.model = first_engine.model
+    first, second = build_search(first_engine, "local"), build_search(second_engine, "local")
     for search in (first, second):
         response = await GraphRagMethod(search, IndexIds())(Sample(question="Who wrote it?"))
         assert (response.usage.llm_calls, response.usage.prompt_tokens) == (1, 3)

@@ -27,18 +27,18 @@ async def test_answer_arrives():
 
 async def test_queries_at_once():
     """The object is made and opened once, and each query counts its own calls."""
-    made = []
+    built = []
 
     async def build():
-        made.append(Rag())
+        built.append(Rag())
         await asyncio.sleep(0.001)
-        return made[-1]
+        return built[-1]
 
     numbers = iter(range(1, 6))
     method = LightRagMethod(build, lambda: param(calls=next(numbers)), "path")
     responses = await asyncio.gather(*[method(Sample(question="Who was it?")) for _ in range(5)])
     assert sorted(response.usage.llm_calls for response in responses) == [1, 2, 3, 4, 5]
-    assert [rag.opened for rag in made] == [1]
+    assert [rag.opened for rag in built] == [1]
     assert responses[0].chunks[0].doc_id == "one.txt"
 
 

@@ -134,8 +134,8 @@ class TestContainment:
 
     def test_threshold(self):
         """The stricter one asks for more alike words."""
-        found = ("It belongs to the harbr authorites.", "Harbour authority")
-        assert [judged_answer(f"fuzzy_containment@{least}", *found)[0] for least in ("0.80", "0.90")] == [1, 0]
+        texts = ("It belongs to the harbr authorites.", "Harbour authority")
+        assert [judged_answer(f"fuzzy_containment@{least}", *texts)[0] for least in ("0.80", "0.90")] == [1, 0]
 
     @pytest.mark.parametrize(
         ("gold", "answer", "reason"),
@@ -154,5 +154,5 @@ class TestContainment:
     def test_laws(self, gold, before, after):
         """What is put between others, as words of their own, is found; a text contains itself."""
         for answer in (gold, f"{before} ; {gold} ; {after}"):
-            found = find_match(answer, gold, 0.8)
-            assert found is None or found.alike == 1
+            match = find_match(answer, gold, 0.8)
+            assert match is None or match.alike == 1

@@ -27,17 +27,17 @@ def case(repos, essential=None, versions=(), **gold):
 
 def test_precision():
     """Unique repositories in rank order, the first k; divided by how many there are."""
-    found = case(["core", "core", None, "web", "ops", "web"], ["core", "ops"])
-    assert judged("cross_repo_precision@2", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
-    assert judged("cross_repo_precision@5", found) == (2 / 3, "2 of 3 repositories essential; not essential: web")
+    retrieval = case(["core", "core", None, "web", "ops", "web"], ["core", "ops"])
+    assert judged("cross_repo_precision@2", retrieval) == (1 / 2, "1 of 2 repositories essential; not essential: web")
+    assert judged("cross_repo_precision@5", retrieval) == (2 / 3, "2 of 3 repositories essential; not essential: web")
     assert judged("cross_repo_precision", case(["core"], ["core"])) == (1, "1 of 1 repository essential")
 
 
 def test_recall():
     """The share of the essential repositories that came, the missed named."""
-    found = case(["core", "web"], ["core", "ops", "ops"])
+    retrieval = case(["core", "web"], ["core", "ops", "ops"])
     told = "1 of 2 essential repositories among the retrieved repositories; missed: ops"
-    assert judged("repo_recall", found) == (1 / 2, told)
+    assert judged("repo_recall", retrieval) == (1 / 2, told)
     assert judged("repo_recall@1", case(["web", "core"], ["core"]))[0] == 0
 
 
@@ -45,9 +45,9 @@ def test_recall():
 def test_laws(repos, essential):
     """Both are of 0 to 1, and repeating a repository changes nothing."""
     for name in ("cross_repo_precision@3", "cross_repo_precision", "repo_recall"):
-        found = judged(name, case(repos, essential))[0]
-        assert 0 <= found <= 1
-        assert found == judged(name, case([*repos, *repos], essential))[0]
+        figure = judged(name, case(repos, essential))[0]
+        assert 0 <= figure <= 1
+        assert figure == judged(name, case([*repos, *repos], essential))[0]
     assert judged("repo_recall", case([*repos, *essential], essential))[0] == 1
 
 
@@ -59,7 +59,7 @@ def test_nothing_retrieved(name):
 
 @pytest.mark.parametrize("name", ["cross_repo_precision", "repo_recall"])
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("retrieval", "told"),
     [
         (case([None], ["core"]), "no chunk names its repository"),
         (case(["core"], []), "gold.essential_repos is empty"),
@@ -68,43 +68,43 @@ def test_nothing_retrieved(name):
         (Case(question="?", gold={"essential_repos": ["core"]}), "chunks is not recorded"),
     ],
 )
-def test_skipped(name, found, told):
+def test_skipped(name, retrieval, told):
     """What is not defined is skipped with its reason."""
-    assert judged(name, found) == Skipped(reason=told)
+    assert judged(name, retrieval) == Skipped(reason=told)
 
 
 class TestVersions:
     def test_conflict(self):
         """A repository in two versions is told with the chunks of each."""
-        found = case(["core", "core", "web", "core"], versions=["v1", "v2", "v9", "v1"])
-        assert judged("version_coherence", found) == (0, "core in v1 (chunks c1, c4) and v2 (chunk c2)")
+        retrieval = case(["core", "core", "web", "core"], versions=["v1", "v2", "v9", "v1"])
+        assert judged("version_coherence", retrieval) == (0, "core in v1 (chunks c1, c4) and v2 (chunk c2)")
 
     def test_three_versions(self):
         """Every version of a conflict is named."""
-        found = case(["core"] * 3, versions=["v1", "v2", "v3"])
-        assert judged("version_coherence", found)[1] == "core in v1 (chunk c1), v2 (chunk c2) and v3 (chunk c3)"
+        retrieval = case(["core"] * 3, versions=["v1", "v2", "v3"])
+        assert judged("version_coherence", retrieval)[1] == "core in v1 (chunk c1), v2 (chunk c2) and v3 (chunk c3)"
 
     def test_many_conflicts(self):
         """Of many conflicts a few are named."""
         repos = [f"r{n // 2}" for n in range(12)]
-        found = judged("version_coherence", case(repos, versions=["v1", "v2"] * 6))
-        assert found[0] == 0
-        assert found[1].endswith("; and 3 more")
+        outcome = judged("version_coherence", case(repos, versions=["v1", "v2"] * 6))
+        assert outcome[0] == 0
+        assert outcome[1].endswith("; and 3 more")
 
     def test_coherent(self):
         """Different repositories may have different versions; chunks that do not tell count for nothing."""
-        found = case(["core", "web", "core", "ops"], versions=["v1", "v2", "v1", None])
-        assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
+        retrieval = case(["core", "web", "core", "ops"], versions=["v1", "v2", "v1", None])
+        assert judged("version_coherence", retrieval) == (1, "2 repositories, each in one version")
 
-    @pytest.mark.parametrize("found", [case([]), case(["core"]), case([None], versions=["v1"])])
-    def test_skipped(self, found):
+    @pytest.mark.parametrize("retrieval", [case([]), case(["core"]), case([None], versions=["v1"])])
+    def test_skipped(self, retrieval):
         """Where no chunk names its repository and version, nothing is said of them."""
-        assert judged("version_coherence", found) == Skipped(reason="no chunk names its repository and version")
+        assert judged("version_coherence", retrieval) == Skipped(reason="no chunk names its repository and version")
 
     def test_nothing_recorded(self):
         """Without chunks and a walk whose nodes tell where they come from, it is skipped."""
-        for found in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
-            assert judged("version_coherence", found) == Skipped(reason="chunks is not recorded")
+        for unrecorded in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
+            assert judged("version_coherence", unrecorded) == Skipped(reason="chunks is not recorded")
 
 
 WALK = {
@@ -123,31 +123,31 @@ class TestWalk:
     def test_nodes_count_as_chunks_do(self):
         """A repository in one version by its chunks and another by a node of the walk is a conflict."""
         chunks = [{"id": "c1", "text": "", "repo": "core", "version": "v1"}]
-        found = Case(question="?", chunks=chunks, traversal=WALK, gold={"essential_repos": ["core", "web"]})
-        assert judged("version_coherence", found) == (0, "core in v1 (chunk c1) and v2 (node login)")
-        assert judged("cross_repo_precision", found) == (1, "2 of 2 repositories essential")
-        assert judged("repo_recall", found)[0] == 1
-        assert judged("cross_repo_precision@1", found)[0] == 1
+        retrieval = Case(question="?", chunks=chunks, traversal=WALK, gold={"essential_repos": ["core", "web"]})
+        assert judged("version_coherence", retrieval) == (0, "core in v1 (chunk c1) and v2 (node login)")
+        assert judged("cross_repo_precision", retrieval) == (1, "2 of 2 repositories essential")
+        assert judged("repo_recall", retrieval)[0] == 1
+        assert judged("cross_repo_precision@1", retrieval)[0] == 1
 
     def test_a_walk_alone(self):
         """Without chunks the walk is looked at; nodes that it did not visit count for nothing."""
-        found = Case(question="?", traversal=WALK, gold={"essential_repos": ["core"]})
-        assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
-        assert judged("cross_repo_precision", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
+        retrieval = Case(question="?", traversal=WALK, gold={"essential_repos": ["core"]})
+        assert judged("version_coherence", retrieval) == (1, "2 repositories, each in one version")
+        assert judged("cross_repo_precision", retrieval) == (1 / 2, "1 of 2 repositories essential; not essential: web")
         silent = {**WALK, "nodes": {"login": {"version": "v2"}}}
-        found = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
+        retrieval = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
         told = Skipped(reason="no chunk and no node names its repository")
-        assert judged("cross_repo_precision", found) == told
+        assert judged("cross_repo_precision", retrieval) == told
         told = Skipped(reason="no chunk and no node names its repository and version")
-        assert judged("version_coherence", found) == told
+        assert judged("version_coherence", retrieval) == told
 
     def test_nodes_are_read_from_files(self, tmp_path):
         """Where nodes come from is read from a file, numbers as text; a walk without it is as before."""
         nodes = {"a": {"repo": "core", "version": 2}, "b": {"doc_id": "d1"}}
         row = {"id": "q", "question": "?", "traversal": {"start_nodes": ["a"], "nodes": nodes}}
         (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
-        (found,) = read_cases(tmp_path / "cases.jsonl")
-        assert found.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
+        (read,) = read_cases(tmp_path / "cases.jsonl")
+        assert read.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
         plain = Case(question="?", traversal={"start_nodes": ["a"]})
         assert json.loads(plain.traversal.model_dump_json(exclude_none=True)) == {
             "start_nodes": ["a"],
@@ -161,7 +161,7 @@ class TestWalk:
         metric = ValueMetric(
             name="path", description="d", needs=["traversal"], steps=["s"], range=(0, 1), levels={0: "No.", 1: "Yes."}
         )
-        texts = [format_case_text(metric, Case(question="?", traversal=one)) for one in (walk, WALK)]
+        texts = [format_case_text(metric, Case(question="?", traversal=traversal)) for traversal in (walk, WALK)]
         assert texts[0] == texts[1]
 
 

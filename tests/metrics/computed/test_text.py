@@ -56,8 +56,8 @@ class TestExactMatch:
 class TestTokenF1:
     def test_by_hand(self):
         """The harmonic mean of precision and recall, words counted as often as they come."""
-        found = judged_answer("token_f1", "The harbour team team", "Team Harbour Petrel")
-        assert found == (
+        outcome = judged_answer("token_f1", "The harbour team team", "Team Harbour Petrel")
+        assert outcome == (
             pytest.approx(2 / 3),
             '2 shared words, 3 in the answer, 3 in "Team Harbour Petrel"; missed: petrel',
         )
@@ -112,11 +112,11 @@ class TestExpected:
 
 
 @given(cases())
-def test_any_case(found):
+def test_any_case(case):
     """Every case gives a figure on the scale or is skipped with a reason."""
     for name in NAMES:
         metric = load_metric(name)
-        outcome = metric.compute(found)
+        outcome = metric.compute(case)
         if isinstance(outcome, Skipped):
             assert outcome.reason
         else:
