@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from greval._util.wording import format_count
-from greval.metrics.computed.families import MetricFamily, build_judgement
+from greval.metrics.computed.families import JudgementsOrSkipped, MetricFamily, build_judgement
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
 
 def _build_family(name: str, description: str, unit: str, reason: str) -> MetricFamily:
     """Build the metric family for the field `name` of `usage`; `reason` is a noun that is counted, or a format."""
 
-    def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+    def compute(case: Case) -> JudgementsOrSkipped:
         spent: float | None = getattr(case.usage, name, None)
         if spent is None:
             return Skipped(reason=f"usage.{name} is not recorded")

@@ -10,6 +10,7 @@ from greval.records.metric import FunctionMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
+JudgementsOrSkipped = tuple[Judgement, ...] | Skipped
 NumberKind = Literal["", "cutoff", "threshold"]
 
 

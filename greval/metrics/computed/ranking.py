@@ -16,6 +16,7 @@ from greval._util.joins import UNMET, find_kind, format_id
 from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -27,7 +28,7 @@ from greval.metrics.computed.families import (
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import CHUNK_PREFIX, ESSENTIAL, HELPFUL, Case, Chunk, Gold, is_unnamed
 from greval.records.metric import ComparedIds, ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import Value
 
 Relevance = Literal["essential", "relevant"]
@@ -223,7 +224,7 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     """Build the metric family of a formula; `levels` describe 1 and 0 if these are its only values."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
-        def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+        def compute(case: Case) -> JudgementsOrSkipped:
             ranking = read_ranking(case, relevance)
             if isinstance(ranking, Skipped):
                 return ranking

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from greval._util.wording import format_names, shorten_text
 from greval.metrics.computed.containment import find_match
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -20,7 +21,7 @@ from greval.metrics.computed.families import (
 from greval.metrics.computed.tokenisation import drop_articles, normalise_text, split_words
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
 Compare = Callable[[str, str, MetricSetting], tuple[Value, float, str]]
@@ -105,7 +106,7 @@ def _build_family(
     """Build the metric family of a comparison."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
-        def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+        def compute(case: Case) -> JudgementsOrSkipped:
             rights, answer = list_expected_answers(case), case.answer
             if isinstance(rights, Skipped):
                 return rights

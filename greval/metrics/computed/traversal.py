@@ -9,6 +9,7 @@ from typing import Literal
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -25,7 +26,7 @@ from greval.metrics.computed.graph_walk import (
 )
 from greval.records.case import Case, Edge
 from greval.records.metric import ComparedIds, ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
 EMPTY_WALK = Skipped(reason="the walk is empty")
@@ -33,7 +34,6 @@ NO_EDGE = Skipped(reason="no edge was walked")
 MIN_EDGES = 2
 """Minimum number of expected edges: one edge has no order."""
 
-JudgementsOrSkipped = tuple[Judgement, ...] | Skipped
 JudgeWalk = Callable[[GraphWalk, MetricSetting], JudgementsOrSkipped]
 
 
