@@ -256,20 +256,12 @@ class CaseReader:
             self._notes[row.note] = None
         # Only a row with faults is copied.
         settled = read_fields(row.valid_values if row.faults else row.values)
-        _record_columns(
-            self._mapping, {name: field_name for field_name, name in settled.names.items() if name != field_name}
-        )
-        _record_columns(
-            self._own_names,
-            {
-                name: field_name
-                for field_name, name in settled.names.items()
-                if name == field_name and name in row.values
-            },
-        )
+        renamed = {name: field_name for field_name, name in settled.names.items() if name != field_name}
+        own = {name: name for field_name, name in settled.names.items() if name == field_name and name in row.values}
         for name, part in settled.parts.items():
-            _record_columns(self._mapping if is_name_of_part(name) else self._own_names, {name: part})
-        _record_columns(self._mapping, {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
+            (renamed if is_name_of_part(name) else own)[name] = part
+        _record_columns(self._own_names, own)
+        _record_columns(self._mapping, renamed | {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
         case = build_case(row, settled, made_id, self._method)
         _record_columns(
             self._ignored,

@@ -87,12 +87,7 @@ def read_records(
 
 
 def as_case(record: object) -> Case:
-    """Return one record as a case and warn of names that match no field; raise `DataError` with every fault.
-
-    Example:
-        >>> as_case({"user_input": "Who?", "response": "Ada."}).answer
-        'Ada.'
-    """
+    """Return one record as a case and warn of names that match no field; raise `DataError` with every fault."""
     if isinstance(record, Case):
         return record
     case, ignored = read_record(record)
@@ -129,27 +124,12 @@ def dump_case(case: Case) -> str:
 
 
 def get_sample_fields(sample: Sample) -> dict[str, Any]:
-    """Return the fields of a sample; of a case only those that are also fields of a sample.
-
-    Example:
-        >>> fields = get_sample_fields(Case(id="q1", question="Who?", answer="Ada."))
-        >>> Sample(**fields) == Sample(id="q1", question="Who?")
-        True
-    """
+    """Return the fields of a sample; of a case only those that are also fields of a sample."""
     return {name: getattr(sample, name) for name in Sample.model_fields}
 
 
 def filter_by_tags(rows: Iterable[Row], filters: Mapping[str, Collection[str]]) -> Iterator[Row]:
-    """Yield the samples that have one of the accepted values of each tag, and the rows that could not be read.
-
-    Raises:
-        DataError: At the end, if no sample matches. The message lists the existing values.
-
-    Example:
-        >>> rows = [Sample(question="Who?", tags={"level": "easy"}), Sample(question="Why?", tags={"level": "hard"})]
-        >>> [row.question for row in filter_by_tags(rows, {"level": ["hard"]})]
-        ['Why?']
-    """
+    """Yield the samples that have one of the accepted values of each tag, and the rows that could not be read."""
     values: dict[str, dict[str, None]] = {tag: {} for tag in filters}
     has_match = not filters
     for row in rows:

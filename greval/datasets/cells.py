@@ -127,12 +127,7 @@ def parse_cell(cell: str) -> tuple[object, bool]:
 
 @lru_cache(maxsize=CACHED_NAMES)
 def find_cell_kind(name: str) -> CellKind:
-    """Return how the texts of a column are read, by the field that its name stands for.
-
-    Example:
-        >>> [find_cell_kind(name) for name in ("contexts", "gold.essential_docs", "inputs", "tags.topic", "answer")]
-        ['passages', 'list', 'wrapper', 'text', 'text']
-    """
+    """Return how the texts of a column are read, by the field that its name stands for."""
     if (folded := fold_name(name)) in PARSED_WRAPPERS:
         return "wrapper"
     if folded in TURN_NAMES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean, find_typo
@@ -26,14 +25,6 @@ from greval.errors import DataError
 TARGETS = (*OWN_FIELDS, *DOTTED_NAMES)
 MAX_NAMES_SHOWN = 200
 MAX_CACHED_NAMES = 1_024
-
-
-class _ColumnValue(NamedTuple):
-    """A value, the name of the column that holds it, and why it cannot be read, if so."""
-
-    value: object
-    column: str
-    fault: str = ""
 
 
 def parse_columns(lines: Iterable[str]) -> dict[str, str]:
@@ -62,9 +53,6 @@ class ColumnMap:
             a tag (`tags.topic`). A column is named as in the file, in any case, or is a path such as
             `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
         extra_fields: Names of fields that are not of a case, such as `value` in a file of verdicts.
-
-    Raises:
-        DataError: If a name is not that of a field.
 
     Example:
         >>> columns = ColumnMap({"answer": "generated", "chunks": "retrieval.hits[*].text"})
@@ -103,7 +91,7 @@ class ColumnMap:
 
     def list_fields(self, names: Iterable[str]) -> list[str]:
         """List the fields that columns of these names give."""
-        columns = [*names]
+        columns = (*names,)
         return [name for name, source in self._columns.items() if _find_column(source, columns) is not None]
 
     def check_names(self, names: Sequence[str], location: str) -> None:
@@ -127,23 +115,22 @@ class ColumnMap:
     def apply(self, row: RawRow) -> RawRow:
         """Return a row with the values of the columns under the names of their fields."""
         matches = {name: self._find_value(source, row.values) for name, source in self._columns.items()}
-        by_field = {name: column_value for name, column_value in matches.items() if column_value is not None}
+        by_field = {name: match for name, match in matches.items() if match is not None}
         if not by_field:
             return row
-        used = {column_value.column for column_value in by_field.values()}
+        renamed = {column: name for name, (_, column, _) in by_field.items()}
         self._seen.update(by_field)
         # A field whose column is named and empty is not read from another column either.
-        emptied = {name for name, column_value in by_field.items() if column_value.value is None}
+        emptied = {name for name, (value, _, _) in by_field.items() if value is None}
         values = {
             name: value
             for name, value in row.values.items()
-            if name not in used and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
+            if name not in renamed and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
         }
-        values |= {name: remaining for name in used if (remaining := self._find_rest(name, row.values.get(name)))}
-        values |= {name: column_value.value for name, column_value in by_field.items()}
-        renamed = {column_value.column: name for name, column_value in by_field.items()}
+        values |= {name: remaining for name in renamed if (remaining := self._find_rest(name, row.values.get(name)))}
+        values |= {name: value for name, (value, _, _) in by_field.items()}
         faults = {renamed.get(name, name): why for name, why in row.faults.items()}
-        faults |= {name: column_value.fault for name, column_value in by_field.items() if column_value.fault}
+        faults |= {name: fault for name, (_, _, fault) in by_field.items() if fault}
         return replace(row, values=values, faults=faults)
 
     def _find_rest(self, column: str, value: object) -> Mapping[str, object]:
@@ -154,35 +141,33 @@ class ColumnMap:
         is_whole = column in self._columns.values()
         return {} if is_whole else {name: part for name, part in value.items() if name not in mapped_parts}
 
-    def _find_value(self, source: str, values: Mapping[str, object]) -> _ColumnValue | None:
-        """Return the value of a column or a path, or None if the row has no such column."""
-        column = _find_column(source, values)
+    @staticmethod
+    def _find_value(source: str, values: Mapping[str, object]) -> tuple[object, str, str] | None:
+        """Return the value of a column or a path, its column, and why it cannot be read; None without such a column."""
+        column = _find_column(source, tuple(values))
         if column is None:
             return None
         value = values[column]
         if value is None or fold_name(column) == fold_name(source):
-            return _ColumnValue(value, column)
+            return value, column, ""
         try:
-            path = _parse_path(source, column)
+            has_dots = "." in column and _is_beginning(column, source)
+            path = JsonPath.parse(f"value{source[len(column) :]}" if has_dots else source)
             if len(path.steps) == 1:
                 # It is a name written as a path, such as `["a.b"]`.
-                return _ColumnValue(value, column)
+                return value, column, ""
             parsed = parse_cell(value)[0] if isinstance(value, str) else value
-            return _ColumnValue(path.find({path.steps[0]: parsed}), column)
+            return path.find({path.steps[0]: parsed}), column, ""
         except InvalidJsonError as error:
-            return _ColumnValue(None, column, f"{format_printable(column)} {error}")
+            return None, column, f"{format_printable(column)} {error}"
         except JsonPathError as error:
-            return _ColumnValue(None, column, f"{error}; if it may be missing, end the path with a question mark")
-
-
-def _find_column(source: str, names: Iterable[str]) -> str | None:
-    """Return the column that is meant by its name or by the first step of a path, or None if it is not there."""
-    return _find_name(source, tuple(names))
+            return None, column, f"{error}; if it may be missing, end the path with a question mark"
 
 
 # The rows of a table have the same columns.
 @lru_cache(maxsize=MAX_CACHED_NAMES)
-def _find_name(source: str, names: tuple[str, ...]) -> str | None:
+def _find_column(source: str, names: tuple[str, ...]) -> str | None:
+    """Return the column that is meant by its name or by the first step of a path, or None if it is not there."""
     candidates = [source]
     try:
         first = JsonPath.parse(source).steps[:1]
@@ -202,10 +187,3 @@ def _find_name(source: str, names: tuple[str, ...]) -> str | None:
 def _is_beginning(column: str, source: str) -> bool:
     """Return whether a path goes on from a column whose name has dots."""
     return bool(column) and source.startswith(column) and source[len(column) : len(column) + 1] in {".", "["}
-
-
-def _parse_path(source: str, column: str) -> JsonPath:
-    """Parse a path that begins with a column, whose name may have dots."""
-    return JsonPath.parse(
-        f"value{source[len(column) :]}" if "." in column and _is_beginning(column, source) else source
-    )

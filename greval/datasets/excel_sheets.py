@@ -32,10 +32,6 @@ def read_excel(path: Path, check: ColumnCheck) -> Iterator[RawRow]:
     The header is the first row with content. Cells become texts as in CSV: 3.0 is `3`, a date is `2026-11-22`, and an
     empty cell is not recorded. The number of a row is that of Excel. If the workbook has several sheets, a note names
     the one that was read.
-
-    Raises:
-        DataError: If it is no workbook, or no sheet has the columns that are needed.
-        MissingExtraError: If openpyxl is not installed.
     """
     try:
         import openpyxl

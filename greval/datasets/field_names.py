@@ -30,74 +30,34 @@ from greval.records.case import (
     Turn,
 )
 
-FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "ragas": {
-        "user_input": "question",
-        "response": "answer",
-        "reference": "expected_answer",
-        "retrieved_contexts": "chunks",
-    },
-    "ragas before 0.2": {"ground_truth": "expected_answer", "ground_truths": "expected_answer", "contexts": "chunks"},
-    "deepeval": {
-        "input": "question",
-        "actual_output": "answer",
-        "expected_output": "expected_answer",
-        "retrieval_context": "chunks",
-    },
-    "openevals and LangSmith": {
-        "inputs": "question",
-        "outputs": "answer",
-        "reference_outputs": "expected_answer",
-        "example_id": "id",
-    },
-    "MLflow": {
-        "request": "question",
-        "expectations": "expected_answer",
-        "expected_response": "expected_answer",
-    },
-    "autoevals": {"expected": "expected_answer"},
-    "promptfoo": {"vars": "question"},
-    "RAGChecker": {"response_claims": "claims", "gt_answer_claims": "expected_claims"},
-    "BenchmarkQED": {"question_text": "question"},
-    "others": {
-        "query_id": "id",
-        "question_id": "id",
-        "_id": "id",
-        "query": "question",
-        "prediction": "answer",
-        "predictions": "answer",
-        "output": "answer",
-        "generated_answer": "answer",
-        "predicted_answer": "answer",
-        "model_answer": "answer",
-        "reply": "answer",
-        "reference_answer": "expected_answer",
-        "gold_answer": "expected_answer",
-        "gold_answers": "expected_answer",
-        "golden_answers": "expected_answer",
-        "gt_answer": "expected_answer",
-        "correct_answer": "expected_answer",
-        "answers": "expected_answer",
-        "retrieved_context": "chunks",
-        "context": "chunks",
-        "context_text": "chunks",
-        "context_data": "chunks",
-        "retriever_result": "chunks",
-        "documents": "chunks",
-        **dict.fromkeys(
-            (
-                *("retrieved", "retrieved_docs", "retrieved_documents", "retrieved_chunks", "retrieved_passages"),
-                *("docs", "source_documents", "source_nodes", "ctxs"),
-            ),
-            "chunks",
-        ),
-    },
+FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("example_id", "query_id", "question_id", "_id"),
+    "question": ("user_input", "input", "inputs", "request", "vars", "question_text", "query"),
+    "answer": (
+        *("response", "actual_output", "outputs", "prediction", "predictions", "output", "generated_answer"),
+        *("predicted_answer", "model_answer", "reply"),
+    ),
+    "expected_answer": (
+        *("reference", "ground_truth", "ground_truths", "expected_output", "reference_outputs", "expectations"),
+        *("expected_response", "expected", "reference_answer", "gold_answer", "gold_answers", "golden_answers"),
+        *("gt_answer", "correct_answer", "answers"),
+    ),
+    "chunks": (
+        *("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "context", "context_text"),
+        *("context_data", "retriever_result", "documents", "retrieved", "retrieved_docs", "retrieved_documents"),
+        *("retrieved_chunks", "retrieved_passages", "docs", "source_documents", "source_nodes", "ctxs"),
+    ),
+    "claims": ("response_claims",),
+    "expected_claims": ("gt_answer_claims",),
 }
-"""The names of case fields in other tools; if a row has several of them, the first listed here is used."""
+"""The names of case fields in other tools; if a row has several of a field, the first listed here is used.
 
+They are those of ragas, deepeval, openevals and LangSmith, MLflow, autoevals, promptfoo, RAGChecker, BenchmarkQED, and
+of public data sets.
+"""
 FIELD_BY_NAME: Mapping[str, str] = {
     **{own: own for own in Case.model_fields},
-    **{name: own for names in FIELD_ALIASES.values() for name, own in names.items()},
+    **{name: own for own, names in FIELD_NAMES.items() for name in names},
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
@@ -304,12 +264,7 @@ def fold_name(name: str) -> str:
 
 @lru_cache(maxsize=CACHED_NAMES)
 def find_known_name(name: str) -> str | None:
-    """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown.
-
-    Example:
-        >>> find_known_name("Retrieved Contexts"), find_known_name("actualOutput"), find_known_name("level")
-        ('retrieved_contexts', 'actual_output', None)
-    """
+    """Return the known name that a name is, in any case and with spaces or hyphens, or None if it is unknown."""
     if is_known(name):
         return name
     folded = fold_name(name)
@@ -380,11 +335,7 @@ def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Ma
 
 
 def _add_conversation(
-    parts: SplitConversation,
-    turns: list[dict[str, object]],
-    row: dict[str, object],
-    spelt: dict[str, str],
-    name: str,
+    parts: SplitConversation, turns: list[dict[str, object]], row: dict[str, object], spelt: dict[str, str], name: str
 ) -> None:
     """Add the parts of a conversation to a row, as far as it does not have them under names of their own."""
     question = next(
@@ -508,12 +459,7 @@ def _spread_metadata(columns: Mapping[str, object], spelt: Mapping[str, str]) ->
 
 
 def is_traversal_log(names: Iterable[str]) -> bool:
-    """Return whether names are those of a traversal log, which has no question: its id is used as the question.
-
-    Example:
-        >>> is_traversal_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
-        True
-    """
+    """Return whether names are those of a traversal log, which has no question: its id is used as the question."""
     distinct_names = {*names}
     return not TRAVERSAL_NAMES.isdisjoint(distinct_names) and not distinct_names.isdisjoint(list_names("id"))
 

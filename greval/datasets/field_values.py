@@ -45,17 +45,12 @@ _NAME_LISTS = frozenset(
 )
 """The parts of gold and of a traversal that are lists of names."""
 _SEPARATOR = re.compile(r"[,;|\n]")
-_TEXT_FIELDS = ("id", "doc_id", "repo", "version")
 
 
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
     """Return the chunk fields of a LangChain document.
 
     Of its metadata an id, `doc_id` or `source`, `repo`, `version` and a score are used; its own id takes precedence.
-
-    Example:
-        >>> read_document("Nine.", {"source": "hours.md", "page": 4})
-        {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
     fields: dict[str, object] = {} if text is None else {"text": text}
     if (chunk_id := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
@@ -159,12 +154,7 @@ def _is_passage(value: object) -> bool:
 
 
 def read_message(value: object) -> object:
-    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged.
-
-    Example:
-        >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
-        'At nine.'
-    """
+    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged."""
     # The first test is faster, and enough for most values.
     if isinstance(value, str) or not isinstance(value, Mapping):
         return value
@@ -198,12 +188,7 @@ def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
 
 
 def as_text(value: object) -> object:
-    """Convert a number to text if a name is expected; equal numbers give equal text.
-
-    Example:
-        >>> as_text(17.0)
-        '17'
-    """
+    """Convert a number to text if a name is expected; equal numbers give equal text."""
     if isinstance(value, str | bool) or not isinstance(value, int | float) or not isfinite(value):
         return value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
@@ -211,13 +196,7 @@ def as_text(value: object) -> object:
 
 
 def format_moment(value: object) -> object:
-    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value.
-
-    Example:
-        >>> from datetime import datetime
-        >>> format_moment(datetime(2026, 11, 22)), format_moment("nine")
-        ('2026-11-22', 'nine')
-    """
+    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value."""
     if isinstance(value, datetime):
         # Spreadsheets keep a date as its midnight.
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
@@ -227,12 +206,7 @@ def format_moment(value: object) -> object:
 
 
 def convert_value(field: str, value: object) -> object:
-    r"""Convert the value of a field; short forms and the forms of other tools are known for some fields.
-
-    Example:
-        >>> convert_value("expected_answer", ["nine", 9])
-        'nine\n9'
-    """
+    """Convert the value of a field; short forms and the forms of other tools are known for some fields."""
     return _CONVERTERS[field](value) if field in _CONVERTERS else value
 
 
@@ -308,9 +282,7 @@ def _convert_chunk(item: object) -> object:
 
 
 def _convert_chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
-    return {
-        key: as_text(part) if key in _TEXT_FIELDS else part for key, part in _drop_missing(read_chunk(item)).items()
-    }
+    return _clean(read_chunk(item), ("id", "doc_id", "repo", "version"))
 
 
 def _convert_triples(value: object) -> object:
@@ -319,7 +291,7 @@ def _convert_triples(value: object) -> object:
 
 def _convert_triple(item: object) -> object:
     if isinstance(item, dict | Mapping):
-        return {key: as_text(part) for key, part in _drop_missing(item).items()}
+        return _clean(item, item)
     return _convert_texts(item)
 
 
@@ -330,7 +302,7 @@ def _convert_claims(value: object) -> object:
 
 def _convert_claim(item: object) -> object:
     if isinstance(item, Mapping):
-        return {key: as_text(part) if key == "id" else part for key, part in _drop_missing(item).items()}
+        return _clean(item, ("id",))
     if isinstance(item, list | tuple) and item and all(isinstance(part, str) for part in item):
         item = " ".join(item)
     return {"text": item} if isinstance(item, str) else item
@@ -344,7 +316,7 @@ def _convert_graph(value: object) -> object:
         key: _convert_nodes(part)
         if key == "nodes"
         else _convert_texts(_convert_names(part) if key in _NAME_LISTS else part)
-        for key, part in _drop_missing(value).items()
+        for key, part in _clean(value).items()
     }
 
 
@@ -352,11 +324,7 @@ def _convert_names(value: object) -> object:
     """Convert a single name to a list, and documents with an id to their ids."""
     if isinstance(value, list | tuple):
         return [find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item for item in value]
-    return _wrap_name(value)
-
-
-def _wrap_name(value: object) -> object:
-    """Return a single name as a list; a text that may be several names stays a text, which is a fault."""
+    # A text that may be several names stays a text, which is a fault.
     return [value.strip()] if isinstance(value, str) and value.strip() and not _SEPARATOR.search(value) else value
 
 
@@ -364,10 +332,7 @@ def _convert_nodes(value: object) -> object:
     """Convert the origins of nodes, in which all values are names."""
     if not isinstance(value, Mapping):
         return value
-    return {
-        name: {key: as_text(part) for key, part in _drop_missing(node).items()} if isinstance(node, Mapping) else node
-        for name, node in value.items()
-    }
+    return {name: _clean(node, node) if isinstance(node, Mapping) else node for name, node in value.items()}
 
 
 def _convert_tags(value: object) -> object:
@@ -378,7 +343,7 @@ def _convert_tags(value: object) -> object:
 
 
 def _convert_mapping(value: object) -> object:
-    return _drop_missing(value) if isinstance(value, Mapping) else value
+    return _clean(value) if isinstance(value, Mapping) else value
 
 
 def _convert_texts(value: object, depth: int = 2) -> object:
@@ -388,9 +353,10 @@ def _convert_texts(value: object, depth: int = 2) -> object:
     return as_text(value)
 
 
-def _drop_missing(mapping: Mapping[str, object]) -> dict[str, object]:
-    """Drop None values, because tables give every record the fields of all others."""
-    return {key: value for key, value in mapping.items() if value is not None}
+def _clean(mapping: Mapping[str, object], names: Collection[str] = ()) -> dict[str, object]:
+    """Return a mapping without None values, and with numbers as texts under keys that hold names."""
+    # Tables give every record the fields of all others.
+    return {key: as_text(value) if key in names else value for key, value in mapping.items() if value is not None}
 
 
 _CONVERTERS: Mapping[str, Callable[[object], object]] = {

@@ -37,13 +37,6 @@ def identify_file(path: Path, *joined_files: Path, **settings: object) -> CaseSo
 
     Its label holds the path and the method of its rows, its digest covers all contents and the settings for reading
     them, such as the number of rows; None counts as not set. It is `UNKNOWN_SOURCE` if a file cannot be read.
-
-    Example:
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "cases.jsonl"
-        >>> _ = file.write_text('{"question": "Who?"}')
-        >>> identify_file(file) == identify_file(file), identify_file(file) == identify_file(file, limit=3)
-        (True, False)
     """
     active_settings = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
     # Names and arguments may hold bytes that are not UTF-8, which Python keeps as surrogates.

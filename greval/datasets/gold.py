@@ -173,11 +173,6 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
     """Return a case with the traversal of its id and method, or of its id if the log names no method.
 
     Anything that is not a case is returned unchanged.
-
-    Example:
-        >>> logs = {("q1", ""): Traversal(final_nodes=["Ada"])}
-        >>> attach_traversal(Case(id="q1", question="Who?", method="walk"), logs).traversal.final_nodes
-        ('Ada',)
     """
     if not isinstance(case, Case):
         return case
@@ -186,14 +181,7 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
 
 
 def build_unmatched_error(join: IdJoin, where: str = "") -> DataError:
-    """Build the error for cases and rows of a file of which no two have one id.
-
-    Example:
-        >>> from greval._util.joins import join_ids
-        >>> found = join_ids(["Q1"], ["q1", "q2"], ("cases", "rows of gold"))
-        >>> print(build_unmatched_error(found, "gold.jsonl"))  # doctest: +ELLIPSIS
-        gold.jsonl: no case has the id of a row there (rows 2, cases 1); 'Q1' and 'q1' differ only in case; ...
-    """
+    """Build the error for cases and rows of a file of which no two have one id."""
     prefix = f"{where}: " if where else ""
     counts = f"rows {join.right.total:,}, cases {join.left.total:,}"
     return DataError(f"{prefix}no case has the id of a row there ({counts}){join.describe_difference()}; {JOIN_REMEDY}")

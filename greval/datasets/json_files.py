@@ -112,12 +112,7 @@ def find_faults(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def describe_type(value: object) -> str:
-    """Return the type of a value in JSON's terms.
-
-    Example:
-        >>> describe_type([1])
-        'a list'
-    """
+    """Return the type of a value in JSON's terms."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     kinds = ((str, "a text"), (int | float, "a number"), (Mapping, "an object"), (list | tuple, "a list"))
@@ -267,24 +262,15 @@ def _parse_whole(content: bytes, name: str, purpose: RowPurpose) -> tuple[object
             f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
         ) from error
     except InvalidJsonError as error:
-        raise DataError(_describe_json_fault(error, name, purpose)) from error
-
-
-def _describe_json_fault(error: InvalidJsonError, name: str, purpose: RowPurpose) -> str:
-    location = f"{name}:{error.line}:{error.column}" if error.line else name
-    return (
-        f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad row "
-        "stops no other"
-    )
+        location = f"{name}:{error.line}:{error.column}" if error.line else name
+        raise DataError(
+            f"{location}: {error}; mend it, or write one {purpose.noun} a line and name the file .jsonl: there a bad "
+            "row stops no other"
+        ) from error
 
 
 def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> list[object]:
-    """Return the list of rows that a whole file holds, which may be a single row; raise `DataError` if it holds none.
-
-    Example:
-        >>> find_list({"data": [{"question": "Who?"}], "version": 2}, "cases.json")
-        [{'question': 'Who?'}]
-    """
+    """Return the rows that a whole file holds, which may be a single row; raise `DataError` if it holds none."""
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from greval.datasets.case_reader import MAX_COLUMNS, translate_errors
 from greval.datasets.cells import LIST_STARTS, parse_cell
@@ -42,13 +41,6 @@ METRIC_PREFIXES = ("", "feedback.", "metrics.", "scores.")
 """The prefixes of the scores of a row in files of other tools; none if the column has the metric's name alone."""
 SCORE_LISTS = frozenset({"metrics_data"})
 SCORE_OBJECTS = frozenset({"metrics", "scores", "feedback"})
-
-
-class OpenRows(NamedTuple):
-    """The rows of an open file, with the values under the names of their fields, and the column of each field."""
-
-    rows: Iterator[RawRow]
-    columns: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -86,15 +78,6 @@ def read_labelled_rows(
         columns: The columns, or the places in JSON, of fields that are called otherwise.
         name: The name of rows that a program passes, in messages.
         required: Whether it is an error if there are no rows.
-
-    Raises:
-        DataError: If the file cannot be read or is empty, a column that is named is not there, or several columns could
-            be the value.
-
-    Example:
-        >>> found = read_labelled_rows([{"query_id": 7, "Rating": 3}], {"id": ["query_id"], "value": ["rating"]})
-        >>> found.rows[0].values, found.columns
-        ({'id': 7, 'value': 3}, {'id': 'query_id', 'value': 'Rating'})
     """
     opened = check_file(Path(source)) if isinstance(source, str | Path) and source != STDIN else source
     is_named = isinstance(source, str | Path)
@@ -109,18 +92,16 @@ def read_labelled_rows(
     return LabelledRows(source_name, rows, field_columns)
 
 
-def open_labelled_rows(path: Path, purpose: RowPurpose, columns: Mapping[str, str]) -> OpenRows:
-    """Open a file as `read_labelled_rows` does, for the fields of a purpose, to read one row at a time.
-
-    Raises:
-        DataError: As `read_labelled_rows` does, and as the check of the purpose.
-    """
+def open_labelled_rows(
+    path: Path, purpose: RowPurpose, columns: Mapping[str, str]
+) -> tuple[Iterator[RawRow], Mapping[str, str]]:
+    """Open a file as `read_labelled_rows` does, to read one row at a time; return the column of each field besides."""
     with translate_errors(str(path)):
         open_rows = hold_rows(path, purpose)
         names = _list_column_names(open_rows(None), is_table=find_format(path, purpose) not in JSON_READERS)
         field_columns = _map_columns(purpose.fields, columns, names, str(path), purpose.content)
         purpose.check(names, str(path))
-    return OpenRows(open_rows(ColumnMap(field_columns, extra_fields=purpose.fields)), field_columns)
+    return open_rows(ColumnMap(field_columns, extra_fields=purpose.fields)), field_columns
 
 
 def _map_columns(
@@ -138,12 +119,7 @@ def _map_columns(
 def find_columns(
     fields: Mapping[str, Sequence[str]], columns: Mapping[str, str], names: Iterable[str], location: str
 ) -> dict[str, str]:
-    """Find the column of each field that is not named; raise `DataError` if several could be the value.
-
-    Example:
-        >>> find_columns({"value": ("value", "score"), "id": ("id",)}, {}, ["ID", "Score", "notes"], "v.csv")
-        {'value': 'Score', 'id': 'ID'}
-    """
+    """Find the column of each field that is not named; raise `DataError` if several could be the value."""
     used = {fold_name(column) for column in columns.values()}
     available = {fold_name(name): name for name in names if fold_name(name) not in used}
     field_columns: dict[str, str] = {}
@@ -168,12 +144,7 @@ def _find_field(name: str, fields: Mapping[str, Sequence[str]]) -> str:
 
 
 def list_metric_names(metric: str) -> tuple[str, ...]:
-    """List the names that a column with the values of a metric may have, in files with a column for each metric.
-
-    Example:
-        >>> list_metric_names("faithfulness")[:2]
-        ('faithfulness', 'feedback.faithfulness')
-    """
+    """List the names that a column with the values of a metric may have, in files with a column for each metric."""
     return tuple(f"{prefix}{form.format(metric)}" for form in METRIC_FORMS for prefix in METRIC_PREFIXES)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from greval.datasets.field_names import ID_NAMES, METHOD_NAMES, MappedRow, find_known_name, fold_name, list_names
 from greval.records.case import TAG, Case
@@ -23,43 +22,15 @@ MIN_COVERAGE = 0.75
 """The share of the pairs of a question and a value that a column of methods has at least."""
 
 
-@dataclass
-class _CandidateColumn:
-    """The values of a column, and those that each question had, as bits."""
-
-    values: dict[str, int] = field(default_factory=dict)
-    seen: dict[int, int] = field(default_factory=dict)
-    rows: int = 0
-
-    def add(self, question: int, value: str) -> bool:
-        """Add a row; return False if the question had this value before, or there are too many values."""
-        bit = 1 << self.values.setdefault(value, len(self.values))
-        if len(self.values) > MAX_VALUES or self.seen.get(question, 0) & bit:
-            return False
-        self.seen[question] = self.seen.get(question, 0) | bit
-        self.rows += 1
-        return True
-
-
 class MethodColumnFinder:
-    """Finds the column of the method in rows without one: each question occurs once for each of its few values.
-
-    Example:
-        >>> from greval.datasets.row_fields import read_fields
-        >>> finder = MethodColumnFinder()
-        >>> for question in ("Who?", "When?"):
-        ...     for system in ("bm25", "graph"):
-        ...         row = {"question": question, "system": system}
-        ...         finder.add(Case(question=question, tags={"system": system}), read_fields(row))
-        >>> finder.find_columns()
-        {'method': 'system'}
-    """
+    """Finds the column of the method in rows without one: each question occurs once for each of its few values."""
 
     def __init__(self) -> None:
         """Start without rows."""
         self._rows = 0
         self._questions: dict[int, int] = {}
-        self._columns: dict[str, _CandidateColumn] = {}
+        # The questions of each value of a column.
+        self._columns: dict[str, dict[str, set[int]]] = {}
         self._ids: dict[str, dict[int, str]] = {}
         self._dead: set[str] = set()
         self._own_ids: dict[int, str] | None = {}
@@ -87,10 +58,16 @@ class MethodColumnFinder:
                 id_by_question[question] = ""
 
     def _add_value(self, question: int, path: str, tag: str, value: str) -> bool:
+        """Add a value; return False if the column is no method, such as with two answers to one question."""
         name = fold_name(tag)
         if name in OTHER_MEANINGS or name in ID_NAMES or (name not in METHOD_NAMES and _is_number(value)):
             return False
-        return self._columns.setdefault(path, _CandidateColumn()).add(question, value)
+        column = self._columns.setdefault(path, {})
+        questions = column.setdefault(value, set())
+        if question in questions or len(column) > MAX_VALUES:
+            return False
+        questions.add(question)
+        return True
 
     def find_columns(self) -> dict[str, str]:
         """Return the columns of the method and of the question's id, as far as rows are likely to have them."""
@@ -107,15 +84,15 @@ class MethodColumnFinder:
         """Ask whether the columns that were found are the method and the id; None if no column was found."""
         columns = self.find_columns()
         if "method" in columns:
-            path, values = columns["method"], len(self._columns[columns["method"]].values)
+            path, values = columns["method"], len(self._columns[columns["method"]])
             return f"{path} has {values} values and each question occurs once per value: is it the method?"
         return f"{columns['id']} has a value of its own for each question: is it the id?" if columns else None
 
-    def _is_method(self, column: _CandidateColumn) -> bool:
-        values, questions = len(column.values), len(self._questions)
-        if values < 2 or column.rows < self._rows or questions == self._rows:  # noqa: PLR2004 - two methods
+    def _is_method(self, column: Mapping[str, set[int]]) -> bool:
+        rows, questions = sum(map(len, column.values())), len(self._questions)
+        if len(column) < 2 or rows < self._rows or questions == self._rows:  # noqa: PLR2004 - two methods
             return False
-        return column.rows >= MIN_COVERAGE * values * questions
+        return rows >= MIN_COVERAGE * len(column) * questions
 
     def _is_id(self, id_by_question: Mapping[int, str]) -> bool:
         return len(id_by_question) == len(self._questions) == len({*id_by_question.values()} - {""})

@@ -30,10 +30,6 @@ def read_parquet(path: Path, check: ColumnCheck, is_needed: Callable[[str], bool
     """Read a Parquet file.
 
     Lists, objects and bytes in columns that are not needed, by their names, are not loaded.
-
-    Raises:
-        DataError: If it is not a Parquet file, or lacks a column that is needed.
-        MissingExtraError: If pyarrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -194,12 +190,7 @@ Row = dict[str, Any]
 
 
 def read_table(path: Path, *columns: str) -> list[Row]:
-    """Read only the named columns of a Parquet file; a missing column is None in each row.
-
-    Raises:
-        DataError: If the file cannot be read as Parquet.
-        MissingExtraError: If pyarrow is not installed.
-    """
+    """Read only the named columns of a Parquet file; a missing column is None in each row."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -1,6 +1,6 @@
 """Lists and objects as Python prints them, which is what pandas writes into the cells of a CSV file.
 
-A cell is data: it is split into tokens by one regular expression, and only literals get to `ast.literal_eval`.
+A cell is data: it is split into tokens by one regular expression, and nothing of it is called.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_CONSTANTS = {"nan": "None", "null": "None", "true": "True", "false": "False", "True_": "True", "False_": "False"}
-_SCALAR = re.compile(r"(?:np|numpy)\.(?:float|int|uint|str|bool)\w*")
-"""The beginning of a number or a text as NumPy 2 prints it in a list, such as `np.float64(0.5)`."""
-_CLOSING = {"[": "]", "(": ")", "{": "}", "object": ")"}
+_CONSTANTS = {"nan": None, "null": None, "true": True, "false": False, "True_": True, "False_": False}
+_VALUE = re.compile(r"(?:np|numpy)\.(?:float|int|uint|str|bool)\w*|.*array")
+"""What stands for its argument: a number or a text as NumPy 2 prints it, such as `np.float64(0.5)`, and an array."""
 _ENDS = frozenset({"text", "number", "constant", "close"})
 _BEGINS = frozenset({"text", "number", "constant", "open", "object", "argument"})
 
@@ -46,9 +45,6 @@ def parse_literal(text: str) -> object:
 
     `nan` is None. An object such as `Document(page_content='a')` is a mapping of its arguments.
 
-    Raises:
-        InvalidLiteralError: If it is anything else.
-
     Example:
         >>> parse_literal("['It opens at nine.', nan]"), parse_literal("['a' 'b']")
         (['It opens at nine.', None], ['a', 'b'])
@@ -58,76 +54,60 @@ def parse_literal(text: str) -> object:
     if len(text) > MAX_LITERAL:
         raise InvalidLiteralError(f"has more than {MAX_LITERAL:,} characters")
     try:
-        return _to_plain(ast.literal_eval(_translate(text.strip())))
+        return _convert(ast.parse(_add_commas(text.strip()), mode="eval").body)
     except InvalidLiteralError:
         raise
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise InvalidLiteralError("cannot be parsed") from error
 
 
-def _to_plain(value: object) -> object:
-    """Return a value as JSON could hold it: sets are sorted lists, and keys are texts."""
-    if isinstance(value, dict):
-        return {str(key): _to_plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_plain(part) for part in value]
-    if isinstance(value, set):
-        return sorted((_to_plain(part) for part in value), key=str)
-    if isinstance(value, bytes) or (isinstance(value, int | float) and not abs(value) < LARGEST):
-        raise InvalidLiteralError("holds bytes or a number that is too large")
-    return value
-
-
-def _translate(text: str) -> str:
-    """Return a literal with the commas that NumPy leaves out, and with objects as dicts."""
-    translation = _Translation()
-    position, tokens = 0, list[str]()
+def _add_commas(text: str) -> str:
+    """Return a literal with the commas that NumPy leaves out, as in `['a' 'b']`, and without types of arrays."""
+    position, depth, before, tokens = 0, 0, "", list[str]()
     while position < len(text):
         match = _TOKEN.match(text, position)
         if len(tokens) == MAX_TOKENS:
             raise InvalidLiteralError(f"has more than {MAX_TOKENS:,} values and marks")
-        if not match or (position and not translation.opened):
+        if not match or (position and not depth):
             raise InvalidLiteralError(f"cannot be parsed at character {position + 1:,}")
         position = match.end()
         kind = str(match.lastgroup)
-        tokens.append(translation.add(kind, match[kind]))
+        depth += (kind in {"open", "object"}) - (kind == "close")
+        comma = "," if before in _ENDS and kind in _BEGINS else ""
+        tokens.append("" if kind == "type" else f"{comma}{match[0]}")
+        before = match[kind] if kind == "mark" else kind
     return "".join(tokens)
 
 
-class _Translation:
-    """Translates one token after the other, by the brackets that are open and the token before."""
+def _convert(node: ast.expr) -> object:  # noqa: C901, PLR0911 - a kind each
+    """Return a value as JSON could hold it: sets are sorted lists, and keys are texts."""
+    match node:
+        case ast.Constant(value=bytes()):
+            raise InvalidLiteralError("holds bytes")
+        case ast.Constant(value=value):
+            return _check_size(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return _check_size(-number)
+        case ast.UnaryOp(op=ast.UAdd(), operand=ast.Constant(value=int() | float() as number)):
+            return _check_size(number)
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [_convert(part) for part in parts]
+        case ast.Set(elts=parts):
+            return sorted({str(value): value for value in map(_convert, parts)}.values(), key=str)
+        case ast.Dict(keys=keys, values=parts):
+            return {str(_convert(key)): _convert(part) for key, part in zip(keys, parts, strict=True) if key}
+        case ast.Call(func=function, args=parts, keywords=[]) if _VALUE.fullmatch(ast.unparse(function)):
+            values = [_convert(part) for part in parts]
+            return values[0] if len(values) == 1 else values
+        case ast.Call(args=[], keywords=arguments):
+            return {str(argument.arg): _convert(argument.value) for argument in arguments}
+        case _:
+            raise InvalidLiteralError("holds what is no value, such as a call or a name")
 
-    def __init__(self) -> None:
-        self.opened: list[str] = []
-        self._before = ""
 
-    def add(self, kind: str, token: str) -> str:
-        """Return a token as `ast.literal_eval` takes it, with the comma before it that may be missing."""
-        # NumPy prints no commas between items: `['a' 'b']`.
-        comma = "," if self._before in _ENDS and kind in _BEGINS else ""
-        in_object = self.opened[-1:] == ["object"]
-        if in_object and self._before in {"object", ","} and kind not in {"argument", "close"}:
-            raise InvalidLiteralError("has an object with values that have no name")
-        # `array([1])` and `np.float64(0.5)` stand for what is in their brackets.
-        if kind == "object" and (token.endswith("array") or _SCALAR.fullmatch(token)):
-            kind, token = "open", "("
-        self._before = token if kind == "mark" else kind
-        return comma + self._write(kind, token, in_object=in_object)
-
-    def _write(self, kind: str, token: str, *, in_object: bool) -> str:
-        match kind:
-            case "object" | "open":
-                self.opened.append(token if kind == "open" else kind)
-                return token if kind == "open" else "{"
-            case "close":
-                if not self.opened or _CLOSING[self.opened.pop()] != token:
-                    raise InvalidLiteralError("has brackets that do not match")
-                return "}" if in_object else token
-            case "argument" if in_object:
-                return f"{token!r}:"
-            case "argument":
-                raise InvalidLiteralError(f"has a name in place of a value: {token[:20]}")
-            case "type":
-                return ""
-            case _:
-                return _CONSTANTS.get(token.removeprefix("np."), token) if kind == "constant" else token
+def _check_size(value: object) -> object:
+    if isinstance(value, int | float) and not abs(value) < LARGEST:
+        raise InvalidLiteralError("holds a number that is too large")
+    return value

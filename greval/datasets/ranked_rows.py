@@ -12,8 +12,7 @@ from typing import Literal
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text, find_first
 from greval.datasets.json_files import RawRow
-from greval.datasets.query_sets import JUDGED_NAMES
-from greval.datasets.row_purpose import RowPurpose
+from greval.datasets.row_purpose import JUDGED_NAMES, RowPurpose
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
 from greval.errors import DataError
 
@@ -96,9 +95,7 @@ def _build_purpose(content: str, numbers: Mapping[str, Sequence[str]], trec_colu
 
 
 RUN_ROWS = _build_purpose(
-    "a question and a document",
-    {SCORE: ("score", "similarity", "sim"), RANK: ("rank", "position")},
-    RUN_COLUMNS,
+    "a question and a document", {SCORE: ("score", "similarity", "sim"), RANK: ("rank", "position")}, RUN_COLUMNS
 )
 """Rows of rankings: the documents that a method retrieved."""
 QRELS_ROWS = _build_purpose(
@@ -148,9 +145,6 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
     Args:
         rows: The rows, with their values under the names of the fields.
         name: The name of the file, for messages.
-
-    Raises:
-        DataError: If an id or a number is missing or is none, or a document is graded twice with different grades.
     """
     remaining = iter(rows)
     first = next(remaining, None)
@@ -199,11 +193,7 @@ def _group_judgements(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
 
 
 def read_ranked_row(row: RawRow, fields: Sequence[str], name: str) -> list[str | float]:
-    """Return some cells of a row; `name` is that of its file.
-
-    Raises:
-        DataError: If the row cannot be read, or lacks an id or a number.
-    """
+    """Return some cells of a row; `name` is that of its file."""
     location = f"{name}{row.unit}{row.number}"
     for column, fault in row.faults.items():
         raise DataError(f"{location}: {f'{column}: ' if column else ''}{fault}; mend the row or remove it")
@@ -211,11 +201,7 @@ def read_ranked_row(row: RawRow, fields: Sequence[str], name: str) -> list[str |
 
 
 def read_ranked_cell(value: object, field: str, location: str) -> str | float:
-    """Return an id as text, or a number: scores may have decimals, ranks and grades may not.
-
-    Raises:
-        DataError: If the value is missing or anything else.
-    """
+    """Return an id as text, or a number: scores may have decimals, ranks and grades may not."""
     if field in ID_FIELDS:
         kind, cell = "a text or a whole number", as_text(value)
         if isinstance(cell, str) and cell:

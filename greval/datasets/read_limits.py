@@ -44,12 +44,7 @@ def iterate_lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def explain_large_row(content: bytes) -> str | None:
-    """Return why a line of JSON is too large to be parsed, or None.
-
-    Example:
-        >>> explain_large_row(b"[" * 2_000_000)
-        'holds more than 1,000,000 values, the most of a row; leave out what is no field of a case'
-    """
+    """Return why a line of JSON is too large to be parsed, or None."""
     if len(content) > MAX_ROW_BYTES:
         return explain_many_bytes()
     # Separators in strings are counted, too.

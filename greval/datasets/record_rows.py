@@ -38,12 +38,7 @@ SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def is_table(value: object) -> bool:
-    """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
-
-    Example:
-        >>> is_table([{"question": "Who?"}])
-        False
-    """
+    """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes."""
     return not isinstance(value, Mapping) and any(
         _has_table_method(value, name) for name in ("iter_rows", "to_pylist", "itertuples")
     )
@@ -90,12 +85,7 @@ def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
 
 
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
-    """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
-
-    Example:
-        >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
-        {'gold': {'essential_docs': ['d1', 'd2']}}
-    """
+    """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged."""
     if isinstance(value, float):
         # Numpy's floats are instances of float. Tables have NaN for what is not recorded.
         return None if isnan(value) else float(value)
@@ -127,13 +117,7 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
 
 
 def read_attributes(instance: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package
-    """Return the content of a document, a node, a message or a reply; None for any other object.
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> read_attributes(SimpleNamespace(page_content="Nine.", metadata={"source": "hours.md"}))
-        {'page_content': 'Nine.', 'metadata': {'source': 'hours.md'}}
-    """
+    """Return the content of a document, a node, a message or a reply; None for any other object."""
     if isinstance(instance, type):
         return None
     for needed, optional in SHAPES:

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greval._util.wording import find_typo
-from greval.datasets.field_names import fold_name, format_printable
+from greval.datasets.field_names import fold_name
 from greval.datasets.json_files import BOM, InvalidJsonError, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.ranked_rows import (
@@ -35,7 +34,7 @@ from greval.datasets.ranked_rows import (
     read_ranked_cell,
     read_ranked_row,
 )
-from greval.datasets.row_purpose import MAX_NAMES_SHOWN, RowPurpose
+from greval.datasets.row_purpose import RowPurpose, describe_missing
 from greval.datasets.row_sources import DELIMITERS, ENDINGS, PARQUET, TREC, check_exists, find_format, read_head
 from greval.datasets.tables import find_header
 from greval.datasets.trec import BEIR_COLUMNS, BEIR_HEADER, COMMENT, QRELS_COLUMNS, RUN_COLUMNS
@@ -62,13 +61,9 @@ QUOTED = "_quoted"
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """The columns of a frame: those of the ids, and the first number that a file has.
+    """The columns of a frame: those of the ids, and the first of some numbers that a file has or must have.
 
-    Args:
-        purpose: What a row is, with the names that the column of each field may have.
-        numbers: The fields of which the first is read that a file has.
-        named: The columns of fields that are called otherwise.
-        is_required: Whether a file must have one of the numbers.
+    `named` holds the columns of fields that are called otherwise than in the purpose.
     """
 
     purpose: RowPurpose
@@ -82,7 +77,8 @@ class FrameColumns:
         for field in (*ID_FIELDS, *(self.numbers if self.is_required else ())):
             if field not in columns:
                 other_columns = [name for name in names if name not in columns.values()]
-                raise _build_missing_error(field, self.purpose.fields[field], other_columns, location)
+                fault = describe_missing(field, self.purpose.fields[field], other_columns, kind="other columns")
+                raise DataError(f"{location}: {fault}, or columns={{{field!r}: NAME}} in Python")
         return {field: columns[field] for field in (*ID_FIELDS, *self.list_numbers(columns))}
 
     def check(self, names: Sequence[str], location: str) -> None:
@@ -108,12 +104,7 @@ class FrameColumns:
 
 
 def read_frame(path: Path, columns: FrameColumns) -> pl.DataFrame:
-    """Read the columns of a file: `question` and `document` as texts, and a number under the name of its field.
-
-    Raises:
-        DataError: If the file cannot be read, holds no rows or lacks a column, or for its first faulty row.
-        MissingExtraError: If polars is not installed.
-    """
+    """Read the columns of a file: `question` and `document` as texts, and a number under the name of its field."""
     check_polars()
     columns = replace(columns, purpose=replace(columns.purpose, check=columns.check))
     check_exists(path, ENDINGS)
@@ -147,29 +138,14 @@ def _unpack_file(path: Path) -> Iterator[Path]:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
 
 
-def _build_missing_error(field: str, names: Sequence[str], columns: Sequence[str], location: str) -> DataError:
-    """Build the error for a file without the column of a field, which may have some names."""
-    suggestion = next((name for name in columns if find_typo(name, names)), None)
-    hint = f"; is it {format_printable(suggestion)!r}?" if suggestion else f"; it may be called {', '.join(names)}"
-    listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
-    return DataError(
-        f"{location}: no column for the {field}{hint} (other columns: {listing}); name it with --column {field}=NAME, "
-        f"or columns={{{field!r}: NAME}} in Python"
-    )
-
-
 def read_frame_by_rows(path: Path, columns: FrameColumns) -> pl.DataFrame:
-    """Read a file row by row.
-
-    Raises:
-        DataError: For the first row that lacks an id or a number, or that cannot be read.
-    """
+    """Read a file row by row."""
     import polars as pl
 
-    opened = open_labelled_rows(path, columns.purpose, columns.named)
-    fields = [*ID_FIELDS, *columns.list_numbers(opened.columns)]
+    rows, field_columns = open_labelled_rows(path, columns.purpose, columns.named)
+    fields = [*ID_FIELDS, *columns.list_numbers(field_columns)]
     cells: dict[str, list[str | float]] = {field: [] for field in fields}
-    for row in opened.rows:
+    for row in rows:
         for field, cell in zip(fields, read_ranked_row(row, fields, str(path)), strict=True):
             cells[field].append(cell)
     return pl.DataFrame(cells, schema={field: pl.String if field in ID_FIELDS else pl.Float64 for field in fields})
@@ -403,12 +379,7 @@ READERS: Mapping[str, Callable[[Path, FrameColumns], pl.DataFrame | None]] = {
 
 
 def build_frame(columns: Mapping[str, object]) -> pl.DataFrame:
-    """Build a frame from columns that a program passes, by their fields: Arrow, pandas, polars, numpy or lists.
-
-    Raises:
-        DataError: If the columns differ in length, or a value is missing or of another type.
-        MissingExtraError: If polars is not installed.
-    """
+    """Build a frame from columns that a program passes, by their fields: Arrow, pandas, polars, numpy or lists."""
     check_polars()
     import polars as pl
 

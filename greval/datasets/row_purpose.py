@@ -8,7 +8,6 @@ from typing import Literal
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import find_known_name, format_printable, list_names, split_wrapped
-from greval.datasets.query_sets import read_query_set
 from greval.errors import DataError
 
 ColumnCheck = Callable[[Sequence[str], str], None]
@@ -16,22 +15,22 @@ ColumnCheck = Callable[[Sequence[str], str], None]
 LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
 """The names under which a JSON object may hold the list of its rows."""
 MAX_NAMES_SHOWN = 200
+JUDGED_NAMES = ("relevant_docs", "qrels")
 
 
 def check_question(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has no column for the question."""
     prefixes = (wrapped[0] for name in names if (wrapped := split_wrapped(name)))
     if not set(list_names("question")) & {find_known_name(name) for name in (*names, *prefixes)}:
-        suggestion = next((name for name in names if find_typo(name, list_names("question"))), None)
-        hint = (
-            f"; is it {format_printable(suggestion)!r}?"
-            if suggestion
-            else f"; it may be called {', '.join(list_names('question'))}"
-        )
-        columns = format_printable(", ".join(names), MAX_NAMES_SHOWN)
-        raise DataError(
-            f"{location}: no column for the question{hint} (columns: {columns}); name it with --column question=NAME"
-        )
+        raise DataError(f"{location}: {describe_missing('question', list_names('question'), names)}")
+
+
+def describe_missing(field: str, field_names: Sequence[str], columns: Sequence[str], *, kind: str = "columns") -> str:
+    """Describe that a table has no column for a field, which may have some names; `columns` are those it has."""
+    suggestion = next((name for name in columns if find_typo(name, field_names)), None)
+    hint = f"is it {format_printable(suggestion)!r}?" if suggestion else f"it may be called {', '.join(field_names)}"
+    listing = format_printable(", ".join(columns), MAX_NAMES_SHOWN)
+    return f"no column for the {field}; {hint} ({kind}: {listing}); name it with --column {field}=NAME"
 
 
 def check_known(names: Sequence[str], location: str) -> None:
@@ -47,24 +46,36 @@ def accept_any_columns(_names: Sequence[str], _place: str) -> None:
     """Accept the columns of any table."""
 
 
+def read_query_set(content: Mapping[str, object]) -> list[object] | None:
+    """Return a row for each query of a data set, as LlamaIndex keeps them for fine-tuning; None if there is none.
+
+    Example:
+        >>> read_query_set({"queries": {"q1": "Who?"}, "corpus": {"d1": "Ada."}, "relevant_docs": {"q1": ["d1"]}})
+        [{'id': 'q1', 'question': 'Who?', 'gold': {'essential_docs': ['d1']}}]
+    """
+    queries = content.get("queries")
+    judged = next((content[name] for name in JUDGED_NAMES if isinstance(content.get(name), Mapping)), None)
+    if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
+        return None
+    return [
+        {"id": name, "question": text, **({"gold": _build_gold(judged[name])} if name in judged else {})}
+        for name, text in queries.items()
+    ]
+
+
+def _build_gold(documents: object) -> object:
+    return documents if isinstance(documents, Mapping) else {"essential_docs": documents}
+
+
 @dataclass(frozen=True)
 class RowPurpose:
-    """What the rows of a source are read as.
+    """What the rows of a source are read as: one row and what it has in messages, and the check of a table's columns.
 
-    Args:
-        noun: One row, in messages.
-        content: What a row has, in messages.
-        main_names: The names of the field that each row has; a JSON object with one of them is a row, not a list of
-            rows.
-        check: The check of the columns of a table.
-        list_keys: The names under which a JSON object may hold the list of its rows.
-        spread: Returns the values of a row with those inside of lists and objects as columns of their own.
-        expand: Returns the rows that a JSON object holds in another form than a list, None if it holds none.
-        fields: The names that the column of each field may have, the most specific first.
-        trec_columns: The columns of TREC files whose lines are rows, as which files of unknown endings are read too. By
-            default a TREC file has a row for each question.
-        ranked_as: As what a table is read that could be a run or judgements, with a row for each document of a
-            question; empty if the rows of no table are brought together.
+    A JSON object with one of the `main_names` is a row; another may hold its rows as a list under the `list_keys`, or
+    in another form, from which `expand` returns them. `spread` returns the values of a row with those inside of lists
+    and objects as columns. A TREC file has a row for each question, or for each line if `trec_columns` are given, as
+    which files of unknown endings are read too. A table with a row for each document of a question is brought together
+    by question if `ranked_as` says what it then is.
     """
 
     noun: str

@@ -89,9 +89,6 @@ def read_rows(
         source: A path, "-", a table of pandas, polars or Arrow, or mappings, records and cases.
         purpose: What the rows are read as.
         columns: The columns of fields that are named; their values are read as those of the fields.
-
-    Raises:
-        DataError: If a file as a whole cannot be read, or its columns lack what every row needs.
     """
     for row in _open_rows(source, purpose, columns):
         yield finish_row(row, purpose, columns) if isinstance(row, RawRow) else row
@@ -226,15 +223,7 @@ def _drop_failed_formulas(rows: Iterable[RawRow], columns: ColumnMap | None) -> 
 
 
 def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
-    r"""Return the part of a column map whose columns, or whose paths in JSON, begin in a file.
-
-    Example:
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp(), "gold.csv")
-        >>> _ = file.write_text("id,titles\nq1,d1", encoding="utf-8")
-        >>> find_named_fields(file, {"gold.essential_docs": "titles", "answer": "generated"})
-        {'gold.essential_docs': 'titles'}
-    """
+    """Return the part of a column map whose columns, or whose paths in JSON, begin in a file."""
     column_map, fields = ColumnMap(columns), set[str]()
 
     def check_any(names: Sequence[str], location: str) -> None:

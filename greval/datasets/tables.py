@@ -116,15 +116,7 @@ def _find_delimiter(path: Path, encoding: TextEncoding, usual: str, check: Colum
 
 
 def find_header(head: str, usual: str, check: ColumnCheck) -> tuple[str, list[str]]:
-    r"""Return the delimiter and the names of the columns of a table by its beginning, empty if no header can be used.
-
-    Example:
-        >>> def check(names, place):
-        ...     if "id" not in names:
-        ...         raise DataError(f"{place}: no id")
-        >>> find_header("id;text\n1;One, two", ",", check)
-        (';', ['id', 'text'])
-    """
+    """Return the delimiter and the names of the columns of a table by its beginning, empty if no header can be used."""
     headers = _split_headers(head, usual)
     return next((header for header in headers.items() if header[1] and _is_usable(header[1], check)), ("", []))
 

@@ -9,9 +9,9 @@ so are lines of qrels that begin with `#`. Qrels of BEIR have a header and no it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import BOM, RawRow, describe_encoding_fault
@@ -25,59 +25,51 @@ EXPECTED = f"a line of a run ({' '.join(RUN_COLUMNS)}) or of qrels ({' '.join(QR
 COMMENT = "#"
 
 
-class _Line(NamedTuple):
-    number: int
-    cells: list[str]
-
-
 def read_trec_lines(path: Path, columns: tuple[str, ...] = ()) -> Iterator[RawRow]:
     """Read each line of a file as a row of texts by the names of its columns.
 
     Args:
         path: The file.
         columns: `RUN_COLUMNS` or `QRELS_COLUMNS`; found by the first line by default.
-
-    Raises:
-        DataError: If a line has another number of cells, or is not UTF-8.
     """
     with path.open("rb") as stream:
         is_first = True
-        for line in _split_lines(stream, path):
+        for number, cells in _split_lines(stream, path):
             # As in trec_eval 10, only qrels have comments.
-            if columns != RUN_COLUMNS and line.cells[0].startswith(COMMENT):
+            if columns != RUN_COLUMNS and cells[0].startswith(COMMENT):
                 continue
-            if is_first and columns != RUN_COLUMNS and line.cells == BEIR_HEADER:
+            if is_first and columns != RUN_COLUMNS and cells == BEIR_HEADER:
                 columns = BEIR_COLUMNS
                 continue
             is_first = False
-            columns = columns or _choose_columns(line, path)
-            if len(line.cells) != len(columns) and not (columns == RUN_COLUMNS and len(line.cells) > len(columns)):
+            columns = columns or _choose_columns(cells, f"{path}:{number}")
+            if len(cells) != len(columns) and not (columns == RUN_COLUMNS and len(cells) > len(columns)):
                 expected = f"{len(columns)} columns ({' '.join(columns)})"
-                raise DataError(f"{path}:{line.number}: must have {expected}, got {_format_cells(line)}")
-            yield RawRow(line.number, dict(zip(columns, line.cells, strict=False)))
+                raise DataError(f"{path}:{number}: must have {expected}, got {_format_cells(cells)}")
+            yield RawRow(number, dict(zip(columns, cells, strict=False)))
 
 
-def _split_lines(stream: BinaryIO, path: Path) -> Iterator[_Line]:
-    """Yield the cells of the lines that are not blank."""
+def _split_lines(stream: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank."""
     for number, content in enumerate(stream, 1):
         # Bytes are split at the white space of ASCII only, which texts are not.
         cells = (content.removeprefix(BOM) if number == 1 else content).split()
         try:
             if cells:
-                yield _Line(number, [cell.decode() for cell in cells])
+                yield number, [cell.decode() for cell in cells]
         except UnicodeDecodeError as error:
             fault = describe_encoding_fault(error.object[error.start], "in the line")
             raise DataError(f"{path}:{number}: {fault}") from error
 
 
-def _choose_columns(line: _Line, path: Path) -> tuple[str, ...]:
+def _choose_columns(cells: Sequence[str], location: str) -> tuple[str, ...]:
     """Return the columns of a file by the number of cells of its first line."""
-    if len(line.cells) >= len(RUN_COLUMNS):
+    if len(cells) >= len(RUN_COLUMNS):
         return RUN_COLUMNS
-    if len(line.cells) == len(QRELS_COLUMNS):
+    if len(cells) == len(QRELS_COLUMNS):
         return QRELS_COLUMNS
-    raise DataError(f"{path}:{line.number}: must be {EXPECTED}, got {_format_cells(line)}")
+    raise DataError(f"{location}: must be {EXPECTED}, got {_format_cells(cells)}")
 
 
-def _format_cells(line: _Line) -> str:
-    return f"{len(line.cells)}: {format_printable(repr(' '.join(line.cells)))}"
+def _format_cells(cells: Sequence[str]) -> str:
+    return f"{len(cells)}: {format_printable(repr(' '.join(cells)))}"

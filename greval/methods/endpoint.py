@@ -114,7 +114,7 @@ class Endpoint(Record):
     def _check_response(self) -> Self:
         try:
             ReplyMapping(self.response)
-        except MethodError as error:
+        except (MethodError, JsonPathError) as error:
             raise ValueError(str(error)) from None
         return self
 
@@ -136,11 +136,7 @@ class Endpoint(Record):
 
 
 def read_endpoint(path: Path) -> Endpoint:
-    """Read an endpoint file, YAML or JSON.
-
-    Raises:
-        MethodError: If it cannot be read. All its faults are reported at once, each with its line.
-    """
+    """Read an endpoint file, YAML or JSON."""
     source = read_source_file(path, "name a YAML or JSON file of an endpoint", MethodError)
     faults = [(fault.line, str(fault).partition(": ")[2]) for fault in source.faults]
     if not faults:
@@ -172,11 +168,7 @@ def _check_text(text: str) -> str:
 
 
 def load_endpoint(spec: str) -> HttpMethod:
-    """Load an endpoint from its URL, or from a YAML or JSON file that describes it.
-
-    Raises:
-        MethodError: If it cannot be read, or an environment variable that it uses is not set.
-    """
+    """Load an endpoint from its URL, or from a YAML or JSON file that describes it."""
     if not spec.startswith(("http://", "https://")):
         return HttpMethod(read_endpoint(Path(spec)))
     try:
@@ -186,15 +178,7 @@ def load_endpoint(spec: str) -> HttpMethod:
 
 
 class HttpMethod:
-    """An HTTP endpoint as a method; each call is one request on its own connection.
-
-    Raises:
-        MethodError: If an environment variable that the endpoint uses is not set.
-
-    Example:
-        >>> HttpMethod(Endpoint(url="http://127.0.0.1:8000/ask"))
-        HttpMethod('http://127.0.0.1:8000/ask')
-    """
+    """An HTTP endpoint as a method; each call is one request on its own connection."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -212,14 +196,10 @@ class HttpMethod:
         await asyncio.to_thread(_create_tls_context)
 
     async def __call__(self, sample: Sample) -> Response:
-        """Call the endpoint.
-
-        Raises:
-            MethodError: If the call times out or fails, the status is an error, or the reply is not a response.
-        """
+        """Call the endpoint."""
         try:
             return as_response(self._form.read(await self._fetch_json(sample)))
-        except MethodError as error:
+        except (MethodError, JsonPathError) as error:
             raise MethodError(f"{self._endpoint.display_url}: {self._redact(str(error))}") from None
 
     async def _fetch_json(self, sample: Sample) -> object:
@@ -285,9 +265,6 @@ class ReplyMapping:
             `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
             field within an item. If empty, the reply is read as the result of a function is.
 
-    Raises:
-        MethodError: If a field is unknown or a path is invalid.
-
     Example:
         >>> form = ReplyMapping({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
         >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
@@ -301,21 +278,17 @@ class ReplyMapping:
             items = name.rpartition(".")[0]
             if items in ITEM_FIELDS and items not in lines:
                 raise MethodError(f"response: {name}: add {items}, the path of the list that holds them")
-        self._paths = {name: _parse_path(path) for name, path in lines.items()}
+        self._paths = {name: JsonPath.parse(path) for name, path in lines.items()}
 
     def read(self, reply: object) -> dict[str, object]:
-        """Read the fields of a response from a reply.
-
-        Raises:
-            MethodError: If there is no value at a path, or the reply has no field of a response.
-        """
+        """Read the fields of a response from a reply; raise `JsonPathError` if nothing is at a path."""
         if not self._paths:
             return _read_own_fields(reply)
-        if "error" in self._paths and (error := _find_value(self._paths["error"], reply)) is not None:
+        if "error" in self._paths and (error := self._paths["error"].find(reply)) is not None:
             return {"error": str(error)}
         fields: dict[str, object] = {}
         for name, path in self._paths.items():
-            if name in FIELDS and name != "error" and (value := _find_value(path, reply)) is not None:
+            if name in FIELDS and name != "error" and (value := path.find(reply)) is not None:
                 _set_field(
                     fields, name, self._read_items(name, value) if name in ITEM_FIELDS else _read_plain(name, value)
                 )
@@ -326,22 +299,6 @@ class ReplyMapping:
             raise MethodError(f"{name}: expected a list at {self._paths[name].text}, got {type(value).__name__}")
         paths = {part: self._paths[f"{name}.{part}"] for part in ITEM_FIELDS[name] if f"{name}.{part}" in self._paths}
         return [_read_item(name, item, paths) for item in value]
-
-
-def _parse_path(text: str) -> JsonPath:
-    """Parse a path; raise `MethodError` if it is none."""
-    try:
-        return JsonPath.parse(text)
-    except JsonPathError as error:
-        raise MethodError(str(error)) from error
-
-
-def _find_value(path: JsonPath, content: object) -> object:
-    """Return the value at a path; raise `MethodError` if it is required and missing."""
-    try:
-        return path.find(content)
-    except JsonPathError as error:
-        raise MethodError(str(error)) from error
 
 
 def _read_own_fields(reply: object) -> dict[str, object]:
@@ -360,7 +317,7 @@ def _read_own_fields(reply: object) -> dict[str, object]:
 def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:
     """Read an item of a list by its paths, or its fields under their own names if there are no paths."""
     if paths:
-        values = {part: _find_value(path, item) for part, path in paths.items()}
+        values = {part: path.find(item) for part, path in paths.items()}
     elif isinstance(item, dict):
         values = {part: item[part] for part in ITEM_FIELDS[name] if part in item}
     else:

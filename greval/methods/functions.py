@@ -27,10 +27,6 @@ class ThreadPerCallExecutor(ThreadPoolExecutor):
 
     The default executor of an event loop has only a few threads, whatever concurrency is requested, and a call that
     hangs would keep the process from exiting.
-
-    Example:
-        >>> ThreadPerCallExecutor().submit(pow, 2, 10).result()
-        1024
     """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -84,12 +80,6 @@ class FunctionMethod:
 
     Args:
         function: Takes a sample and returns a `Response`, a mapping of its fields, or the answer as text.
-
-    Example:
-        >>> async def ask(sample):
-        ...     return f"You asked: {sample.question}"
-        >>> asyncio.run(FunctionMethod(ask)(Sample(question="Who?"))).answer
-        'You asked: Who?'
     """
 
     def __init__(self, function: Callable[[Sample], Any]) -> None:
@@ -98,11 +88,7 @@ class FunctionMethod:
         self._abandoned: set[Future[Any]] = set()
 
     async def __call__(self, sample: Sample) -> Response:
-        """Call the function.
-
-        Raises:
-            MethodError: If its result is not a response, or too many earlier calls of it hang.
-        """
+        """Call the function."""
         result = await self._run_in_thread(sample) if self._blocks else self._function(sample)
         if inspect.isawaitable(result):
             result = await result

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import Field
 
-from greval.records.case import InputTags
+from greval._util.wording import format_names
+from greval.records.case import Edge, InputTags
 from greval.records.record import Record
+
+MAX_LISTED = 3
+Key = TypeVar("Key")
 
 
 def find_document(chunk: str) -> str:
-    """Return the id of a chunk's document, given the id of the chunk.
-
-    Example:
-        >>> find_document("core/ledger#2")
-        'core/ledger'
-    """
+    """Return the id of a chunk's document, given the id of the chunk."""
     return chunk.rpartition("#")[0]
 
 
@@ -89,3 +89,21 @@ class IndexGraph:
     entities: Sequence[Entity]
     relations: Sequence[Relation]
     notes: tuple[str, ...] = ()
+
+
+def map_documents(items: Iterable[tuple[Key, Iterable[str]]], chunks: Mapping[str, str]) -> dict[Key, tuple[str, ...]]:
+    """Return the documents of each node or edge, each once, given the ids of its chunks, which may come in parts."""
+    documents: dict[Key, dict[str, None]] = {}
+    for key, ids in items:
+        documents.setdefault(key, {}).update(dict.fromkeys(chunks[chunk] for chunk in ids if chunks.get(chunk)))
+    return {key: tuple(names) for key, names in documents.items()}
+
+
+def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
+    """Describe the edges with an end that is not a node, in one sentence; the list is empty if every end is a node."""
+    loose = [edge for edge in edges if edge[0] not in nodes or edge[2] not in nodes]
+    if not loose:
+        return []
+    ends = sorted({end for edge in loose for end in (edge[0], edge[2]) if end not in nodes})
+    count = "1 edge has" if len(loose) == 1 else f"{len(loose)} edges have"
+    return [f"{count} an end that is not a node of the graph: {format_names(map(repr, ends), MAX_LISTED)}"]

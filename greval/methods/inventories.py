@@ -12,8 +12,8 @@ from greval.apps import import_by_name
 from greval.datasets.row_purpose import RowPurpose
 from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_table_folders, find_tables, read_graphrag
+from greval.methods.index_records import describe_dangling
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.loading import read_spec
 from greval.methods.reference_index import has_reference_index
@@ -25,36 +25,25 @@ IndexSystem = Literal["reference", "graphrag", "lightrag"]
 INVENTORY_FILES = ("inventory.jsonl", "inventory.json")
 
 
-class DocumentRow(Record):
-    """A document of the index."""
+_PARTS: dict[str, frozenset[str]] = {
+    "edge": frozenset({"documents"}),
+    "node": frozenset({"documents", "aliases"}),
+    "chunk": frozenset({"document"}),
+    "document": frozenset(),
+}
+"""The kinds of rows by the name that each has, with the names that belong to it."""
+INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_PARTS,))
 
-    document: str
 
+class InventoryRow(Record):
+    """A row of a file: an edge as (source, label, target), a node, a chunk or a document, with what belongs to it."""
 
-class ChunkRow(Record):
-    """A chunk, and the document it belongs to."""
-
-    chunk: str
     document: str = ""
-
-
-class NodeRow(Record):
-    """A node of the graph, its other names, and its source documents."""
-
-    node: str
+    chunk: str = ""
+    node: str = ""
+    edge: Edge | None = None
     documents: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-
-
-class EdgeRow(Record):
-    """An edge of the graph as (source, label, target), and its source documents."""
-
-    edge: Edge
-    documents: tuple[str, ...] = ()
-
-
-_KINDS: dict[str, type[Record]] = {"edge": EdgeRow, "node": NodeRow, "chunk": ChunkRow, "document": DocumentRow}
-INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_KINDS,))
 
 
 def read_inventory(path: str | Path) -> IndexInventory:
@@ -108,16 +97,7 @@ def read_inventory(path: str | Path) -> IndexInventory:
 
 
 def read_index_spec(path: str | Path) -> tuple[Path, str]:
-    """Return the path of an index, and the field that identifies its documents: `id`, or the one after `?document=`.
-
-    Raises:
-        DataError: If another option is given.
-
-    Example:
-        >>> folder, document = read_index_spec("ragtest?document=title")
-        >>> folder.name, document
-        ('ragtest', 'title')
-    """
+    """Return the path of an index, and the field that identifies its documents: `id`, or the one after `?document=`."""
     if Path(path).exists():
         return Path(path), "id"
     location, options = read_spec(str(path), document=("id", "title", "path"))
@@ -133,8 +113,8 @@ def find_system(folder: Path, document: str = "id") -> IndexSystem | None:
     return "lightrag" if has_lightrag_files(folder) and document != "title" else None
 
 
-def _read_rows(path: Path) -> Iterator[Record]:
-    """Read the rows of a file; raise `DataError` for the first that is none."""
+def _read_rows(path: Path) -> Iterator[tuple[str, InventoryRow]]:
+    """Read the rows of a file, each with its kind; raise `DataError` for the first that is none."""
     try:
         for row in read_rows(path, INVENTORY_ROWS):
             location = f"{path}{row.unit}{row.number}"
@@ -145,35 +125,36 @@ def _read_rows(path: Path) -> Iterator[Record]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _parse_row(location: str, row: Mapping[str, object]) -> Record:
-    kind = next((kind for kind in _KINDS if kind in row), None)
+def _parse_row(location: str, row: Mapping[str, object]) -> tuple[str, InventoryRow]:
+    kind = next((kind for kind in _PARTS if kind in row), None)
     if kind is None:
-        raise DataError(f"{location}: is not a row of an index; it needs one of {', '.join(_KINDS)}")
+        raise DataError(f"{location}: is not a row of an index; it needs one of {', '.join(_PARTS)}")
+    for name in row.keys() - _PARTS[kind] - {kind}:
+        raise DataError(f"{location}: {kind} is wrong: {name}: is not a part of it; leave it out")
     try:
-        return _KINDS[kind].model_validate(row)
+        return kind, InventoryRow.model_validate(row)
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
         raise DataError(f"{location}: {kind} is wrong: {at}: {first['msg']}") from error
 
 
-def _build_inventory(rows: Iterator[Record], path: Path) -> IndexInventory:
+def _build_inventory(rows: Iterator[tuple[str, InventoryRow]], path: Path) -> IndexInventory:
     documents: set[str] = set()
     chunks: dict[str, str] = {}
     nodes: dict[str, tuple[str, ...]] = {}
     edges: dict[Edge, tuple[str, ...]] = {}
     aliases: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        match row:
-            case DocumentRow():
-                documents.add(row.document)
-            case ChunkRow():
-                chunks[row.chunk] = row.document
-            case NodeRow():
-                nodes[row.node] = row.documents
-                aliases |= {row.node: row.aliases} if row.aliases else {}
-            case EdgeRow():
-                edges[row.edge] = row.documents
+    for kind, row in rows:
+        if row.edge:
+            edges[row.edge] = row.documents
+        elif kind == "node":
+            nodes[row.node] = row.documents
+            aliases |= {row.node: row.aliases} if row.aliases else {}
+        elif kind == "chunk":
+            chunks[row.chunk] = row.document
+        else:
+            documents.add(row.document)
     if not (documents or chunks or nodes or edges):
         raise DataError(f"{path}: holds no rows; a row is a document, a chunk, a node or an edge")
     notes = tuple(describe_dangling(edges, nodes)) if nodes else ()

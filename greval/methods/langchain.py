@@ -105,10 +105,6 @@ class CallCounter(BaseCallbackHandler):
     """A callback that counts the model calls and tokens of one call of a chain.
 
     Tokens are returned only if every finished call reported its own, because a partial sum would be misleading.
-
-    Example:
-        >>> CallCounter().usage is None
-        True
     """
 
     # Otherwise LangChain runs the callbacks of asynchronous calls in threads.

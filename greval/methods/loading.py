@@ -33,24 +33,12 @@ _NAMED = re.compile(r"([^=:/?()\x00-\x1f]+)=(.+)", re.DOTALL)
 
 
 def load_methods(specs: Iterable[str]) -> dict[str, Method]:
-    """Load methods by `NAME=SPEC` or `SPEC`, as for `load_method`; one without a name is named by `default_name`.
-
-    Raises:
-        MethodError: If a method cannot be loaded, or two have the same name.
-
-    Example:
-        >>> load_methods(["ours=http://127.0.0.1:8000/ask"])
-        {'ours': HttpMethod('http://127.0.0.1:8000/ask')}
-    """
+    """Load methods by `NAME=SPEC` or `SPEC`, as for `load_method`; one without a name is named by `default_name`."""
     return {name: load_method(spec) for name, spec in name_specs(specs).items()}
 
 
 def name_specs(specs: Iterable[str]) -> dict[str, str]:
-    """Return the specs of methods by name, each given as `NAME=SPEC` or `SPEC`.
-
-    Raises:
-        MethodError: If two have the same name.
-    """
+    """Return the specs of methods by name, each given as `NAME=SPEC` or `SPEC`."""
     specs_by_name: dict[str, str] = {}
     for text in specs:
         name, spec = split_name(text)
@@ -92,12 +80,7 @@ def default_name(spec: str) -> str:
 
 
 def resolve_spec(spec: str, root: Path) -> str:
-    """Return a spec with the path of its file or index under the root, if it exists there; other specs are unchanged.
-
-    Example:
-        >>> resolve_spec("my_module:ask", Path("/data"))
-        'my_module:ask'
-    """
+    """Return a spec with the path of its file or index under the root if it exists there; others are unchanged."""
     kind, _, target = spec.partition(":")
     if kind in ADAPTERS:
         path, mark, options = target.partition("?")
@@ -142,9 +125,6 @@ def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any obj
     """Convert an object to a method.
 
     The object may be a function, another callable, or a LangChain runnable. The second argument names it in messages.
-
-    Raises:
-        MethodError: If it cannot be called with a sample.
     """
     from langchain_core.runnables import Runnable
 
@@ -173,13 +153,6 @@ def load_object(spec: str, *, from_here: bool = True) -> Any:  # noqa: ANN401 - 
 
     With `name()` or `name(TEXT)`, the function is called and its result returned. Modules of the current folder can be
     imported unless `from_here` is False.
-
-    Raises:
-        MethodError: If the module, file or name does not exist, or importing or calling it fails.
-
-    Example:
-        >>> load_object("math:floor")
-        <built-in function floor>
     """
     parsed = parse_object_spec(spec)
     if parsed is None:
@@ -201,9 +174,6 @@ def read_spec(spec: str, **allowed: tuple[str, ...] | type[int] | None) -> tuple
     """Parse `PLACE?name=value&name=value` into the place and the options.
 
     The allowed values of each option are given by its name: a tuple of them, `int` for whole numbers, None for any.
-
-    Raises:
-        DataError: If an option is unknown, is given twice, or has a value that is not allowed.
 
     Example:
         >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=int)
@@ -228,11 +198,7 @@ def read_spec(spec: str, **allowed: tuple[str, ...] | type[int] | None) -> tuple
 def read_adapter_spec(
     kind: str, spec: str, **allowed: tuple[str, ...] | type[int] | None
 ) -> tuple[str, dict[str, str]]:
-    """Parse the part of a spec after the name of its adapter; see `read_spec`.
-
-    Raises:
-        MethodError: If an option is unknown, is given twice, or has a value that is not allowed.
-    """
+    """Parse the part of a spec after the name of its adapter; see `read_spec`."""
     try:
         return read_spec(spec, **allowed)
     except DataError as error:
@@ -240,10 +206,6 @@ def read_adapter_spec(
 
 
 def require_package(name: str, requirement: str) -> None:
-    """Raise if the package of an adapter is not installed.
-
-    Raises:
-        MethodError: If it is not. The message says how to install it.
-    """
+    """Raise if the package of an adapter is not installed."""
     if find_spec(name) is None:
         raise MethodError(f"{name} is not installed beside greval: pip install '{requirement}'")

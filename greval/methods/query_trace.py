@@ -42,11 +42,7 @@ class QueryTrace:
     usage: ResponseUsage | None = None
 
     def require_answer(self, answer: object) -> str:
-        """Return the answer of the query.
-
-        Raises:
-            MethodError: If the system suppressed an error, or the answer is empty.
-        """
+        """Return the answer of the query."""
         if self.errors:
             first = self.errors[0]
             more = f" (and {len(self.errors) - 1} more)" if len(self.errors) > 1 else ""
@@ -62,17 +58,7 @@ _TRACE: ContextVar[QueryTrace | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def trace_query(system: str) -> Iterator[QueryTrace]:
-    """Trace the query of a system that runs in the `with` block.
-
-    Raises:
-        MethodError: If the query raised an exception.
-
-    Example:
-        >>> with trace_query("graphrag") as trace:
-        ...     get_current_trace().calls += 1
-        >>> trace.usage.llm_calls
-        1
-    """
+    """Trace the query of a system that runs in the `with` block."""
     trace = QueryTrace(system)
     token = _TRACE.set(trace)
     try:

@@ -13,10 +13,5 @@ REFERENCE_SEARCHES: tuple[Search, ...] = get_args(Search)
 
 
 def has_reference_index(folder: Path) -> bool:
-    """Return whether a folder holds an index of the reference pipeline.
-
-    Example:
-        >>> has_reference_index(Path("nowhere"))
-        False
-    """
+    """Return whether a folder holds an index of the reference pipeline."""
     return (folder / INDEX_FILE).is_file() and (folder / LEDGER_FILE).is_file()

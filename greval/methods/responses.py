@@ -40,17 +40,6 @@ def as_response(result: object) -> Response:
     A result is a `Response`, a mapping of its fields, the answer as text, a list of passages, or what a system returns:
     the forms of LightRAG, Microsoft GraphRAG, neo4j-graphrag, LlamaIndex and LangChain are read as in a file of cases,
     see `greval.datasets.row_fields`.
-
-    Raises:
-        MethodError: If the result has another type, is empty, or has faults. The first few faults are listed.
-
-    Example:
-        >>> as_response("At nine.").answer
-        'At nine.'
-        >>> as_response({"chunks": ["It opens at nine."]}).chunks[0].id
-        'c1'
-        >>> as_response({"response": "At nine.", "completion_time": 0.5}).usage.latency
-        0.5
     """
     if isinstance(result, Response):
         # A `Case` is a response, too, with fields that a response does not have.
@@ -88,13 +77,6 @@ def read_response_fields(result: object) -> ResponseFields | None:
 
     Returns:
         The fields; None if it is neither a text, passages, an answer with passages, nor a mapping.
-
-    Raises:
-        MethodError: If it has the form of a reply with a faulty field.
-
-    Example:
-        >>> read_response_fields({"result": "At nine.", "source_documents": ["It opens at nine."]}).values
-        {'chunks': [{'text': 'It opens at nine.'}], 'answer': 'At nine.'}
     """
     plain = to_plain(result)
     if (reply := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - reply.used):

@@ -19,12 +19,7 @@ PLACEHOLDER = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w
 
 
 def check_fields(text: str) -> Iterator[str]:
-    """Check the placeholders of a text; yield a sentence for each unknown field.
-
-    Example:
-        >>> list(check_fields("{quesion} {gold.essential_docs} {tags.any}"))
-        ["no field 'quesion' in a sample; did you mean question?"]
-    """
+    """Check the placeholders of a text; yield a sentence for each unknown field."""
     for match in PLACEHOLDER.finditer(text):
         field, _, part = (match["field"] or "").partition(".")
         known_fields: Mapping[str, object] = Sample.model_fields
@@ -45,11 +40,7 @@ def find_variables(content: JsonValue) -> set[str]:
 
 
 def read_variables(names: set[str], label: str) -> dict[str, str]:
-    """Read environment variables by name.
-
-    Raises:
-        MethodError: If a variable is not set, or has a value that a header cannot hold.
-    """
+    """Read environment variables by name."""
     values: dict[str, str] = {}
     for name in sorted(names):
         value = os.environ.get(name, "").strip()
@@ -66,9 +57,6 @@ def fill_content(content: JsonValue, sample: Sample, variables: Mapping[str, str
 
     A text that consists of one placeholder becomes the value of the field itself, which may be a list. Inserted values
     are not expanded again: braces in a question are kept.
-
-    Raises:
-        MethodError: If the sample lacks a field that is used inside a longer text.
 
     Example:
         >>> fill_content({"q": "{question}", "top": 3}, Sample(question='Is "{id}" a brace?'), {})
@@ -87,12 +75,7 @@ def fill_content(content: JsonValue, sample: Sample, variables: Mapping[str, str
 
 
 def fill_url(url: str, sample: Sample) -> str:
-    """Replace the placeholders of a URL; values are quoted, so that they cannot change its structure.
-
-    Example:
-        >>> fill_url("http://127.0.0.1/{tags.lang}/ask", Sample(question="Who?", tags={"lang": "../de"}))
-        'http://127.0.0.1/..%2Fde/ask'
-    """
+    """Replace the placeholders of a URL; values are quoted, so that they cannot change its structure."""
     return _fill_text(url, sample, {}, lambda text: quote(text, safe=""))
 
 

@@ -20,23 +20,12 @@ def list_dependency_names(metric: Metric) -> tuple[str, ...]:
     """List the names of the metrics that a metric builds on, each once.
 
     A judged metric that needs claims builds on the one that lists them.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> list_dependency_names(load_metric("claim_support"))
-        ('answer_claims',)
     """
     return tuple(metric.dependency_places)
 
 
 def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
-    """List the names of the direct dependencies of metrics that are not among them.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> list_missing_dependencies([load_metric("answer_completeness")])
-        ('chunk_evaluation', 'triple_evaluation')
-    """
+    """List the names of the direct dependencies of metrics that are not among them."""
     listed = tuple(metrics)
     present = {metric.name for metric in listed}
     needed = (name for metric in listed for name in list_dependency_names(metric))
@@ -44,18 +33,7 @@ def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Return metrics in topological order, each once and after its dependencies; equal input gives an equal order.
-
-    Raises:
-        DefinitionError: If two different metrics have one name, a dependency is missing or cannot be used as
-            stated, or dependencies are circular. The error holds every fault.
-
-    Example:
-        >>> from greval.metrics.library import load_metric
-        >>> used = load_metric("answer_completeness"), load_metric("triple_evaluation"), load_metric("chunk_evaluation")
-        >>> [metric.name for metric in order_metrics(used)][-1]
-        'answer_completeness'
-    """
+    """Return metrics in topological order, each once and after its dependencies; equal input gives an equal order."""
     listed = tuple(metrics)
     by_name: dict[str, Metric] = {}
     # setdefault() returns the first metric of a name; an equal one after it is no fault.

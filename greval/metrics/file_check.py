@@ -46,23 +46,10 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
     Args:
         spec: A file, a folder, or `file.py:name`.
         folders: Folders of metrics that others build on, as in `load_metrics`.
-
-    Raises:
-        DefinitionError: If a folder holds no metric file, or the Python code cannot be loaded.
     """
     path = Path(spec)
     if not path.is_dir():
-        if is_python_spec(str(spec)):
-            loaded = load_python_metrics(str(spec))
-            available = [*predefined().values(), *loaded.metrics]
-            places = [str(spec)] if len(loaded.metrics) == 1 else [f"{spec}:{metric.name}" for metric in loaded.metrics]
-            return tuple(
-                CheckedMetric(
-                    location, python_metric.name, python_metric, remarks=tuple(lint_metric(python_metric, available))
-                )
-                for location, python_metric in zip(places, loaded.metrics, strict=True)
-            )
-        return (_check_file(path, folders),)
+        return _check_python(str(spec)) if is_python_spec(str(spec)) else (_check_file(path, folders),)
     files = list_metric_files(path)
     if not files:
         raise DefinitionError(f"{path}: no metric file (*{FILE_SUFFIX}) found")
@@ -70,17 +57,31 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
     return tuple(_check_folder_file(file, folders, twin=counts[get_expected_name(file)] > 1) for file in files)
 
 
+def _check_python(spec: str) -> tuple[CheckedMetric, ...]:
+    metrics = load_python_metrics(spec).metrics
+    available = [*predefined().values(), *metrics]
+    return tuple(
+        CheckedMetric(
+            spec if len(metrics) == 1 else f"{spec}:{metric.name}",
+            metric.name,
+            metric,
+            remarks=tuple(lint_metric(metric, available)),
+        )
+        for metric in metrics
+    )
+
+
 def _check_folder_file(file: Path, folders: tuple[str | Path, ...], *, twin: bool) -> CheckedMetric:
     """Check a file of a folder, in which a metric is found by the name of its file."""
+    name = get_expected_name(file)
     if file.suffix == WRONG_SUFFIX:
-        return CheckedMetric(str(file), get_expected_name(file), None, (describe_wrong_suffix(file),))
+        return CheckedMetric(str(file), name, faults=(describe_wrong_suffix(file),))
     if twin:
-        fault = f"{file}: another file of the folder has the name {get_expected_name(file)!r} too; rename one"
-        return CheckedMetric(str(file), get_expected_name(file), None, (fault,))
+        fault = f"{file}: another file of the folder has the name {name!r} too; rename one"
+        return CheckedMetric(str(file), name, faults=(fault,))
     checked = _check_file(file, folders)
-    if checked.metric and (renamed := describe_other_name(file, checked.metric)):
-        return CheckedMetric(str(file), get_expected_name(file), None, (renamed,))
-    return checked
+    renamed = describe_other_name(file, checked.metric) if checked.metric else None
+    return CheckedMetric(str(file), name, faults=(renamed,)) if renamed else checked
 
 
 def _check_file(file: Path, folders: tuple[str | Path, ...]) -> CheckedMetric:
@@ -88,7 +89,7 @@ def _check_file(file: Path, folders: tuple[str | Path, ...]) -> CheckedMetric:
     try:
         metric, needed = load_one_metric(file, *folders)
     except DefinitionError as error:
-        return CheckedMetric(str(file), get_expected_name(file), None, error.faults)
+        return CheckedMetric(str(file), get_expected_name(file), faults=error.faults)
     source = read_source_file(file, "name a metric file", DefinitionError)
     remarks = (add_line(remark, source, str(file)) for remark in lint_metric(metric, needed))
     return CheckedMetric(str(file), metric.name, metric, remarks=tuple(remarks))

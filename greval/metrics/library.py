@@ -80,13 +80,6 @@ def find_metric(name: str, *folders: str | Path) -> Metric:
 
     Unlike `load_metric`, it runs no Python code and opens no file outside the folders, so that the name may come from
     anywhere, such as a request.
-
-    Raises:
-        DefinitionError: If there is no such metric (the message suggests the nearest name), or its file is invalid.
-
-    Example:
-        >>> find_metric("ndcg@5").name
-        'ndcg@5'
     """
     text = unicodedata.normalize("NFC", name)
     files = [_map_files_by_name(folder) for folder in folders]
@@ -106,21 +99,12 @@ def find_metric(name: str, *folders: str | Path) -> Metric:
 
 
 def find_file(name: str, folder: str | Path) -> Path | None:
-    """Return the metric file of a name in a folder, or None if it is missing.
-
-    Raises:
-        DefinitionError: If there is no such folder.
-    """
+    """Return the metric file of a name in a folder, or None if it is missing."""
     return _map_files_by_name(folder).get(unicodedata.normalize("NFC", name))
 
 
 def find_predefined_metric(name: str) -> Metric | None:
-    """Return the predefined metric of a name, a computed one with any setting, or None if it is missing.
-
-    Example:
-        >>> find_predefined_metric("tone") is None
-        True
-    """
+    """Return the predefined metric of a name, a computed one with any setting, or None if it is missing."""
     file = find_file(name, find_predefined_folder())
     return _read_named(file) if file else find_computed_metric(name)
 
@@ -133,13 +117,6 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
 
     Returns:
         The definitions sorted by name; empty if the folder has no metric file.
-
-    Raises:
-        DefinitionError: If a file is invalid. The error holds every fault of every file.
-
-    Example:
-        >>> load_folder(find_predefined_folder())["correctness"].scale.range
-        (0, 1)
     """
     metrics: dict[str, Metric] = {}
     faults: list[str] = []
@@ -158,13 +135,7 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
 
 
 def require_metric(metric: object) -> Metric:
-    """Return the argument if it is a metric; raise `DefinitionError` if it is not, such as the name of one.
-
-    Example:
-        >>> require_metric("correctness")
-        Traceback (most recent call last):
-        greval.errors.DefinitionError: 'correctness': is no metric; load_metric('correctness') gives one by its name
-    """
+    """Return the argument if it is a metric; raise `DefinitionError` if it is not, such as the name of one."""
     if not isinstance(metric, Metric):
         name = metric if isinstance(metric, str | Path) else "correctness"
         raise DefinitionError(f"{metric!r}: is no metric; load_metric({str(name)!r}) gives one by its name")
@@ -175,13 +146,6 @@ def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[M
     """Return each metric once, together with the metrics that they build on, dependencies first.
 
     Dependencies are looked up in the folders, in this order, before the predefined metrics.
-
-    Raises:
-        DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
-
-    Example:
-        >>> [metric.name for metric in add_dependencies([load_metric("answer_completeness")])]
-        ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     require_iterable(metrics, "metrics", "[load_metric('correctness')]")
     collected = [require_metric(metric) for metric in metrics]
@@ -194,14 +158,6 @@ def find_dependencies(metric: Metric, candidates: Iterable[Metric] = ()) -> tupl
     """Return the metrics that a metric builds on, dependencies first, and the metric itself last.
 
     Dependencies are looked up among the given metrics before the predefined ones.
-
-    Raises:
-        DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
-
-    Example:
-        >>> completeness = load_metric("answer_completeness")
-        >>> [metric.name for metric in find_dependencies(completeness, [load_metric("correctness")])]
-        ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     needed = [require_metric(metric)]
     by_name = {
@@ -238,11 +194,7 @@ def _load_predefined() -> dict[str, Metric]:
 
 
 def list_metric_files(folder: str | Path) -> list[Path]:
-    """List a folder's metric files, and `.yml` files, which are mistaken for them; hidden files are left out.
-
-    Raises:
-        DefinitionError: If there is no such folder.
-    """
+    """List a folder's metric files, and `.yml` files, which are mistaken for them; hidden files are left out."""
     if not Path(folder).is_dir():
         raise DefinitionError(f"{folder}: is no folder; give the folder that holds your metric files")
     files = sorted(file for file in Path(folder).iterdir() if not file.name.startswith("."))
@@ -250,12 +202,7 @@ def list_metric_files(folder: str | Path) -> list[Path]:
 
 
 def get_expected_name(file: Path) -> str:
-    """Return the metric name that a file of a folder must define, in NFC as some file systems decompose letters.
-
-    Example:
-        >>> get_expected_name(Path("metrics/tone.yaml"))
-        'tone'
-    """
+    """Return the metric name that a file of a folder must define, in NFC as some file systems decompose letters."""
     return unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX).removesuffix(WRONG_SUFFIX))
 
 

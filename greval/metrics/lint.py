@@ -96,10 +96,6 @@ def find_cited_inputs(text: str) -> Iterator[tuple[str, frozenset[str], re.Match
     """Find the inputs that a text cites: each with the needs that include it in the prompt, and its first mention.
 
     The answer is not looked for, because texts speak of answers in general.
-
-    Example:
-        >>> [(need, cited[0]) for need, _, cited in find_cited_inputs("Compare it with the expected answer.")]
-        [('expected_answer', 'expected answer')]
     """
     for need, shown_by, words in _INPUT_MENTIONS:
         if cited := re.search(words, text, re.IGNORECASE):

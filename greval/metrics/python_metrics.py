@@ -40,21 +40,12 @@ class PythonMetrics(NamedTuple):
 
 
 def is_python_spec(text: str) -> bool:
-    """Return whether a text names Python code: `file.py`, `file.py:name` or `module:name`.
-
-    Example:
-        >>> is_python_spec("my.py:length"), is_python_spec("ndcg@10")
-        (True, False)
-    """
+    """Return whether a text names Python code: `file.py`, `file.py:name` or `module:name`."""
     return text.endswith(PYTHON_SUFFIX) or parse_object_spec(text) is not None
 
 
 def load_python_metric(spec: str) -> Metric:
-    """Load the metric that a spec names; see `load_python_metrics`.
-
-    Raises:
-        DefinitionError: If it cannot be loaded, or the spec names a file with several metrics.
-    """
+    """Load the metric that a spec names; see `load_python_metrics`."""
     metrics = load_python_metrics(spec).metrics
     if len(metrics) > 1:
         names = ", ".join(f"{spec}:{metric.name}" for metric in metrics)
@@ -67,9 +58,6 @@ def load_python_metrics(spec: str) -> PythonMetrics:
 
     A function becomes a computed metric of its name, see `build_function_metric`. A computed metric gets the hash of
     its file as its version, so that its results are computed again if the file changes.
-
-    Raises:
-        DefinitionError: If the module, file or name does not exist, its import fails, or it is no metric.
     """
     parsed = parse_object_spec(spec)
     if parsed is None:
@@ -85,12 +73,7 @@ def load_python_metrics(spec: str) -> PythonMetrics:
 
 
 def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:
-    """List the modules of functions that were loaded from a Python file, which other processes cannot import by name.
-
-    Example:
-        >>> list_file_modules([])
-        []
-    """
+    """List the modules of functions from a Python file, which other processes cannot import by name."""
     functions = (
         inspect.unwrap(metric.compute) for metric in metrics if isinstance(metric, ComputedMetric | DerivedMetric)
     )
@@ -105,9 +88,6 @@ def build_function_metric(function: Callable[..., Any], name: str) -> ComputedMe
     without them is skipped. The first paragraph of its docstring is the description. The annotation of its return
     value determines the scale: `bool` gives 0 or 1, `Literal["a", "b"]` categories without an order, a scale in
     `Annotated[float, MeasureScale(low=-1, high=1)]` that scale, and anything else numbers from 0.
-
-    Raises:
-        DefinitionError: If the function takes something else, or its name is no name of a metric.
 
     Example:
         >>> def length(answer: str) -> int:

@@ -32,9 +32,6 @@ def parse_scale(text: str) -> Scale:
             with scores as in `full=1/partly=0.5/none=0`. Of two categories without scores, the first counts 1 and the
             second 0. `red|green|blue` for categories without an order, whose names may have a slash.
 
-    Raises:
-        DefinitionError: If it is none of these.
-
     Example:
         >>> parse_scale("0..3").range, parse_scale("0.0..1.0").high, parse_scale("yes/no").names
         ((0, 3), 1.0, ('yes', 'no'))

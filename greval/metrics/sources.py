@@ -13,14 +13,7 @@ from greval._util.wording import format_names
 from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.files import read_metric
-from greval.metrics.library import (
-    FILE_SUFFIX,
-    find_file,
-    find_metric,
-    find_predefined_metric,
-    load_folder,
-    predefined,
-)
+from greval.metrics.library import FILE_SUFFIX, find_file, find_metric, find_predefined_metric, load_folder, predefined
 from greval.metrics.python_metrics import is_python_spec, load_python_metrics
 from greval.records.metric import Metric
 
@@ -73,15 +66,7 @@ class AskedMetrics(NamedTuple):
 
 
 def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path) -> AskedMetrics:
-    """Load metrics and the metrics that they build on, and return which of them the specs name; see `load_metrics`.
-
-    Raises:
-        DefinitionError: As `load_metrics`.
-
-    Example:
-        >>> [*load_asked_metrics(["claim_correctness"]).asked]
-        ['claim_correctness']
-    """
+    """Load metrics and the metrics that they build on, and return which of them the specs name; see `load_metrics`."""
     require_iterable(specs, "metrics", "['correctness']")
     sources: dict[str, MetricSource] = {}
     for spec in specs:
@@ -100,16 +85,7 @@ def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path) -> Ask
 
 
 def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tuple[Metric, ...]]:
-    """Load a metric, and all metrics that it needs: those that it builds on, and itself as the last.
-
-    Raises:
-        DefinitionError: As `load_metrics`, or if the spec names several metrics.
-
-    Example:
-        >>> metric, needed = load_one_metric("answer_completeness")
-        >>> metric.name, len(needed)
-        ('answer_completeness', 3)
-    """
+    """Load a metric, and all metrics that it needs: those that it builds on, and itself as the last."""
     metrics = load_metrics([spec], *folders)
     below = {name for metric in metrics for name in list_dependency_names(metric)}
     top = [metric for metric in metrics if metric.name not in below]
@@ -121,12 +97,7 @@ def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tup
 
 
 def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
-    """List the names of metrics that differ from the predefined metrics of the same names.
-
-    Example:
-        >>> list_replaced_names(load_metrics(["correctness"]))
-        ()
-    """
+    """List the names of metrics that differ from the predefined metrics of the same names."""
     return tuple(
         metric.name
         for metric in metrics
@@ -209,11 +180,7 @@ def _find_dependency(
 
 
 def _add_source(source: MetricSource, sources: dict[str, MetricSource]) -> None:
-    """Add a metric unless it is there already.
-
-    Raises:
-        DefinitionError: If another metric has its name.
-    """
+    """Add a metric unless it is there already."""
     existing = sources.setdefault(source.metric.name, source)
     if existing.metric != source.metric:
         raise DefinitionError(

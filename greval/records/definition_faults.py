@@ -69,6 +69,30 @@ def format_fault(path: Path, text: str) -> str:
     return " ".join((f"{dotted_path}: {text}" if dotted_path else text).splitlines())
 
 
+def split_place(text: str, data: object, *, start: int = 0) -> tuple[Path, str]:
+    """Split `place: fault` into the path of the place in the data and the fault; items of lists count from `start`.
+
+    Names may hold dots and colons, so that the longest one that fits counts.
+    """
+    path: Path = ()
+    remaining, has_ended = text, False
+    while not has_ended and (
+        steps := [step for step in _list_steps(data, start) if remaining.startswith((f"{step[0]}: ", f"{step[0]}."))]
+    ):
+        word, key = max(steps, key=lambda step: len(step[0]))
+        path, data = _take_step(path, data, key)
+        has_ended = remaining[len(word)] == ":"
+        remaining = remaining[len(word) + 1 :].removeprefix(" ")
+    return path, remaining
+
+
+def _list_steps(data: object, start: int) -> list[tuple[str, str | int]]:
+    """List the words for the parts of a container with their keys or indices."""
+    if isinstance(data, Mapping):
+        return [(str(key), key) for key in data]
+    return [(str(n), n - start) for n in range(start, start + len(data))] if isinstance(data, list | tuple) else []
+
+
 def format_value(value: object) -> str:
     """Format a value for a message as a file has it, shortened."""
     match value:
@@ -121,7 +145,8 @@ def _format_error(error: ErrorDetails, data: object, known_keys: KnownKeys) -> I
         yield path, f"{format_value(value)} is no field of a case{did_you_mean(str(value), _KNOWN_NEEDS)}"
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
-            yield _split_place(line, path, content)
+            inner_path, message = split_place(line, content)
+            yield (*path, *inner_path), message
     elif kind == "literal_error":
         allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
         yield path, f"{format_value(value)} is not allowed here{did_you_mean(str(value), allowed)}"
@@ -137,24 +162,6 @@ def _format_hint(kind: str, value: object) -> str:
     if value is None:
         return "; write its content or leave the key out"
     return "; put it in quotes" if kind == "string_type" and isinstance(value, bool | int | float) else ""
-
-
-def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
-    """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
-    remaining, ended = text, False
-    while not ended and (
-        steps := [step for step in _list_steps(data) if remaining.startswith((f"{step}: ", f"{step}."))]
-    ):
-        step = max(steps, key=lambda step: len(str(step)))
-        after = remaining[len(str(step)) :]
-        path, data = _take_step(path, data, step)
-        remaining, ended = after.removeprefix(": ").removeprefix("."), after.startswith(": ")
-    return path, remaining
-
-
-def _list_steps(data: object) -> Iterable[str | int]:
-    """Return the keys or the indices of a container; empty for other data."""
-    return data if isinstance(data, Mapping) else range(len(data)) if isinstance(data, list | tuple) else ()
 
 
 def _is_inside(inner: DefinitionFault, fault: DefinitionFault) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from greval.methods.edges import describe_dangling
-from greval.methods.index_records import find_document, list_documents
+from greval.methods.index_records import describe_dangling, find_document, list_documents
 from greval.records.inventory import IndexInventory
 from greval.reference.index import ReferenceIndex
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import greval
 from greval.datasets.case_reader import CaseReader, read_cases
-from greval.datasets.field_names import FIELD_ALIASES, FIELD_BY_NAME
+from greval.datasets.field_names import FIELD_BY_NAME
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
@@ -187,29 +187,6 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 
 
-VALUES = {
-    "id": "row-1",
-    "question": "Q?",
-    "answer": "A.",
-    "expected_answer": "E.",
-    "chunks": ["one", "two"],
-    "claims": ["three"],
-    "expected_claims": ["four"],
-}
-
-
-@pytest.mark.parametrize("tool", FIELD_ALIASES)
-def test_the_names_of_each_neighbour_are_read(tmp_path, tool):
-    """Each name stands for its field, and the mapping tells so."""
-    for name, own in FIELD_ALIASES[tool].items():
-        reading = wrote(
-            tmp_path, "a.jsonl", [{name: "Q?"} if own == "question" else {"question": "Q?", name: VALUES[own]}]
-        )
-        assert only(reading) == Case(**{"id": "row-1", "question": "Q?", own: VALUES[own]})
-        assert dict(reading.mapping) == {name: own}
-        assert f"read {name} as {own}." in reading.notice()
-
-
 def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
     """Two names of one field are never mixed: one counts, the other is reported with the reason."""
     row = {"reference": "no", "expected_answer": "yes", "question": "q", "answer": None, "response": "a", "level": 3}
@@ -221,13 +198,6 @@ def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
         "ignored reference (expected_answer is there), anwser (did you mean answer?)."
     )
     assert reading.notice() == f"{tmp_path}/a.jsonl: {told}"
-
-
-def test_deepeval_s_context_is_not_taken_for_what_was_retrieved(tmp_path):
-    """In deepeval `context` is the ideal one; taken for chunks it would make retrieval look perfect."""
-    reading = wrote(tmp_path, "a.jsonl", [{"input": "q", "actual_output": "a", "context": ["gold"]}])
-    assert only(reading).chunks is None
-    assert "context (deepeval's ideal context, not what was retrieved)" in reading.notice()
 
 
 def test_several_acceptable_answers_become_one_per_line(tmp_path):
@@ -263,9 +233,9 @@ def test_a_missing_id_is_the_row_s_position_and_a_missing_method_the_caller_s(tm
 def test_a_case_that_was_there_already_is_a_fault_that_names_both_places(tmp_path):
     """The pair of id and method is the key of a case: the first counts."""
     rows = [{"id": "1", "question": "q"}, {"id": "1", "method": "m", "question": "q"}, {"id": 1, "question": "r"}]
-    first, other, again = wrote(tmp_path, "a.jsonl", rows)
-    assert (first.method, other.method, again.place) == ("", "m", f"{tmp_path}/a.jsonl:3")
-    assert again.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
+    first, of_method, repeated = wrote(tmp_path, "a.jsonl", rows)
+    assert (first.method, of_method.method, repeated.place) == ("", "m", f"{tmp_path}/a.jsonl:3")
+    assert repeated.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
 
 
 def test_all_faults_of_a_row_are_told_with_the_nearest_known_name(tmp_path):
@@ -308,10 +278,7 @@ def test_the_faults_of_a_row_without_end_are_cut(tmp_path):
         ("[1]", "must be an object with a question, got a list; a file that is one JSON list is named .json"),
         ("null", "must be an object with a question, got null"),
         ('{"inputz": "q"}', "question: is missing, nearest: inputz"),
-        (
-            '{"x": "q"}',
-            "question: is missing; it may be called question, user_input, input, inputs, request, vars, ",
-        ),
+        ('{"x": "q"}', "question: is missing; it may be called question, user_input, input, inputs, request, vars, "),
         ('{"question": ["q"], "id": [1]}', "question: must be a text, got a list"),
         ('{"question": "q", "chunks": {}, "traversal": 3}', "chunks: must be a list, got an object"),
     ],
@@ -390,8 +357,10 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
     parquet.write_table(table, tmp_path / "a.parquet")
     reading = read_cases(tmp_path / "a.parquet")
     good, half, broken = reading
-    made = Case(id="row-1", question="q", gold={"essential_docs": ["d"]}, tags={"a": "1", "year": "1994"}, chunks=["x"])
-    assert good == made
+    expected = Case(
+        id="row-1", question="q", gold={"essential_docs": ["d"]}, tags={"a": "1", "year": "1994"}, chunks=["x"]
+    )
+    assert good == expected
     assert (half.place, half.message[:38]) == (f"{tmp_path}/a.parquet, row 2", "holds a value that cannot be read: 'ut")
     assert broken.message.startswith("chunks: begins like a list or an object")
     told = "read user_input as question; ignored embedding."
@@ -414,11 +383,7 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         ("a.json", '[{"question": "q"},\n+]', "a.json:2:1: is no JSON: "),
         ("a.json", b'[{"question":\n "\xe9"}]', "a.json:2: is not UTF-8 (0xe9 at byte 17)"),
         ("a.json", "[" * 100_000, "a.json: is nested too deeply"),
-        (
-            "a.json",
-            '{"case": []}',
-            "'items' or 'rows'; is it 'case'?",
-        ),
+        ("a.json", '{"case": []}', "'items' or 'rows'; is it 'case'?"),
         ("a.json", "3", "a.json: must be a list of cases, got a number"),
         ("a.parquet", "PAR1", "a.parquet: cannot be read as Parquet"),
         ("a.jsn", "", "a.jsn: its ending '.jsn' is not known; is it .json? (known are .jsonl, .ndjson,"),
@@ -458,7 +423,7 @@ def test_whole_files_are_read_without_a_fault(data_set, name, file, mapped, reco
     rows = [*reading]
     assert len(rows) == path.read_bytes().count(b"\n") > 0
     assert all(isinstance(row, Case) and getattr(row, recorded) for row in rows)
-    fields = {column: own for column, own in reading.mapping.items() if own != f"tags.{column}"}
+    fields = {column: field for column, field in reading.mapping.items() if field != f"tags.{column}"}
     assert fields.items() <= mapped.items()  # data of our own does not have all columns
     assert reading.mapping.keys() - mapped.keys()
 

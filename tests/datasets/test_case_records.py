@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from greval.datasets.case_records import (
-    as_case,
-    dump_case,
-    filter_by_tags,
-    get_sample_fields,
-    is_table,
-    read_case,
-    read_records,
-)
+from greval.datasets.case_records import as_case, dump_case, filter_by_tags, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case, Sample
@@ -46,11 +38,11 @@ def test_no_records():
     assert list(read_records([], required=False)) == []
 
 
-@pytest.mark.parametrize("given", ["cases.jsonl", {"question": "?"}, Case(question="?")])
-def test_one_thing_is_no_list(given):
+@pytest.mark.parametrize("no_list", ["cases.jsonl", {"question": "?"}, Case(question="?")])
+def test_one_thing_is_no_list(no_list):
     """A path, one mapping and one case are refused: a list is expected."""
     with pytest.raises(DataError, match="cases"):
-        read_records(given)
+        read_records(no_list)
 
 
 def test_one_case():
@@ -58,13 +50,6 @@ def test_one_case():
     assert as_case({"input": "Who?", "actual_output": "Ada"}) == Case(question="Who?", answer="Ada")
     with pytest.raises(DataError, match="question: is missing"):
         as_case({"answer": "Ada"})
-
-
-def test_tables_are_recognised():
-    """A table of pandas is one; lists, mappings and cases are none."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    assert is_table(pandas.DataFrame([{"question": "?"}]))
-    assert not any(map(is_table, ([], {}, Case(question="?"), "a")))
 
 
 def test_a_faulty_row_is_no_case():

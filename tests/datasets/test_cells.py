@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -58,10 +59,7 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"contexts": "[Document(metadata={'source': 's.md'}, page_content='A.')]"},
         with_chunks({"id": "c1", "text": "A.", "doc_id": "s.md"}),
     ),
-    "objects in JSON": (
-        {"chunks": '[{"id": "c7", "text": "A."}]'},
-        with_chunks({"id": "c7", "text": "A."}),
-    ),
+    "objects in JSON": ({"chunks": '[{"id": "c7", "text": "A."}]'}, with_chunks({"id": "c7", "text": "A."})),
     "an object of lists": (
         {"context": "{'title': ['T', 'U'], 'sentences': [array(['A. ', 'B.'], dtype=object), array(['C.'])]}"},
         with_chunks({"id": "c1", "text": "A. B.", "doc_id": "T"}, {"id": "c2", "text": "C.", "doc_id": "U"}),
@@ -72,6 +70,8 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a passage that is a set": ({"context": "{a} is a set."}, with_chunks("{a} is a set.")),
     "an empty list": ({"contexts": "[]"}, with_chunks()),
     "a list that is cut": ({"contexts": "['A.', 'B"}, "contexts: begins like a list or an object but is no JSON"),
+    "a call in a list": ({"contexts": "['A.', open('B')]"}, "contexts: begins like a list or an object but is no JSON"),
+    "infinity in an object": ({"usage": '{"latency": Infinity}'}, "usage.latency: Infinity is no JSON value"),
     "a list in a list": ({"contexts": "[['A.', 'B.']]"}, "contexts[0] (chunks): must be an object, got a list"),
     "blanks in place of a list": ({"contexts": "  "}, ADA),
     "nothing in place of a list": ({"contexts": "None", "gold.essential_docs": " nan"}, ADA),
@@ -173,19 +173,6 @@ def write_parquet(rows: Rows, path: Path) -> Path:
     return path
 
 
-class PolarsTable:
-    """A stand-in for a table of polars, which is not installed here."""
-
-    def __init__(self, rows: Iterable[dict[str, str | None]]) -> None:
-        self._rows = [*rows]
-        self.columns = [*self._rows[0]]
-
-    def iter_rows(self, *, named: bool) -> Iterator[dict[str, str | None]]:
-        """Yield the rows by name."""
-        assert named
-        return iter(self._rows)
-
-
 def read_frame(rows: Rows, folder: Path) -> pd.DataFrame:
     """Return what pandas reads of the table of rows."""
     return pd.read_csv(write_csv(rows, folder / "a.csv"), keep_default_na=True, dtype={"id": str, "topic": str})
@@ -203,7 +190,7 @@ DOORS: dict[str, Callable[[Rows, Path], CaseReader]] = {
     "json": lambda rows, folder: read_cases(write_text(folder / "a.json", json.dumps(blank_to_none(rows)))),
     "frame": lambda rows, folder: read_records(read_frame(rows, folder)),
     "records": lambda rows, folder: read_records(read_frame(rows, folder).to_dict("records")),
-    "polars": lambda rows, _: read_records(PolarsTable(blank_to_none(rows))),
+    "polars": lambda rows, _: read_records(pl.DataFrame(blank_to_none(rows))),
     "arrow": lambda rows, _: read_records(pa.Table.from_pylist(blank_to_none(rows))),
     "rows": lambda rows, folder: read_records(
         csv.DictReader(io.StringIO(write_csv(rows, folder / "a.csv").read_text("utf-8"), newline=""))

@@ -27,10 +27,7 @@ def test_what_is_recorded_stays():
 
 def test_nodes_by_their_document_or_name():
     """A visited node is matched by its document, else by its name; a node without a match gets no entry."""
-    walk = {
-        "traversed_edges": [("a", "core@v1/x"), ("core@v1/x", "plain")],
-        "nodes": {"a": {"doc_id": "web@v3/y"}},
-    }
+    walk = {"traversed_edges": [("a", "core@v1/x"), ("core@v1/x", "plain")], "nodes": {"a": {"doc_id": "web@v3/y"}}}
     (case,) = fill(Case(question="?", traversal=walk))
     assert {name: (node.repo, node.version) for name, node in case.traversal.nodes.items()} == {
         "a": ("web", "v3"),

@@ -9,6 +9,7 @@ import pytest
 from greval import evaluate, load_metric
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
+from greval.datasets.column_map import parse_columns
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
@@ -141,8 +142,18 @@ def test_a_missing_value_of_a_named_column_counts():
 def test_evaluate_takes_a_column_map(tmp_path):
     """`evaluate(table, columns=...)` reads the columns that are named; a reader of a file has its own."""
     rows = [{"q": "Who?", "gen": "Ada", "truth": {"best": "Ada"}}]
-    named = {"question": "q", "answer": "gen", "expected_answer": "truth.best"}
-    run = evaluate(rows, [load_metric("token_f1")], out=tmp_path / "run", columns=named)
-    assert [one.number for result in run.results() for one in result.judgements] == [1.0]
+    columns = {"question": "q", "answer": "gen", "expected_answer": "truth.best"}
+    run = evaluate(rows, [load_metric("token_f1")], out=tmp_path / "run", columns=columns)
+    assert [judgement.number for result in run.results() for judgement in result.judgements] == [1.0]
     with pytest.raises(DataError, match="pass them to read_cases"):
-        read_records(read_cases(wrote(tmp_path, "a.json", rows)), columns=named)
+        read_records(read_cases(wrote(tmp_path, "a.json", rows)), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [(["answer"], "write it as FIELD=NAME"), (["answer=a", "answer=b"], "has the column 'a' already")],
+)
+def test_lines_that_name_no_column(lines, told):
+    """A line without a column, and a second column of one field, are refused."""
+    with pytest.raises(DataError, match=told):
+        parse_columns(lines)

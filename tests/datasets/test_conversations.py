@@ -127,16 +127,19 @@ turns = st.lists(
 @given(turns)
 def test_nothing_that_was_said_is_lost(messages):
     """History, question and what follows are the conversation, in its order; a case of it is read back as it was."""
-    found = read_turns(messages)
-    assert [(turn["role"], turn["text"]) for turn in found] == [
+    turns_read = read_turns(messages)
+    assert [(turn["role"], turn["text"]) for turn in turns_read] == [
         (ROLE_NAMES[message["role"]], message["content"]) for message in messages
     ]
-    parts = split_conversation(found)
-    assert (parts is None) == all(turn["role"] != "user" for turn in found)
+    parts = split_conversation(turns_read)
+    assert (parts is None) == all(turn["role"] != "user" for turn in turns_read)
     if parts is not None:
-        texts = [turn["text"] for turn in found]
-        before = len(parts.history) if parts.history else None
-        assert before is None or texts[: before + 1] == [*(turn["text"] for turn in parts.history), parts.question]
+        texts = [turn["text"] for turn in turns_read]
+        history_length = len(parts.history) if parts.history else None
+        assert history_length is None or texts[: history_length + 1] == [
+            *(turn["text"] for turn in parts.history),
+            parts.question,
+        ]
         case = Case(question=parts.question, history=parts.history)
         assert Case.model_validate_json(case.model_dump_json()).history == (case.history or None)
 

@@ -1,34 +1,30 @@
-"""One reader for all doors: a shape of input reads the same from a program, a file, standard input and over HTTP."""
+"""One reader for all doors: a shape of input reads the same from a program, from a file and from standard input."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
 import json
-import re
 import sys
-import warnings
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 from langchain_core.documents import Document
-from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from greval import Case, evaluate, load_metric, read_cases
-from greval.errors import DataError, DataWarning
-from greval.runs.store import Store
-
-METRICS = ("token_f1", "recall@5", "edge_recall", "latency")
-DOORS = ("sdk", "file", "stdin", "rest")
+from greval.datasets.case_reader import read_cases
+from greval.datasets.case_records import read_records
+from greval.datasets.row_faults import RowFault
+from greval.records.case import Case
 
 
 class Shape(NamedTuple):
-    """Input: its rows as JSON, what a program has in their place, and the cases or the message that come of it."""
+    """Input: its rows as JSON, what a program has in their place, and the cases and faults that come of it."""
 
     rows: Any
-    read: list[Case] | str
+    read: list[Case]
     sdk: Any = None
     ignored: str | None = None
     faults: tuple[str, ...] = ()
@@ -50,21 +46,6 @@ class GoldStandard:
     query_id: str
     essential_docs: set[str]
     traversed_edges: list[tuple]
-
-
-class Polars:
-    """A stand-in for a table of polars, which is not installed here: it has what polars' tables are read by."""
-
-    def __init__(self, rows):
-        self._rows = rows
-        self.columns = list(rows[0])
-
-    def __len__(self):
-        return len(self._rows)
-
-    def iter_rows(self, *, named=False):
-        """Give each row, as polars does: with names where they are asked for."""
-        return iter(self._rows if named else [tuple(row.values()) for row in self._rows])
 
 
 def pandas(rows):
@@ -104,20 +85,6 @@ DETAILED = {
         }
     ],
 }
-CHECKER = {
-    "results": [
-        {
-            "query_id": "7",
-            "query": "Who?",
-            "gt_answer": "Ada",
-            "response": "Ada",
-            "retrieved_context": [{"doc_id": "d1", "text": "Ada wrote it."}],
-            "response_claims": [["Ada", "wrote", "it"]],
-            "gt_answer_claims": [["Ada", "was", "there"], "She wrote it."],
-            "metrics": {},
-        }
-    ]
-}
 TWO = [{"question": "Who?", "answer": "Ada", "method": m} for m in ("walk", "basic")]
 EDGES = {
     **BASE,
@@ -132,79 +99,29 @@ TEXT = "The harbour team owns the booking service. It has three members."
 
 SHAPES = {
     "greval's own names": Shape([BASE], [ADA]),
-    "ragas": Shape(
-        [{"user_input": "Who?", "response": "Ada", "reference": "Ada L.", "retrieved_contexts": ["A.", "B."]}],
-        [Case(id="row-1", question="Who?", answer="Ada", expected_answer="Ada L.", chunks=["A.", "B."])],
-    ),
     "a record of ragas": Shape(
         [{"user_input": "Who?", "response": "Ada", "retrieved_contexts": ["A."]}],
         [Case(id="row-1", question="Who?", answer="Ada", chunks=["A."])],
         sdk=[Turn(user_input="Who?", response="Ada", retrieved_contexts=["A."])],
     ),
-    "ragas before 0.2": Shape(
-        [{"question": "Who?", "ground_truth": "Ada", "contexts": ["A."]}],
-        [Case(id="row-1", question="Who?", expected_answer="Ada", chunks=["A."])],
-    ),
-    "deepeval": Shape(
-        [{"input": "Who?", "actual_output": "Ada", "expected_output": "Ada L.", "retrieval_context": ["A."]}],
-        [Case(id="row-1", question="Who?", answer="Ada", expected_answer="Ada L.", chunks=["A."])],
-    ),
-    "numbers as ids": Shape(
-        [{**BASE, "id": 17, "chunks": [{"id": 1, "text": "A.", "doc_id": 4}]}],
-        [Case(**{**BASE, "id": "17"}, chunks=[{"id": "1", "text": "A.", "doc_id": "4"}])],
-    ),
-    "query_id": Shape([{"query_id": "x", "question": "Who?"}], [Case(id="x", question="Who?")]),
-    "question_id": Shape([{"question_id": 3.0, "query": "Who?"}], [Case(id="3", question="Who?")]),
-    "several accepted answers": Shape(
-        [{**BASE, "expected_answer": ["Ada Lovelace", "A. Lovelace", 1843]}],
-        [Case(**{**BASE, "expected_answer": "Ada Lovelace\nA. Lovelace\n1843"})],
-    ),
-    "a text as the only chunk": Shape([{**BASE, "context": "Ada wrote it."}], [Case(**BASE, chunks=["Ada wrote it."])]),
     "documents": Shape(
         [{**BASE, "chunks": [DOC.model_dump()]}],
         [Case(**BASE, chunks=[{"id": "c9", "text": "Ada wrote it.", "doc_id": "notes.md"}])],
         sdk=[{**BASE, "chunks": [DOC]}],
-    ),
-    "serialised documents": Shape(
-        [{**BASE, "documents": [dumpd(DOC)]}],
-        [Case(**BASE, chunks=[{"id": "c9", "text": "Ada wrote it.", "doc_id": "notes.md"}])],
     ),
     "documents with scores": Shape(
         [{**BASE, "chunks": [[{"page_content": "A.", "metadata": {}}, 0.5]]}],
         [Case(**BASE, chunks=[{"id": "c1", "text": "A.", "score": 0.5}])],
         sdk=[{**BASE, "chunks": [(Document("A."), 0.5)]}],
     ),
-    "content": Shape(
-        [{**BASE, "chunks": [{"content": "A.", "doc_id": "d"}]}],
-        [Case(**BASE, chunks=[{"id": "c1", "text": "A.", "doc_id": "d"}])],
-    ),
     "messages": Shape(
         [{**BASE, "question": HumanMessage("Who wrote it?").model_dump(), "answer": SAID.model_dump()}],
         [ADA],
         sdk=[{**BASE, "question": HumanMessage("Who wrote it?"), "answer": SAID}],
     ),
-    "a message in blocks": Shape(
-        [
-            {
-                **BASE,
-                "answer": {
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": "A"}, {"type": "text", "text": "da."}],
-                },
-            }
-        ],
-        [ADA],
-    ),
-    "triples of three": Shape(
-        [{**BASE, "triples": [["Ada", "born", 1815]]}], [Case(**BASE, triples=[("Ada", "born", "1815")])]
-    ),
     "dotted names": Shape(
         [{**BASE, "gold.essential_docs": ["d1"], "tags.movie": "tt1", "usage.latency": 2.5}],
         [Case(**BASE, gold={"essential_docs": ["d1"]}, tags={"movie": "tt1"}, usage={"latency": 2.5})],
-    ),
-    "names of gold alone": Shape(
-        [{**BASE, "essential_docs": ["d1"], "start_nodes": ["a"]}],
-        [Case(**BASE, gold={"essential_docs": ["d1"], "start_nodes": ["a"]})],
     ),
     "edges of two": Shape(
         [EDGES],
@@ -228,21 +145,6 @@ SHAPES = {
             )
         ],
         sdk=[GoldStandard("q1", {"d2", "d1"}, [("a", "b")])],
-    ),
-    "results of RAGChecker": Shape(
-        CHECKER,
-        [
-            Case(
-                id="7",
-                question="Who?",
-                expected_answer="Ada",
-                answer="Ada",
-                chunks=[{"id": "c1", "text": "Ada wrote it.", "doc_id": "d1"}],
-                claims=["Ada wrote it"],
-                expected_claims=["Ada was there", "She wrote it."],
-            )
-        ],
-        ignored="ignored metrics",
     ),
     "results of greval eval": Shape(
         DETAILED,
@@ -286,7 +188,7 @@ SHAPES = {
     "a table of pandas": Shape(TABLE, READ, sdk=lambda: pandas(TABLE)),
     "a table of pandas by its index": Shape(TABLE, READ, sdk=lambda: pandas(TABLE).set_index("id")),
     "records of a table": Shape(TABLE, READ, sdk=lambda: records(TABLE)),
-    "a table of polars": Shape(TABLE, READ, sdk=lambda: Polars(TABLE)),
+    "a table of polars": Shape(TABLE, READ, sdk=lambda: pl.DataFrame(TABLE)),
     "several methods without ids": Shape(
         [*TWO, {"question": "When?", "method": "basic"}, {"question": "Who?", "method": "walk"}],
         [
@@ -295,132 +197,43 @@ SHAPES = {
             Case(id="row-4", question="Who?", method="walk"),
         ],
     ),
-    "a name that stands for nothing": Shape(
-        [{**BASE, "anwser": "x", "level": 3}],
-        [ADA.model_copy(update={"tags": {"level": "3"}})],
-        ignored="ignored anwser (did you mean answer?)",
-    ),
-    "one row of two": Shape(
-        [BASE, {**BASE, "id": 2, "answer": 42}], [ADA], faults=("PLACE 2: answer: must be a text, got 42",)
-    ),
     "an id twice": Shape(
         [BASE, {**BASE, "answer": "x"}],
         [ADA],
         faults=("PLACE 2: id: q1 is at PLACE 1 already; give each case its own",),
     ),
-    "no question": Shape(
-        [{"id": "q1", "answer": "x"}] * 20,
-        "none of the 20 rows is a case:\nPLACE 1: question: is missing; it may be called question, "
-        "user_input, input, inputs, request, vars, question_text, query, or named with --column question=NAME "
-        "(and so in 19 more rows, the last at PLACE 20)",
-    ),
     "a wrong part of a chunk": Shape(
         [{**BASE, "chunks": [{"text": "A.", "score": "high"}]}],
-        "the only row is no case:\nPLACE 1: chunks[0].score: must be a valid number, unable to "
-        "parse string as a number, got 'high'",
+        [],
+        faults=("PLACE 1: chunks[0].score: must be a valid number, unable to parse string as a number, got 'high'",),
     ),
-    "rows that are no objects": Shape(
-        [BASE, 7], [ADA], faults=("PLACE 2: must be an object with a question, got a number",)
-    ),
-    "no rows": Shape([], "INPUT: holds no cases; a case is a row with at least a question"),
 }
 
 
-class Found(NamedTuple):
-    """What a door gave: cases where it shows them, results, faults, what was ignored; or the message of an error."""
-
-    cases: list[Case] | None = None
-    results: tuple[tuple, ...] = ()
-    faults: tuple[str, ...] = ()
-    ignored: str | None = None
-    error: str | None = None
-
-
-def plain(text, name):
-    """Give a message with the same words for the place at every door."""
-    text = re.sub(rf"{re.escape(name)}(:|, row )(\d+)", r"PLACE \2", text)
-    return re.sub(rf"^{re.escape(name)}: ", "INPUT: ", text)
-
-
-def judged(source, name, folder):
-    """Judge what a program or a file gives."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            run = evaluate(source, [load_metric(metric) for metric in METRICS], out=folder)
-    except DataError as error:
-        return Found(error=plain(str(error), name))
-    with Store.open(run.folder) as store:
-        cases = [*store.cases()]
-    told = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
-    faults = [plain(line, name) for text in told if " rows are no cases" in text for line in text.splitlines()[1:]]
-    ignored = next((text.removeprefix(f"{name}: ") for text in told if " rows are no cases" not in text), None)
-    rows = [(one.sample_id, one.method, one.metric, one.outcome.model_dump(mode="json")) for one in run.results()]
-    return Found(cases, tuple(sorted(rows, key=str)), tuple(faults), ignored)
-
-
-def asked(client, rows):
-    """Send rows over HTTP; the cases do not come back, their results do."""
-    body = json.dumps({"cases": rows, "metrics": METRICS}).encode()
-    answer = client.post("/v1/evaluate", content=body, headers={"Content-Type": "application/json"})
-    told = answer.json()
-    if answer.status_code != 200:
-        assert answer.status_code == 422, told
-        return Found(error=plain(told["detail"], "cases"))
-    results = [(one["sample_id"], one["method"], one["metric"], one["outcome"]) for one in told["results"]]
-    faults = tuple(plain(f"cases, row {one['case']}: {one['message']}", "cases") for one in told["unread"])
-    ignored = re.search(r"ignored .*(?=\.$)", told["notice"] or "")
-    return Found(None, tuple(sorted(results, key=str)), faults, ignored and ignored[0])
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    """Give a client of one server for all cells."""
-    served = pytest.importorskip("served_metrics")
-    return served.client_of(served.app_of(tmp_path_factory.mktemp("served"), {}, limits={"batch": 50}))
-
-
-@pytest.fixture(scope="module")
-def expected():
-    """Give the results of the cases of each shape, made once."""
-    return {}
-
-
-def through(door, shape, tmp_path, monkeypatch, request):
-    """Bring a shape through a door."""
-    if door == "sdk":
-        given = shape.rows if shape.sdk is None else shape.sdk
-        return judged(given() if callable(given) else given, "cases", tmp_path / door)
-    whole = isinstance(shape.rows, dict)
-    if door == "rest":
-        return asked(request.getfixturevalue("client"), shape.rows["results"] if whole else shape.rows)
-    text = json.dumps(shape.rows) if whole else "".join(f"{json.dumps(row)}\n" for row in shape.rows)
+def open_shape(door, shape, tmp_path, monkeypatch):
+    """Open a shape at a door."""
+    if door == "program":
+        rows = shape.rows if shape.sdk is None else shape.sdk
+        return read_records(rows() if callable(rows) else rows)
+    is_whole = isinstance(shape.rows, dict)
+    text = json.dumps(shape.rows) if is_whole else "".join(f"{json.dumps(row)}\n" for row in shape.rows)
     if door == "stdin":
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return judged(read_cases("-"), "stdin", tmp_path / door)
-    path = tmp_path / ("cases.json" if whole else "cases.jsonl")
+        return read_cases("-")
+    path = tmp_path / ("cases.json" if is_whole else "cases.jsonl")
     path.write_text(text, "utf-8")
-    return judged(read_cases(path), str(path), tmp_path / door)
+    return read_cases(path)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", ["program", "file", "stdin"])
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypatch, request, expected):
-    """Each cell reads the same cases, tells the same faults and ignored names, or raises the same words."""
+def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypatch):
+    """Each shape gives the same cases, faults and ignored names."""
     shape = SHAPES[name]
-    found = through(door, shape, tmp_path, monkeypatch, request)
-    if isinstance(shape.read, str):
-        assert found.error == shape.read
-        return
-    assert found.error is None
-    if found.cases is not None:
-        assert sorted(found.cases, key=str) == sorted(shape.read, key=str)
-    assert (found.faults, found.ignored) == (shape.faults, shape.ignored)
-    if name not in expected:
-        expected[name] = judged(shape.read, "cases", tmp_path / "expected").results
-    assert found.results == expected[name]
-
-
-def test_the_table_is_large_enough():
-    """At least thirty shapes go through four doors."""
-    assert len(SHAPES) >= 30
+    reading = open_shape(door, shape, tmp_path, monkeypatch)
+    rows = [*reading]
+    assert [row for row in rows if isinstance(row, Case)] == shape.read
+    separator = ", row " if door == "program" else ":"
+    faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
+    assert tuple(fault.replace(f"{reading.name}{separator}", "PLACE ") for fault in faults) == shape.faults
+    assert reading.describe_ignored() == shape.ignored

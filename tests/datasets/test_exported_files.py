@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 
 import pytest
 
 from greval.datasets.case_reader import CaseReader, read_cases
-from greval.errors import DataError
 from greval.records.case import Case
 
 CONTEXTS = ["It's at nine.", 'They say "ten", too.']
@@ -50,21 +48,6 @@ def wrote(folder, name: str, content: str | bytes) -> CaseReader:
 TABLES = {
     "pandas with its index": ("a.csv", table({"": "0", **ROW}), ""),
     "pandas read and written again": ("a.csv", table({"Unnamed: 0": "0", **ROW}), ""),
-    "numpy arrays in cells": (
-        "a.csv",
-        table({**ROW, "retrieved_contexts": repr(CONTEXTS).replace(", ", "\n ", 1)}),
-        "",
-    ),
-    "JSON in cells": (
-        "a.csv",
-        table({**ROW, "retrieved_contexts": '["It\'s at nine.", "They say \\"ten\\", too."]'}),
-        "",
-    ),
-    "documents in cells": (
-        "a.csv",
-        table({**ROW, "retrieved_contexts": f"[{', '.join(f'Document(page_content={text!r})' for text in CONTEXTS)}]"}),
-        "",
-    ),
     "semicolons": ("a.csv", table(ROW, ";"), ""),
     "tabs in .csv": ("a.csv", table(ROW, "\t"), ""),
     "commas in .tsv": ("a.tsv", table(ROW), ""),
@@ -98,124 +81,3 @@ def test_columns_that_are_no_tags_are_told(tmp_path):
         "Anwser (did you mean answer?), prompt (longer than 200 characters), topic (tags is there), Question (question"
     )
     assert f"ignored {told} is there)" in reading.notice()
-
-
-def test_a_file_in_another_language_names_its_columns(tmp_path):
-    """Where no name is known, the columns are split rightly, and all of them are listed."""
-    with pytest.raises(DataError, match=r"\(columns: Frage, Antwort\)"):
-        [*wrote(tmp_path, "a.csv", "Frage;Antwort\nWer?;Ada")]
-
-
-def test_a_table_that_cannot_be_decoded_says_what_to_do(tmp_path):
-    """A cut UTF-16 file is an error of the file."""
-    with pytest.raises(DataError, match=r"is not UTF-16 throughout.*save the file as UTF-8"):
-        [*wrote(tmp_path, "a.csv", table(ROW).encode("utf-16")[:-1])]
-
-
-ADA = Case(id="row-1", question="Who?", answer="Ada", expected_answer="Ada Lovelace", chunks=["Ada wrote it."])
-TOOLS = {
-    "ragas": {
-        "user_input": "Who?",
-        "response": "Ada",
-        "reference": "Ada Lovelace",
-        "retrieved_contexts": ["Ada wrote it."],
-    },
-    "ragas before 0.2": {
-        "question": "Who?",
-        "answer": "Ada",
-        "ground_truths": ["Ada Lovelace"],
-        "contexts": ["Ada wrote it."],
-    },
-    "deepeval": {
-        "input": "Who?",
-        "actualOutput": "Ada",
-        "expectedOutput": "Ada Lovelace",
-        "retrievalContext": ["Ada wrote it."],
-    },
-    "openevals": {
-        "inputs": {"question": "Who?", "context": ["Ada wrote it."]},
-        "outputs": {"answer": "Ada"},
-        "reference_outputs": {"answer": "Ada Lovelace"},
-    },
-    "openevals with texts": {
-        "inputs": "Who?",
-        "outputs": "Ada",
-        "reference_outputs": "Ada Lovelace",
-        "context": ["Ada wrote it."],
-    },
-    "LangSmith": {
-        "inputs": {"query": "Who?"},
-        "outputs": {"output": "Ada", "documents": [{"page_content": "Ada wrote it.", "metadata": {}}]},
-        "reference_outputs": {"label": "Ada Lovelace"},
-    },
-    "MLflow": {
-        "inputs": {"question": "Who?"},
-        "outputs": "Ada",
-        "expectations": {"expected_response": "Ada Lovelace"},
-        "retrieved_context": ["Ada wrote it."],
-    },
-    "MLflow before 3": {
-        "request": "Who?",
-        "response": "Ada",
-        "expected_response": "Ada Lovelace",
-        "retrieved_context": [{"content": "Ada wrote it."}],
-    },
-    "autoevals": {"input": "Who?", "output": "Ada", "expected": "Ada Lovelace", "context": ["Ada wrote it."]},
-    "promptfoo": {
-        "vars": {"question": "Who?", "context": "Ada wrote it.", "reference": "Ada Lovelace"},
-        "response": {"output": "Ada"},
-    },
-    "GraphRAG-Bench": {
-        "question": "Who?",
-        "answer": "Ada Lovelace",
-        "generated_answer": "Ada",
-        "context": ["Ada wrote it."],
-    },
-    "BenchmarkQED": {
-        "question_text": "Who?",
-        "answer": "Ada",
-        "reference_answer": "Ada Lovelace",
-        "context_text": "Ada wrote it.",
-    },
-}
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-@pytest.mark.parametrize("form", ["json", "csv"])
-def test_the_files_of_each_tool_give_the_same_case(tmp_path, tool, form):
-    """Fields are found in objects of several tools, in JSON and in the cells of a table."""
-    row = TOOLS[tool]
-    cells = {name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()}
-    content = json.dumps([row]) if form == "json" else table(cells)
-    reading = wrote(tmp_path, f"a.{form}", content)
-    assert [*reading] == [ADA]
-    assert reading.ignored_columns == ()
-
-
-def test_an_export_of_promptfoo(tmp_path):
-    """The rows are in `results` of `results`; what a row has besides is a tag, or is told."""
-    row = {**TOOLS["promptfoo"], "success": True, "gradingResult": {"score": 1}}
-    reading = wrote(tmp_path, "a.json", json.dumps({"evalId": "e", "results": {"version": 3, "results": [row]}}))
-    assert [*reading] == [ADA.model_copy(update={"tags": {"success": "true"}})]
-    assert "vars.question as question" in reading.notice()
-    assert reading.ignored_columns == ("gradingResult",)
-
-
-def test_examples_of_a_langsmith_data_set_hold_no_answers(tmp_path):
-    """In a data set `outputs` is what is expected, and must not be judged as an answer."""
-    row = {"inputs": {"question": "Who?"}, "outputs": {"answer": "Ada Lovelace"}, "dataset_id": "d"}
-    (case,) = wrote(tmp_path, "a.jsonl", json.dumps(row))
-    assert (case.answer, case.expected_answer) == (None, "Ada Lovelace")
-
-
-def test_a_message_is_not_taken_apart(tmp_path):
-    """An answer that is a message stays one text."""
-    row = {"question": "Who?", "response": {"role": "assistant", "content": "Ada"}}
-    assert [case.answer for case in wrote(tmp_path, "a.jsonl", json.dumps(row))] == ["Ada"]
-
-
-def test_chunks_with_the_ids_of_other_tools(tmp_path):
-    """A chunk with its text under another name has its document and its score under other names too."""
-    chunk = {"content": "Ada wrote it.", "doc_uri": "ada.md", "relevance_score": 0.5}
-    (case,) = wrote(tmp_path, "a.jsonl", json.dumps({"question": "Who?", "retrieved_context": [chunk]}))
-    assert [(one.text, one.doc_id, one.score) for one in case.chunks] == [("Ada wrote it.", "ada.md", 0.5)]

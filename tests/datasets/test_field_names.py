@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.datasets.field_names import (
-    FIELD_ALIASES,
     FIELD_BY_NAME,
+    FIELD_NAMES,
     format_printable,
     is_known,
     is_traversal_log,
@@ -19,41 +19,41 @@ from greval.datasets.field_names import (
 from greval.records.case import Case
 
 
-@pytest.mark.parametrize(("name", "own"), FIELD_BY_NAME.items())
-def test_each_name_alone_is_mapped(name, own):
+@pytest.mark.parametrize(("name", "field"), FIELD_BY_NAME.items())
+def test_each_name_alone_is_mapped(name, field):
     """A row with one known name has the value in its field."""
-    value = [{"role": "user", "text": "x"}] if own == "history" else "x"
-    found = map_fields({name: value})
-    assert (found.values, found.names, found.ignored) == ({own: value}, {own: name}, {})
+    value = [{"role": "user", "text": "x"}] if field == "history" else "x"
+    mapped = map_fields({name: value})
+    assert (mapped.values, mapped.names, mapped.ignored) == ({field: value}, {field: name}, {})
 
 
 def test_aliases_stand_for_fields():
     """Each name of another tool stands for a field, and greval's own name comes first."""
-    assert {own for names in FIELD_ALIASES.values() for own in names.values()} <= set(Case.model_fields)
-    assert all(list_names(own)[0] == own for own in Case.model_fields)
+    assert FIELD_NAMES.keys() <= Case.model_fields.keys()
+    assert all(list_names(field)[0] == field for field in Case.model_fields)
 
 
 def test_the_first_of_several_names_is_used():
     """Greval's own name wins over that of a tool; the other is reported with the reason."""
-    found = map_fields({"response": "b", "answer": "a", "level": 3})
-    assert found.values == {"answer": "a", "tags": {"level": 3}}
-    assert (found.ignored, found.tagged) == ({"response": "answer is there"}, {"level": "level"})
+    mapped = map_fields({"response": "b", "answer": "a", "level": 3})
+    assert mapped.values == {"answer": "a", "tags": {"level": 3}}
+    assert (mapped.ignored, mapped.tagged) == ({"response": "answer is there"}, {"level": "level"})
     assert map_fields({"answer": None, "response": "b"}).values == {"answer": "b"}
 
 
 def test_the_tags_of_a_row_have_a_limit():
     """A row of very many columns keeps the first hundred as tags and reports the others."""
-    found = map_fields({f"note {n}": n for n in range(150)})
-    assert (len(found.tagged), len(found.ignored)) == (100, 50)
+    mapped = map_fields({f"note {n}": n for n in range(150)})
+    assert (len(mapped.tagged), len(mapped.ignored)) == (100, 50)
 
 
 def test_dotted_names_are_nested():
     """Dotted and bare subfields are put into their field; a part that is given twice is ignored."""
-    found = map_fields({"question": "?", "gold.answers": ["a"], "essential_docs": ["d"], "tag:kind": "x"})
-    assert found.values["gold"] == {"answers": ["a"], "essential_docs": ["d"]}
-    assert found.values["tags"] == {"kind": "x"}
-    twice = map_fields({"gold": {"answers": ["a"]}, "gold.answers": ["b"]})
-    assert (twice.values["gold"], twice.ignored) == ({"answers": ["a"]}, {"gold.answers": "gold is there"})
+    mapped = map_fields({"question": "?", "gold.answers": ["a"], "essential_docs": ["d"], "tag:kind": "x"})
+    assert mapped.values["gold"] == {"answers": ["a"], "essential_docs": ["d"]}
+    assert mapped.values["tags"] == {"kind": "x"}
+    repeated = map_fields({"gold": {"answers": ["a"]}, "gold.answers": ["b"]})
+    assert (repeated.values["gold"], repeated.ignored) == ({"answers": ["a"]}, {"gold.answers": "gold is there"})
 
 
 def test_start_nodes_belong_to_the_log():

@@ -25,10 +25,10 @@ def test_the_same_file_and_settings_are_the_same_source(file):
 @pytest.mark.parametrize("settings", [{"limit": 3}, {"method": "a"}, {"limit": 3, "method": "a"}])
 def test_a_setting_changes_the_digest(file, settings):
     """Each setting that changes what is read makes another digest; only the method makes another label."""
-    plain, other = identify_file(file), identify_file(file, **settings)
-    assert plain.digest != other.digest
-    assert (plain.label == other.label) == ("method" not in settings)
-    assert plain.path == other.path == str(file.resolve())
+    plain, changed = identify_file(file), identify_file(file, **settings)
+    assert plain.digest != changed.digest
+    assert (plain.label == changed.label) == ("method" not in settings)
+    assert plain.path == changed.path == str(file.resolve())
 
 
 def test_content_and_joined_files_change_the_digest(file, tmp_path):
@@ -36,14 +36,14 @@ def test_content_and_joined_files_change_the_digest(file, tmp_path):
     gold, log = tmp_path / "gold.jsonl", tmp_path / "log.jsonl"
     gold.write_text("1")
     log.write_text("2")
-    before = identify_file(file)
+    original = identify_file(file)
     digests = {
-        before.digest,
-        *(identify_file(file, *some).digest for some in ([gold], [log], [gold, log], [log, gold])),
+        original.digest,
+        *(identify_file(file, *joined_files).digest for joined_files in ([gold], [log], [gold, log], [log, gold])),
     }
     file.write_text('{"question": "When?"}', "utf-8")
     assert len({*digests, identify_file(file).digest}) == 6
-    assert identify_file(file).label == before.label
+    assert identify_file(file).label == original.label
 
 
 def test_an_unreadable_file_is_unknown(file, tmp_path):

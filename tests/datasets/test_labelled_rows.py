@@ -30,23 +30,23 @@ def write(folder, name, text):
 )
 def test_the_columns_have_the_names_that_people_give(tmp_path, name, text):
     """Delimiter, encoding and case do not matter."""
-    found = read_labelled_rows(write(tmp_path, name, text), FIELDS)
-    assert [dict(row.values) for row in found.rows] == [{"id": "q1", "value": "3", "reason": "Good."}]
+    labelled = read_labelled_rows(write(tmp_path, name, text), FIELDS)
+    assert [dict(row.values) for row in labelled.rows] == [{"id": "q1", "value": "3", "reason": "Good."}]
 
 
 def test_a_field_may_be_named_by_each_of_its_names(tmp_path):
     """`verdict` stands for the value; a name of a case stays what it is."""
     path = write(tmp_path, "v.csv", "id,gpt4,frage\nq1,3,Wer?\n")
-    found = read_labelled_rows(path, FIELDS, {"Verdict": "gpt4", "question": "frage"})
-    assert dict(found.rows[0].values) == {"id": "q1", "value": "3", "question": "Wer?"}
+    labelled = read_labelled_rows(path, FIELDS, {"Verdict": "gpt4", "question": "frage"})
+    assert dict(labelled.rows[0].values) == {"id": "q1", "value": "3", "question": "Wer?"}
 
 
 def test_named_columns_come_first_and_may_be_paths(tmp_path):
     """A column that is named is used in place of one with the field's own name."""
     path = write(tmp_path, "v.jsonl", '{"id": "q1", "value": 9, "judge": {"score": 2}}\n')
-    found = read_labelled_rows(path, FIELDS, {"value": "judge.score"})
-    assert found.rows[0].values == {"id": "q1", "value": 2}
-    assert found.renamed == {"value": "judge.score"}
+    labelled = read_labelled_rows(path, FIELDS, {"value": "judge.score"})
+    assert labelled.rows[0].values == {"id": "q1", "value": 2}
+    assert labelled.renamed == {"value": "judge.score"}
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_what_is_not_clear_is_refused(tmp_path, text, columns, told):
 def test_scores_of_other_tools_are_columns(tmp_path, row):
     """Scores in a list, in an object or under a prefix are found by the name of the metric."""
     path = write(tmp_path, "v.json", json.dumps({"test_results": [{"input": "Who?", **row}]}))
-    found = read_labelled_rows(path, {"faithfulness": list_metric_names("faithfulness")})
-    assert found.rows[0].values["faithfulness"] == 0.5
+    labelled = read_labelled_rows(path, {"faithfulness": list_metric_names("faithfulness")})
+    assert labelled.rows[0].values["faithfulness"] == 0.5

@@ -15,14 +15,14 @@ from greval.errors import DataWarning
 QUESTIONS = ("Who?", "When?", "Why?")
 
 
-def build_rows(name="system", values=("bm25", "graph"), **others):
+def build_rows(name="system", values=("bm25", "graph"), **functions):
     """Return a row for each value and question; the other columns are functions of both."""
     return [
         {
             "question": QUESTIONS[n],
             name: value,
             "topic": "ab"[n % 2],
-            **{key: make(n, value) for key, make in others.items()},
+            **{key: make(n, value) for key, make in functions.items()},
         }
         for n, value in itertools.product(range(len(QUESTIONS)), values)
     ]
@@ -97,9 +97,9 @@ def test_the_proposal_is_told():
     """`data` and the notice ask with the options that name the columns."""
     told = "system has 2 values and each question occurs once per value: is it the method? --column method=system"
     reading = read_records(build_rows(q_id=lambda n, _: n), "rows")
-    found = summarise_data(reading)
-    assert f"{told} --column id=q_id" in found.remarks
-    assert found.proposed_columns == {"method": "system", "id": "q_id"}
+    summary = summarise_data(reading)
+    assert f"{told} --column id=q_id" in summary.remarks
+    assert summary.proposed_columns == {"method": "system", "id": "q_id"}
     assert reading.notice().splitlines()[-1] == f"rows: {told} --column id=q_id"
 
 

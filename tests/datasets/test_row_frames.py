@@ -146,16 +146,14 @@ LINES = [
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize(
     "names",
-    [
-        ("qid", "docid", "score"),
-        ("score", "qid", "docid"),
-        ("text", "docid", "n", "score", "flag", "qid", "a.b"),
-    ],
+    [("qid", "docid", "score"), ("score", "qid", "docid"), ("text", "docid", "n", "score", "flag", "qid", "a.b")],
 )
 def test_alike_json_lines_are_read_by_polars(tmp_path, separators, names):
     """Lines of any order of names and of both usual separators give the values of JSON."""
-    others = {"text": "any text", "n": 7, "flag": True, "a.b": None}
-    lines = [json.dumps({name: {**row, **others}[name] for name in names}, separators=separators) for row in LINES]
+    other_values = {"text": "any text", "n": 7, "flag": True, "a.b": None}
+    lines = [
+        json.dumps({name: {**row, **other_values}[name] for name in names}, separators=separators) for row in LINES
+    ]
     lines[2] = lines[2].encode().decode("unicode_escape")
     path = tmp_path / "run.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")

@@ -32,10 +32,10 @@ def test_detected_encodings(tmp_path, content, name):
     """Windows-1252 and UTF-16 are named; a damaged UTF-8 file and other code pages are not taken for Windows-1252."""
     file = tmp_path / "cases.csv"
     file.write_bytes(content)
-    found = detect_encoding(file)
-    assert found.name == name
+    detected = detect_encoding(file)
+    assert detected.name == name
     if name:
-        assert content.decode(found.codec).lstrip("\ufeff") == GERMAN
+        assert content.decode(detected.codec).lstrip("\ufeff") == GERMAN
 
 
 @given(st.text(max_size=30))

@@ -29,10 +29,10 @@ def wrote(folder, name, text):
 @pytest.mark.parametrize("ending", ["run", "trec"])
 def test_a_run(tmp_path, ending):
     """Documents are ranked by score, the name of the run is the method, and the lines of a question are one case."""
-    one, two = read_cases(wrote(tmp_path, f"a.{ending}", RUN))
-    assert (one.id, one.question, one.method) == ("q1", "q1", "bm25")
-    assert [(chunk.doc_id, chunk.score, chunk.text) for chunk in one.chunks] == [("d2", 0.9, None), ("d1", 0.5, None)]
-    assert [chunk.doc_id for chunk in two.chunks] == ["d3"]
+    first, second = read_cases(wrote(tmp_path, f"a.{ending}", RUN))
+    assert (first.id, first.question, first.method) == ("q1", "q1", "bm25")
+    assert [(chunk.doc_id, chunk.score, chunk.text) for chunk in first.chunks] == [("d2", 0.9, None), ("d1", 0.5, None)]
+    assert [chunk.doc_id for chunk in second.chunks] == ["d3"]
 
 
 def test_qrels(tmp_path):

@@ -3,52 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from greval.errors import DataError
 from greval.methods.graphrag.index import read_graphrag
 from greval.methods.inventories import read_inventory
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
-
-
-TABLES = {
-    "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
-    "text_units": [{"id": "u1", "document_id": "d1"}, {"id": "u2", "document_id": "d2"}],
-    "entities": [
-        {"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]},
-        {"title": "NOTES", "text_unit_ids": ["u1"]},
-    ],
-    "relationships": [
-        {"source": "ADA", "target": "NOTES", "description": "Ada wrote\nthem.", "text_unit_ids": ["u1"]},
-        {"source": "ADA", "target": "NOTES", "description": "", "text_unit_ids": ["u2"]},
-    ],
-}
-
-
-def write(folder: Path, name: str = "{}.parquet", **changed):
-    """Write the tables, some of them changed; None leaves one out."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for table, rows in (TABLES | changed).items():
-        if rows is not None:
-            parquet.write_table(pa.Table.from_pylist(rows), folder / name.format(table))
-    return folder
-
-
-def test_root_and_titles(tmp_path):
-    """A project's root will do, and `?document=title` names documents by their titles."""
-    write(tmp_path / "output")
-    found = read_inventory(f"{tmp_path}?document=title")
-    assert found.documents == {"one.txt", "two.txt"}
-    assert found.nodes["ADA"] == ("one.txt", "two.txt")
-    with pytest.raises(DataError, match="document: expected one of id, title, path, got 'author'"):
-        read_inventory(f"{tmp_path}?document=author")
 
 
 def test_no_index(tmp_path):
@@ -82,12 +46,12 @@ def test_own_rows(tmp_path_factory, documents, nodes, edges, chunks, as_list):
     path = tmp_path_factory.mktemp("rows") / ("inventory.json" if as_list else "inventory.jsonl")
     text = json.dumps(rows) if as_list else "\n".join(map(json.dumps, rows))
     path.write_text(text, encoding="utf-8")
-    found = read_inventory(path.parent)
-    assert found.documents == documents | {*chunks.values()}
-    assert (found.chunks, found.nodes, found.edges) == (chunks, nodes, edges)
-    assert found.aliases == {name: (name + "*",) for name in nodes}
+    inventory = read_inventory(path.parent)
+    assert inventory.documents == documents | {*chunks.values()}
+    assert (inventory.chunks, inventory.nodes, inventory.edges) == (chunks, nodes, edges)
+    assert inventory.aliases == {name: (name + "*",) for name in nodes}
     ends = {end for source, _, target in edges for end in (source, target)}
-    assert bool(found.notes) == bool(nodes and ends - {*nodes})
+    assert bool(inventory.notes) == bool(nodes and ends - {*nodes})
 
 
 @pytest.mark.parametrize(

@@ -182,12 +182,6 @@ def test_a_call_that_was_made_again():
     assert (usage.llm_calls, usage.prompt_tokens) == (2, 100)
 
 
-def test_a_chain_that_raises():
-    """What a chain raises comes through."""
-    with pytest.raises(ConnectionError, match="lost"):
-        asked(as_method(ScriptedJudge([ConnectionError("lost")])))
-
-
 def test_an_input_of_ones_own():
     """A chain that needs more than the question is given what one's own function makes of the sample."""
     chain = ChatPromptTemplate.from_template("{movie}: {ask}") | model()
@@ -200,29 +194,6 @@ def test_an_input_of_ones_own():
     assert judge.calls[0][0].text == "tt1: Who?"
 
 
-class Answer(BaseModel):
-    answer: str
-    documents: list[str]
-
-
-@pytest.mark.parametrize(
-    ("given", "answer", "texts"),
-    [
-        ({"result": "R", "source_documents": DOCUMENTS[:1]}, "R", ["The harbour opens at nine."]),
-        ({"output": "O", "context": "all of it"}, "O", ["all of it"]),
-        ({"answer": AIMessage("A"), "context": ["a", "b"]}, "A", ["a", "b"]),
-        (Answer(answer="P", documents=["p"]), "P", ["p"]),
-        ([(DOCUMENTS[0], 0.5)], None, ["The harbour opens at nine."]),
-        ({"documents": []}, None, []),
-    ],
-)
-def test_forms_of_outputs(given, answer, texts):
-    """Answers and documents are found under the names that chains use."""
-    response = asked(as_method(RunnableLambda(lambda _: given)))
-    assert response.answer == answer
-    assert [chunk.text for chunk in response.chunks] == texts
-
-
 def test_fields_of_our_own():
     """A chain may give a response, or triples and walks under greval's names."""
     assert asked(as_method(RunnableLambda(lambda _: Response(answer="x")))).answer == "x"
@@ -230,13 +201,6 @@ def test_fields_of_our_own():
     response = asked(as_method(RunnableLambda(lambda _: given)))
     assert response.triples[0].object == "b"
     assert response.usage.llm_calls == 9
-
-
-@pytest.mark.parametrize("given", [{"foo": 1}, {}, 7, None, {"answer": "x", "context": 3}, [Document("a"), 3]])
-def test_outputs_without_an_answer(given):
-    """What holds neither answer nor documents is an error."""
-    with pytest.raises(MethodError):
-        asked(as_method(RunnableLambda(lambda _: given)))
 
 
 def test_ids_that_come_twice():

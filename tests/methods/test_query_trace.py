@@ -6,42 +6,25 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from chat_streams import chunk, count_words, streamed
 
 from greval.errors import MethodError
 from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
 
 
-def chunk(text, usage=None):
-    """Give a streamed part of an answer, in OpenAI's form."""
-    return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text))], usage=usage)
-
-
-def words(text):
-    """Count words as tokens."""
-    return len(text.split())
-
-
-async def streamed(*texts, fails=False):
-    """Stream these texts, and break off where it shall fail."""
-    for text in texts:
-        yield chunk(text)
-    if fails:
-        raise ConnectionError("gone")
-
-
 async def test_usage_of_a_call():
     """Tokens are the endpoint's where it tells them, else those of the texts."""
     usage = SimpleNamespace(prompt_tokens=70, completion_tokens=9)
-    whole = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
+    reply = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="a b"))], usage=usage)
 
-    async def ask(**given):
-        return streamed("one ", "two") if given.get("stream") else whole
+    async def ask(**options):
+        return streamed("one ", "two") if options.get("stream") else reply
 
-    asked = trace_chat_model(ask, words)
+    traced = trace_chat_model(ask, count_words)
     with trace_query("graphrag") as watch:
-        await asked(messages="who was it")
+        await traced(messages="who was it")
         messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
-        parts = [part async for part in await asked(messages=messages, stream=True)]
+        parts = [part async for part in await traced(messages=messages, stream=True)]
     assert [part.choices[0].delta.content for part in parts] == ["one ", "two"]
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 70 + 5, 9 + 2)
 
@@ -57,24 +40,24 @@ async def test_usage_of_a_stream():
         return told()
 
     with trace_query("graphrag") as watch:
-        assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
-    assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
+        assert len([part async for part in await trace_chat_model(ask, count_words)(messages="who")]) == 2
+    assert len([part async for part in await trace_chat_model(ask, count_words)(messages="who")]) == 2
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
 
 
 async def test_failed_calls():
     """A call that fails is counted and told to the watch, and so is a stream that breaks off."""
 
-    async def ask(**given):
-        if given.get("stream"):
+    async def ask(**options):
+        if options.get("stream"):
             return streamed("one ", fails=True)
         raise TimeoutError("late")
 
     with trace_query("graphrag") as watch:
         with pytest.raises(TimeoutError):
-            await trace_chat_model(ask, words)(messages="who")
+            await trace_chat_model(ask, count_words)(messages="who")
         with pytest.raises(ConnectionError):
-            [part async for part in await trace_chat_model(ask, words)(messages="who", stream=True)]
+            [part async for part in await trace_chat_model(ask, count_words)(messages="who", stream=True)]
     assert [str(error) for error in watch.errors] == ["late", "gone"]
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 1, 1)
 
@@ -86,10 +69,10 @@ async def test_queries_at_once():
         await asyncio.sleep(0.001)
         return streamed("so")
 
-    asked = trace_chat_model(ask, words)
+    traced = trace_chat_model(ask, count_words)
 
     async def call():
-        return [part async for part in await asked(messages="x")]
+        return [part async for part in await traced(messages="x")]
 
     async def query(calls):
         with trace_query("graphrag") as watch:

@@ -97,12 +97,12 @@ FORMS = {
 }
 
 
-def outline(given: Response | Case) -> tuple:
+def outline(response: Response | Case) -> tuple:
     """What a response holds, in the terms of a form."""
-    walk = given.traversal
+    walk = response.traversal
     return (
-        given.answer,
-        None if given.chunks is None else [chunk.text for chunk in given.chunks],
+        response.answer,
+        None if response.chunks is None else [chunk.text for chunk in response.chunks],
         walk.start_nodes if walk else (),
         len(walk.traversed_edges) if walk else 0,
     )

@@ -72,5 +72,5 @@ def test_variables_are_found_at_any_depth_and_read_once_set(monkeypatch):
 
 def test_unknown_fields_are_named_with_the_nearest():
     """Every unknown field is reported; tags may have any name."""
-    found = list(check_fields("{quesion} {gold.essential_doc} {tags.any} {{free}} ${KEY}"))
-    assert [text.partition("; did you mean ")[2] for text in found] == ["question?", "essential_docs?"]
+    faults = list(check_fields("{quesion} {gold.essential_doc} {tags.any} {{free}} ${KEY}"))
+    assert [text.partition("; did you mean ")[2] for text in faults] == ["question?", "essential_docs?"]

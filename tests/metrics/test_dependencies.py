@@ -14,10 +14,7 @@ from greval.records.metric import ComputedMetric, build_metric
 from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
-SCALES = {
-    "words": {"categories": {"Good": "", "Bad": ""}},
-    "levels": {"range": [0, 2], "levels": {"0": "a", "2": "b"}},
-}
+SCALES = {"words": {"categories": {"Good": "", "Bad": ""}}, "levels": {"range": [0, 2], "levels": {"0": "a", "2": "b"}}}
 
 
 def metric(name, uses=None, *, over="chunks", scale="words"):
@@ -41,9 +38,9 @@ def test_order(pairs, random):
     builds = {max(pair): min(pair) for pair in pairs if pair[0] != pair[1]}
     given_metrics = [metric(f"m{n}", use(f"m{builds[n]}") if n in builds else None) for n in range(10)]
     random.shuffle(given_metrics)
-    names = [found.name for found in order_metrics(given_metrics)]
+    names = [ordered.name for ordered in order_metrics(given_metrics)]
     assert sorted(names) == [f"m{n}" for n in range(10)]
-    assert all(names.index(f"m{before}") < names.index(f"m{after}") for after, before in builds.items())
+    assert all(names.index(f"m{below}") < names.index(f"m{after}") for after, below in builds.items())
 
 
 def test_same_metric_twice():

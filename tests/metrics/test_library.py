@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 import pytest
+from metric_file_texts import build_chunk_metric, write_metrics
 
 from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.files import write_metric
-from greval.metrics.library import (
-    OWN_METRIC_HINT,
-    add_dependencies,
-    find_predefined_folder,
-    load_folder,
-    load_metric,
-    predefined,
-)
-from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
+from greval.metrics.library import OWN_METRIC_HINT, add_dependencies, load_folder, load_metric, predefined
+from greval.records.metric import ComputedMetric, JudgedMetric
 
 JUDGED = (
     *("answer_alignment", "answer_claims", "answer_completeness", "answer_quality", "chunk_evaluation"),
@@ -26,18 +19,6 @@ JUDGED = (
     *("expected_claim_coverage", "expected_claim_support", "faithfulness", "relevance", "triple_evaluation"),
     *("comprehensiveness", "directness", "diversity", "empowerment", "overall_preference"),
 )
-
-
-def metric(name, **changes):
-    scale = {"categories": {"Good": "g", "Bad": "b"}}
-    content = {"name": name, "description": "d", "over": "chunks", "needs": ["chunks"], "steps": ["s"], "scale": scale}
-    return build_metric({**content, **changes})
-
-
-def keep(folder, *metrics):
-    for found in metrics:
-        (folder / f"{found.name}.yaml").write_text(write_metric(found), encoding="utf-8")
-    return folder
 
 
 def faults_of(call, *args):
@@ -49,11 +30,11 @@ def faults_of(call, *args):
 class TestPredefined:
     def test_all(self):
         """The fifteen judged metrics and the computed ones are there, sorted by name."""
-        found = predefined()
-        assert [*found] == sorted(found)
-        assert {*JUDGED, *COMPUTED_METRICS} == {*found}
-        assert all(isinstance(found[name], JudgedMetric) for name in JUDGED)
-        assert all(isinstance(found[name], ComputedMetric) for name in COMPUTED_METRICS)
+        metrics = predefined()
+        assert [*metrics] == sorted(metrics)
+        assert {*JUDGED, *COMPUTED_METRICS} == {*metrics}
+        assert all(isinstance(metrics[name], JudgedMetric) for name in JUDGED)
+        assert all(isinstance(metrics[name], ComputedMetric) for name in COMPUTED_METRICS)
 
     def test_own_copy(self):
         """What a caller does to the mapping changes nothing for the next one."""
@@ -62,7 +43,7 @@ class TestPredefined:
 
     def test_complete(self):
         """Everything that a predefined metric builds on is predefined, and fits."""
-        assert {found.name for found in add_dependencies(predefined().values())} == {*predefined()}
+        assert {metric.name for metric in add_dependencies(predefined().values())} == {*predefined()}
 
 
 class TestLoad:
@@ -83,28 +64,32 @@ class TestLoad:
     def test_by_path(self, tmp_path):
         """A file is loaded by its path, as text or as Path, whatever its own name."""
         file = tmp_path / "anything.yaml"
-        file.write_text(write_metric(metric("tone")))
-        assert load_metric(file) == load_metric(str(file)) == metric("tone")
+        file.write_text(write_metric(build_chunk_metric("tone")))
+        assert load_metric(file) == load_metric(str(file)) == build_chunk_metric("tone")
 
     def test_folders_first(self, tmp_path):
         """A folder's metric goes before a predefined one of the same name, the first folder before the second."""
         first, second = tmp_path / "1", tmp_path / "2"
         for folder, told in ((first, "one"), (second, "two")):
             folder.mkdir()
-            keep(folder, metric("latency", description=told))
+            write_metrics(folder, build_chunk_metric("latency", description=told))
         assert load_metric("latency", first, second).description == "one"
         assert load_metric("latency", second, first).description == "two"
 
     def test_composed(self, tmp_path):
         """A name is found however its letters, or those of the file's name, are composed."""
         name = "qualité"
-        (tmp_path / f"{unicodedata.normalize('NFD', name)}.yaml").write_text(write_metric(metric(name)))
-        assert load_metric(name, tmp_path) == load_metric(unicodedata.normalize("NFD", name), tmp_path) == metric(name)
+        (tmp_path / f"{unicodedata.normalize('NFD', name)}.yaml").write_text(write_metric(build_chunk_metric(name)))
+        assert (
+            load_metric(name, tmp_path)
+            == load_metric(unicodedata.normalize("NFD", name), tmp_path)
+            == build_chunk_metric(name)
+        )
         assert [*load_folder(tmp_path)] == [name]
 
     def test_unknown(self, tmp_path):
         """An unknown name is told with where was looked and the nearest name there."""
-        keep(tmp_path, metric("politeness"))
+        write_metrics(tmp_path, build_chunk_metric("politeness"))
         told = f"politness: no such metric in {tmp_path} and the predefined metrics; did you mean politeness?"
         assert faults_of(load_metric, "politness", tmp_path) == (f"{told} {OWN_METRIC_HINT}",)
         assert faults_of(load_metric, "corectness") == (
@@ -119,7 +104,7 @@ class TestLoad:
 
     def test_other_name_inside(self, tmp_path):
         """A file of a folder must hold the metric that its name says."""
-        (tmp_path / "tone.yaml").write_text(write_metric(metric("tones")))
+        (tmp_path / "tone.yaml").write_text(write_metric(build_chunk_metric("tones")))
         expected = f"{tmp_path / 'tone.yaml'}: name: is 'tones', but the file's is 'tone'; make them equal"
         assert faults_of(load_metric, "tone", tmp_path) == (expected,)
         assert faults_of(load_folder, tmp_path) == (expected,)
@@ -135,7 +120,7 @@ class TestLoad:
 class TestFolder:
     def test_sorted(self, tmp_path):
         """The metrics of a folder come sorted by name; other and hidden files count for nothing."""
-        keep(tmp_path, metric("b"), metric("a"))
+        write_metrics(tmp_path, build_chunk_metric("b"), build_chunk_metric("a"))
         for name in ("README.md", "metric.schema.json", "._a.yaml"):
             (tmp_path / name).write_bytes(b"\x00")
         assert [*load_folder(str(tmp_path))] == ["a", "b"]
@@ -155,7 +140,7 @@ class TestFolder:
     def test_two_files_of_one_name(self, tmp_path):
         """Two files whose names differ in the composing of letters only are told apart by a fault."""
         for form in ("NFC", "NFD"):
-            (tmp_path / f"{unicodedata.normalize(form, 'é')}.yaml").write_text(write_metric(metric("é")))
+            (tmp_path / f"{unicodedata.normalize(form, 'é')}.yaml").write_text(write_metric(build_chunk_metric("é")))
         (fault,) = faults_of(load_folder, tmp_path)
         assert fault.endswith("another file of the folder has the name 'é' too; rename one")
 
@@ -175,27 +160,21 @@ class TestDependencies:
     def test_of_dependencies(self, tmp_path):
         """What is built on may build on others, from the given folders."""
         use = {"judged_by": "first", "as": ["Good"]}
-        second = metric("second", uses={"chunks": use})
-        third = metric("third", uses={"chunks": {**use, "judged_by": "second"}})
-        keep(tmp_path, metric("first"), second)
-        assert [found.name for found in add_dependencies([third], tmp_path)] == ["first", "second", "third"]
+        second = build_chunk_metric("second", uses={"chunks": use})
+        third = build_chunk_metric("third", uses={"chunks": {**use, "judged_by": "second"}})
+        write_metrics(tmp_path, build_chunk_metric("first"), second)
+        assert [metric.name for metric in add_dependencies([third], tmp_path)] == ["first", "second", "third"]
 
     def test_given_goes_first(self):
         """A metric that is given is not looked for, also where a predefined one has its name."""
-        mine = metric("chunk_evaluation")
-        user = metric("user", uses={"chunks": {"judged_by": "chunk_evaluation", "as": ["Good"]}})
+        mine = build_chunk_metric("chunk_evaluation")
+        user = build_chunk_metric("user", uses={"chunks": {"judged_by": "chunk_evaluation", "as": ["Good"]}})
         assert add_dependencies([user, mine]) == (mine, user)
 
     def test_unknown(self):
         """A metric that cannot be found is told with the nearest name, and all of them at once."""
         both = {"chunks": {"judged_by": "chunk_eval", "as": ["a"]}, "triples": {"judged_by": "nothing", "as": ["a"]}}
-        user = metric("user", needs=["chunks", "triples"], uses=both)
+        user = build_chunk_metric("user", needs=["chunks", "triples"], uses=both)
         faults = faults_of(add_dependencies, [user])
         assert "did you mean chunk_evaluation? Add it to the metrics, or load both with load_metrics(FILE)" in faults[0]
         assert len(faults) == 2
-
-
-def test_folder_of_the_checkout():
-    """The predefined files are those beside the package, or inside it where it is installed."""
-    assert find_predefined_folder().name == "metric_library"
-    assert isinstance(find_predefined_folder(), Path)

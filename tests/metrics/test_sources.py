@@ -5,39 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from metric_file_texts import build_chunk_metric, write_metrics
 
 from greval.errors import DefinitionError
 from greval.metrics.files import write_metric
-from greval.metrics.library import load_metric, predefined
+from greval.metrics.library import predefined
 from greval.metrics.sources import list_replaced_names, load_metrics, load_one_metric
-from greval.records.metric import build_metric
-from greval.runs.evaluation import evaluate
-from greval.testing import ScriptedJudge
 
-KINDS = {"categories": {"Good": "It helps.", "Bad": "It does not."}}
 USES = {"chunks": {"judged_by": "kind", "as": ["Good"]}}
-
-
-def metric(name, **changes):
-    content = {"name": name, "description": "d", "over": "chunks", "needs": ["chunks"], "steps": ["s"], "scale": KINDS}
-    return build_metric({**content, **changes})
 
 
 def grounded(name="grounded"):
     """Build a metric that builds on `kind`."""
     scale = {"range": [0, 1], "levels": {0: "No.", 1: "Yes."}}
-    return metric(name, over=None, needs=["answer", "chunks"], scale=scale, uses=USES)
-
-
-def keep(folder, *metrics):
-    folder.mkdir(parents=True, exist_ok=True)
-    for one in metrics:
-        (folder / f"{one.name}.yaml").write_text(write_metric(one), encoding="utf-8")
-    return folder
+    return build_chunk_metric(name, over=None, needs=["answer", "chunks"], scale=scale, uses=USES)
 
 
 def names(specs, *folders):
-    return [one.name for one in load_metrics(specs, *folders)]
+    return [metric.name for metric in load_metrics(specs, *folders)]
 
 
 def fault(*args):
@@ -50,7 +35,7 @@ def fault(*args):
 def own(tmp_path, monkeypatch):
     """Return a folder, in the current one, with `kind`, and `grounded`, which builds on it."""
     monkeypatch.chdir(tmp_path)
-    return keep(tmp_path / "own", metric("kind"), grounded())
+    return write_metrics(tmp_path / "own", build_chunk_metric("kind"), grounded())
 
 
 @pytest.mark.parametrize("spec", ["own", "own/", "own/grounded.yaml", "own/kind.yaml,own/grounded.yaml", Path("own")])
@@ -68,10 +53,10 @@ def test_ways_can_be_mixed(own):
 
 def test_what_is_beside_the_file_goes_before_the_library_and_the_predefined(tmp_path):
     """The folder of the file is looked into first, then the library, then the predefined metrics."""
-    own = keep(tmp_path / "own", grounded())
-    library = keep(tmp_path / "library", metric("kind", description="of the library"))
+    own = write_metrics(tmp_path / "own", grounded())
+    library = write_metrics(tmp_path / "library", build_chunk_metric("kind", description="of the library"))
     assert load_metrics([own / "grounded.yaml"], library)[0].description == "of the library"
-    keep(own, metric("kind", description="beside it"))
+    write_metrics(own, build_chunk_metric("kind", description="beside it"))
     assert load_metrics([own / "grounded.yaml"], library)[0].description == "beside it"
 
 
@@ -79,7 +64,7 @@ def test_a_metric_in_python_builds_on_one_of_its_file(tmp_path):
     """A definition in the same Python file is found without being named."""
     (tmp_path / "both.py").write_text(
         "from greval import parse_metric\n"
-        f"kind = parse_metric({write_metric(metric('kind'))!r})\n"
+        f"kind = parse_metric({write_metric(build_chunk_metric('kind'))!r})\n"
         f"above = parse_metric({write_metric(grounded())!r})\n",
         encoding="utf-8",
     )
@@ -88,22 +73,22 @@ def test_a_metric_in_python_builds_on_one_of_its_file(tmp_path):
 
 def test_two_definitions_of_one_name_are_refused(own, tmp_path):
     """No definition silently goes before another one that was named, or that another metric builds on."""
-    other = keep(tmp_path / "other", metric("kind", description="another"))
-    told = fault([own / "grounded.yaml", other / "kind.yaml"])
+    other_folder = write_metrics(tmp_path / "other", build_chunk_metric("kind", description="another"))
+    told = fault([own / "grounded.yaml", other_folder / "kind.yaml"])
     assert told.startswith("kind: ")
     assert str(own / "kind.yaml") in told
-    assert str(other / "kind.yaml") in told
+    assert str(other_folder / "kind.yaml") in told
     assert "rename one" in told
-    above = keep(tmp_path / "above", grounded("second"), metric("kind", description="a third"))
+    above = write_metrics(tmp_path / "above", grounded("second"), build_chunk_metric("kind", description="a third"))
     assert fault([own / "grounded.yaml", above / "second.yaml"]).endswith("rename one")
 
 
 def test_own_metrics_go_before_predefined_ones_of_the_name(tmp_path):
     """A metric of a library is used instead of the predefined one, and is listed as a replacement."""
-    own = keep(tmp_path / "own", metric("correctness"))
-    found = load_metrics(["correctness"], own)
-    assert found == (metric("correctness"),)
-    assert list_replaced_names(found) == ("correctness",)
+    own = write_metrics(tmp_path / "own", build_chunk_metric("correctness"))
+    loaded = load_metrics(["correctness"], own)
+    assert loaded == (build_chunk_metric("correctness"),)
+    assert list_replaced_names(loaded) == ("correctness",)
     assert list_replaced_names(load_metrics(["correctness", "ndcg@5"])) == ()
 
 
@@ -122,17 +107,8 @@ def test_what_cannot_be_found_names_the_places_and_the_ways(own, tmp_path):
     (own / "kind.yaml").unlink()
     told = fault([own / "grounded.yaml"])
     assert told.startswith(f"grounded ({own / 'grounded.yaml'}): builds on kind: no such metric in {own} and")
-    empty = keep(tmp_path / "empty")
+    empty = write_metrics(tmp_path / "empty")
     assert "holds no metric file" in fault([f"{empty}/"])
-
-
-def test_all_faults_of_a_folder_come_at_once(own):
-    """A folder with faulty files is refused with the faults of each."""
-    for name in ("a", "b"):
-        (own / f"{name}.yaml").write_text(f"name: {name}\n", encoding="utf-8")
-    told = fault([own])
-    assert "a.yaml:1: description: is missing" in told
-    assert "b.yaml:1: description: is missing" in told
 
 
 def test_without_names_all_that_ship_are_loaded(own):
@@ -142,19 +118,13 @@ def test_without_names_all_that_ship_are_loaded(own):
     assert len(metrics) == len(predefined())
     names = [metric.name for metric in metrics]
     assert names.index("chunk_evaluation") < names.index("answer_completeness")
-    keep(own, metric("latency"))
+    write_metrics(own, build_chunk_metric("latency"))
     assert {metric.name: metric for metric in load_metrics(None, own)}["latency"].description == "d"
 
 
 def test_one_metric(own):
     """A command about one metric gets it with what it needs, and refuses several."""
-    found, needed = load_one_metric(own / "grounded.yaml")
-    assert (found.name, [one.name for one in needed]) == ("grounded", ["kind", "grounded"])
+    top, needed = load_one_metric(own / "grounded.yaml")
+    assert (top.name, [metric.name for metric in needed]) == ("grounded", ["kind", "grounded"])
     with pytest.raises(DefinitionError, match="are 2 metrics, correctness, latency; name one"):
         load_one_metric("correctness,latency")
-
-
-def test_a_missing_dependency_in_python_names_the_way(own):
-    """A metric loaded alone does not bring what is beside it, and the error says what does."""
-    with pytest.raises(DefinitionError, match=r"load both with load_metrics\(FILE\)"):
-        evaluate([{"question": "?"}], [load_metric(own / "grounded.yaml")], ScriptedJudge([]), out=own / "run")

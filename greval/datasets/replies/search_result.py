@@ -59,14 +59,6 @@ def build_response(fields: Mapping[str, Any]) -> Response:
 
     The answer is `response`, as JSON if it is a list or a mapping. The chunks are those of `context_data`, else
     `context_text`.
-
-    Raises:
-        MethodError: If a field has the wrong type.
-
-    Example:
-        >>> found = build_response({"response": "At nine.", "context_text": "It opens at nine.", "llm_calls": 1})
-        >>> found.answer, found.chunks[0].text, found.usage.llm_calls
-        ('At nine.', 'It opens at nine.', 1)
     """
     answer, usage = _read_answer(fields["response"]), _read_usage(fields)
     return build_context_response(answer, fields.get("context_data"), fields.get("context_text"), usage)

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from langchain_core.runnables import Runnable
 
@@ -224,13 +224,6 @@ async def _flush_periodically(file: ResponseFile) -> AsyncIterator[None]:
         yield
 
 
-class _SampleHashes(NamedTuple):
-    """Hashes of a sample that was read: of all its fields, and of its fields without the tags."""
-
-    content: str
-    asked: str
-
-
 @dataclass
 class ResponseCollector:
     """The state shared by the workers: the file, the methods, and the progress."""
@@ -249,7 +242,8 @@ class ResponseCollector:
     unread: list[str] = field(default_factory=list)
     failures: Counter[Key] = field(default_factory=Counter)
     """The number of failures by (method, first line of the error)."""
-    _seen: dict[str, _SampleHashes] = field(default_factory=dict)
+    _seen: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The hashes of each sample that was read: of all its fields, and of those without the tags."""
     _in_flight: int = 0
     _prepared: bool = False
     _preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -284,9 +278,9 @@ class ResponseCollector:
         dump_case(case)
         digest = hash_sample(sample.model_copy(update={"tags": {}}))
         if sample.id not in self._seen:
-            self._seen[sample.id] = _SampleHashes(hash_sample(sample), digest)
+            self._seen[sample.id] = hash_sample(sample), digest
             return sample
-        if self._seen[sample.id].asked != digest:
+        if self._seen[sample.id][1] != digest:
             raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
         # A row of another method, whose tags may describe its response.
         return None
@@ -299,7 +293,7 @@ class ResponseCollector:
     def _reuse_response(self, sample: Sample, name: str) -> bool:
         """Return whether an earlier run has the response already, and count it if so."""
         entry = self.file.find(sample.id, name)
-        if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
+        if not entry or entry.content != self._seen[sample.id][0] or (entry.failed and self.retry_failed):
             return False
         self._report_progress(self.progress.counted(failed=entry.failed, is_reused=True))
         return True

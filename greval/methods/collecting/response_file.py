@@ -36,15 +36,7 @@ class ResponseEntry(NamedTuple):
 
 
 class ResponseFile(CloseOnExit):
-    """A response file opened for writing; a context manager.
-
-    Example:
-        >>> import tempfile
-        >>> with ResponseFile.open(Path(tempfile.mkdtemp()) / "responses.jsonl") as file:
-        ...     file.append(Case(id="q1", question="Who?", method="walk", answer="Ada."))
-        ...     file.find("q1", "walk").failed
-        False
-    """
+    """A response file opened for writing; a context manager."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         """Use `open` instead."""
@@ -56,11 +48,7 @@ class ResponseFile(CloseOnExit):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open a response file; create it if it is missing.
-
-        Raises:
-            StoreError: If another process is writing to it, it cannot be written, or it has other content.
-        """
+        """Open a response file; create it if it is missing."""
         if path.suffix.lower() not in SUFFIXES:
             raise StoreError(f"{path}: responses are written as JSON lines; call the file {path.stem}.jsonl")
         try:
@@ -82,11 +70,7 @@ class ResponseFile(CloseOnExit):
         return self._entries.get((sample_id, method))
 
     def append(self, case: Case) -> None:
-        """Write a response. Once this returns, the response survives if the process is killed.
-
-        Raises:
-            StoreError: If the disk is full or the file is gone. Earlier rows are kept.
-        """
+        """Write a response. Once this returns, the response survives if the process is killed."""
         line = f"{case.model_dump_json(exclude_defaults=True)}\n".encode()
         try:
             _write_all(self._descriptor, line)
@@ -100,11 +84,7 @@ class ResponseFile(CloseOnExit):
         self._index_row(case, len(line))
 
     def flush(self) -> None:
-        """Flush all rows to disk. Any thread may call it, also after `close`.
-
-        Raises:
-            StoreError: If the disk reports an error.
-        """
+        """Flush all rows to disk. Any thread may call it, also after `close`."""
         with self._closing:
             if self._descriptor != CLOSED:
                 try:
@@ -116,9 +96,6 @@ class ResponseFile(CloseOnExit):
         """Keep only the newest row of each response: first the keys in `order`, then all others in file order.
 
         The file is replaced atomically, so a reader sees either the old or the new file.
-
-        Raises:
-            StoreError: If the new file cannot be written. The old one is kept.
         """
         keys = dict.fromkeys(key for key in order if key in self._entries) | dict.fromkeys(self._entries)
         entries = {key: self._entries[key] for key in keys}
@@ -186,21 +163,12 @@ class ResponseFile(CloseOnExit):
 
 
 def hash_sample(sample: Sample) -> str:
-    """Return a hash of the fields of a sample; it changes when the sample changes.
-
-    Example:
-        >>> hash_sample(Sample(id="q1", question="Who?")) == hash_sample(Case(id="q1", question="Who?", answer="Ada"))
-        True
-    """
+    """Return a hash of the fields of a sample; it changes when the sample changes."""
     return hash_json(sample.model_dump(mode="json", include={*Sample.model_fields}, exclude_defaults=True))
 
 
 def read_responses(path: Path) -> Iterator[Case]:
-    """Iterate over the newest response of each sample and method in a file, also while it is being written.
-
-    Raises:
-        StoreError: If the file cannot be read.
-    """
+    """Iterate over the newest response of each sample and method in a file, also while it is being written."""
     try:
         with path.open("rb") as stream:
             newest = {(case.id, case.method): n for n, line in enumerate(stream) if (case := _parse_case(line))}
@@ -217,9 +185,6 @@ def select_responses(path: Path, samples: Iterable[Sample], methods: Collection[
     """Select the responses of some methods to some samples, by sample id and method, in the order of the samples.
 
     A response to an older version of a sample is left out. A file that does not exist has no responses.
-
-    Raises:
-        StoreError: If the file cannot be read.
     """
     contents = {sample.id: hash_sample(sample) for sample in samples}
     cases = {

@@ -151,16 +151,6 @@ async def generate_answer(
 
     Returns:
         The answer, which is not empty, and the usage of the call.
-
-    Raises:
-        MethodError: If the call fails or the answer is empty.
-
-    Example:
-        >>> import asyncio
-        >>> from greval.testing import ScriptedJudge
-        >>> client = JudgeClient(ScriptedJudge(["Ada."]))
-        >>> asyncio.run(generate_answer(client, "Who wrote it?", Response(chunks=["Ada wrote it in 1843."])))[0]
-        'Ada.'
     """
     input_case = Case(
         question=question,
@@ -196,10 +186,6 @@ def with_generator(
     """Wrap methods so that one model answers for all of them; without a model they keep their own answers.
 
     The methods share one client. `facts` and `by` are those of `create_fact_counter`, for the context `fair`.
-
-    Raises:
-        MethodError: If `context` is `fair` and `facts` is missing.
-        DataError: If the facts cannot be read.
     """
     if model is None:
         return {name: as_method(method, name) for name, method in methods.items()}

@@ -9,6 +9,9 @@ from itertools import combinations, product
 from pathlib import Path
 
 from greval._util.wording import did_you_mean
+from greval.datasets.case_reader import translate_errors
+from greval.datasets.json_files import read_json_lines
+from greval.datasets.row_purpose import RowPurpose
 from greval.errors import DataError
 from greval.methods.fair_context import Aggregate
 from greval.records.case import Chunk, Sample
@@ -16,16 +19,14 @@ from greval.records.case import Chunk, Sample
 Fact = Mapping[str, tuple[str, ...]]
 """A statement about a document: the values of each of its fields."""
 Facts = Mapping[str, tuple[Fact, ...]]
+FACT_ROWS = RowPurpose("line", "doc_id, and with facts or fields of one fact")
 TRIPLE_LENGTH = 3
 MAX_VALUES = 20
 FACT_FORMS = "an object of fields, a list of such objects, or a list of (subject, predicate, object)"
 
 
 def create_fact_counter(
-    facts: Mapping[str, object] | str | Path,
-    by: Sequence[str | Sequence[str]] | None = None,
-    *,
-    most: int = MAX_VALUES,
+    facts: Mapping[str, object] | str | Path, by: Sequence[str | Sequence[str]] | None = None, *, most: int = MAX_VALUES
 ) -> Aggregate:
     """Return a function that counts the facts of the retrieved documents.
 
@@ -73,41 +74,29 @@ def read_facts(path: str | Path) -> Facts:
 
     `facts` has any form that `create_fact_counter` accepts. Lines of the same document are combined. A file that ends
     in .json holds one object from document ids to facts.
-
-    Raises:
-        DataError: If it cannot be read. The message names the file and the line.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if file.suffix.lower() != ".json":
-        return _normalise_facts(_parse_lines(text, file), f"{file}:")
-    content = _parse_json(text, f"{file}")
+    with translate_errors(str(file)):
+        if file.suffix.lower() != ".json":
+            return _normalise_facts(_read_lines(file), f"{file}:")
+        try:
+            content = json.loads(file.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{file}: is not JSON: {error}") from error
     if not isinstance(content, dict):
         raise DataError(f"{file}: must be one object from document ids to facts, or name JSON lines .jsonl")
     return _normalise_facts(content.items(), f"{file}: ")
 
 
-def _parse_lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
-    """Parse JSON lines into documents and their facts; each document comes with its line number."""
-    # Not `splitlines`: texts may hold other line separators.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        row = _parse_json(line, f"{file}:{number}")
-        if not isinstance(row, dict) or not isinstance(row.get("doc_id"), str | int):
-            raise DataError(f"{file}:{number}: must be an object with doc_id, and with facts or fields of one fact")
-        fields = {name: value for name, value in row.items() if name != "doc_id"}
-        yield (number, str(row["doc_id"])), fields["facts"] if [*fields] == ["facts"] else fields
-
-
-def _parse_json(text: str, location: str) -> object:
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"{location}: is not JSON: {error}") from error
+def _read_lines(file: Path) -> Iterator[tuple[tuple[int, str], object]]:
+    """Read the document and its facts of each line; each document comes with its line number."""
+    for row in read_json_lines(file, FACT_ROWS):
+        for name, why in row.faults.items():
+            raise DataError(f"{file}:{row.number}: {f'{name}: ' if name else ''}{why}")
+        if not isinstance(row.values.get("doc_id"), str | int):
+            raise DataError(f"{file}:{row.number}: must be an object with {FACT_ROWS.content}")
+        fields = {name: value for name, value in row.values.items() if name != "doc_id"}
+        yield (row.number, str(row.values["doc_id"])), fields["facts"] if [*fields] == ["facts"] else fields
 
 
 def _normalise_facts(entries: Iterable[tuple[str | tuple[int, str], object]], prefix: str = "facts: ") -> Facts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -10,8 +10,15 @@ from greval._util.wording import format_count, format_names
 from greval.datasets.parquet_tables import Row, read_table
 from greval.datasets.replies.graphrag import list_document_ids
 from greval.errors import DataError
-from greval.methods.edges import MAX_LISTED, describe_dangling
-from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
+from greval.methods.index_records import (
+    MAX_LISTED,
+    Entity,
+    IndexedChunk,
+    IndexGraph,
+    Relation,
+    describe_dangling,
+    map_documents,
+)
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, format_edge_label, strip_quotes
 
@@ -40,10 +47,6 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
     predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
     with an end that is not an entity is kept. The notes report such edges and missing tables.
-
-    Raises:
-        DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.
-        MissingExtraError: If pyarrow is not installed.
     """
     tables = _require_tables(folder)
     notes = [tables.note] if tables.note else []
@@ -53,7 +56,7 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     names = _read_document_names(tables, document, notes)
     chunks = _read_chunks(tables, names, notes)
     nodes = _read_nodes(tables, chunks, notes)
-    edges = _read_edges(tables, chunks, notes)
+    edges = map_documents(_iterate_relationships(tables, notes), chunks)
     notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return IndexInventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
@@ -63,10 +66,6 @@ def read_graphrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
     """Read the text units of a Microsoft GraphRAG index with their texts, its entities and its relationships.
 
     Names, labels and documents are those of `read_graphrag`.
-
-    Raises:
-        DataError: If there is no index, or one of the three tables is missing, cannot be read or lacks a column.
-        MissingExtraError: If pyarrow is not installed.
     """
     tables = _require_tables(folder)
     if lost := [tables.table_path(name).name for name in tables.missing_tables if name in GRAPH_TABLES]:
@@ -110,9 +109,6 @@ class TableFolder(NamedTuple):
 
         Each required column in `needed` is a tuple of alternative names. Rows without a value are left out, and a
         sentence on them is appended to `notes`.
-
-        Raises:
-            DataError: If the table cannot be read, or no row has the required columns.
         """
         path = self.table_path(table)
         every = read_table(path, *columns) if path.is_file() else []
@@ -223,17 +219,14 @@ def _read_chunks(tables: TableFolder, names: Mapping[str, str], notes: list[str]
 
 
 def _read_nodes(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
-    nodes: dict[str, dict[str, None]] = {}
-    lost: set[str] = set()
-    for name, _, units in _iterate_entities(tables, notes):
-        lost.update(unit for unit in units if unit not in chunks)
-        nodes.setdefault(name, {}).update(_find_documents(units, chunks))
+    units_by_name = [(name, units) for name, _, units in _iterate_entities(tables, notes)]
+    lost = {unit for _, units in units_by_name for unit in units if unit not in chunks}
     if lost and chunks:
         table = tables.table_path("text_units").name
         notes.append(
             f"entities name text units that {table} does not have: {format_names(map(repr, sorted(lost)), MAX_LISTED)}"
         )
-    return {name: tuple(documents) for name, documents in nodes.items()}
+    return map_documents(units_by_name, chunks)
 
 
 def _iterate_entities(tables: TableFolder, notes: list[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -251,21 +244,9 @@ def _split_unit_ids(value: object) -> Sequence[str]:
     return value if isinstance(value, list) else ()
 
 
-def _read_edges(tables: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
-    edges: dict[Edge, dict[str, None]] = {}
-    for edge, units in _iterate_relationships(tables, notes):
-        edges.setdefault(edge, {}).update(_find_documents(units, chunks))
-    return {edge: tuple(documents) for edge, documents in edges.items()}
-
-
 def _iterate_relationships(tables: TableFolder, notes: list[str]) -> Iterator[tuple[Edge, Sequence[str]]]:
     """Iterate over the relationships as edges, with the ids of their text units."""
     columns = ("source", "target", "description", "text_unit_ids")
     for row in tables.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
         edge = (strip_quotes(row["source"]), format_edge_label(row["description"]), strip_quotes(row["target"]))
         yield edge, _split_unit_ids(row["text_unit_ids"])
-
-
-def _find_documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:
-    """Return the distinct documents of text units, in order of first occurrence."""
-    return dict.fromkeys(chunks[unit] for unit in units if chunks.get(unit))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,15 @@ from greval.records.case import Response, Sample
 
 SUPPORTED_VERSIONS = "graphrag>=3,<4"
 BOOLEANS = ("true", "false")
+DEFAULT_OPTIONS = {
+    "method": "local",
+    "community_level": "2",
+    "response_type": "Multiple Paragraphs",
+    "dynamic_community_selection": "false",
+    "document": "id",
+    "reports": "chunks",
+}
+"""The options of a search; those that GraphRAG's own command line has are as there."""
 SEARCH_TABLES = {
     "local": ("entities", "communities", "community_reports", "text_units", "relationships"),
     "global": ("entities", "communities", "community_reports"),
@@ -49,11 +58,7 @@ class GraphRagMethod:
         self._reports: ReportField = reports
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Answer the sample's question.
-
-        Raises:
-            MethodError: If GraphRAG raised or suppressed an error, or returned an empty answer.
-        """
+        """Answer the sample's question."""
         with trace_query("graphrag") as trace:
             answer = await self._search(sample.question)
         return build_response(
@@ -78,9 +83,6 @@ def load(spec: str) -> Method:
 
     Returns:
         The method. It can be called concurrently.
-
-    Raises:
-        MethodError: If graphrag is not installed, or the project cannot be opened.
     """
     folder, spec_options = read_adapter_spec(
         "graphrag",
@@ -96,17 +98,7 @@ def load(spec: str) -> Method:
     if not any((root / f"settings.{ending}").is_file() for ending in ("yaml", "yml", "json")):
         raise MethodError(f"graphrag:{spec}: {root}/settings.yaml is not there; name the root of a GraphRAG project")
     require_package("graphrag", SUPPORTED_VERSIONS)
-    return _build_method(root, spec_options, spec)
-
-
-def _build_method(root: Path, spec_options: dict[str, str], spec: str) -> Method:
-    default = GraphRagOptions()
-    options = GraphRagOptions(
-        method=spec_options.get("method", default.method),
-        community_level=int(spec_options.get("community_level", default.community_level)),
-        response_type=spec_options.get("response_type", default.response_type),
-        dynamic_community_selection=spec_options.get("dynamic_community_selection") == "true",
-    )
+    options = DEFAULT_OPTIONS | spec_options
     try:
         search, tables = open_project(root, options)
     except GrevalError:
@@ -116,21 +108,11 @@ def _build_method(root: Path, spec_options: dict[str, str], spec: str) -> Method
             f"graphrag:{spec}: the project cannot be opened: {type(error).__name__}: {error}; "
             f"does `graphrag query` work in it, with a graphrag of {SUPPORTED_VERSIONS}?"
         ) from error
-    ids = IndexIds.from_tables(tables, "title" if spec_options.get("document") == "title" else "id")
-    return GraphRagMethod(search, ids, "aggregates" if spec_options.get("reports") == "aggregates" else "chunks")
+    ids = IndexIds.from_tables(tables, options["document"])
+    return GraphRagMethod(search, ids, "aggregates" if options["reports"] == "aggregates" else "chunks")
 
 
-@dataclass(frozen=True)
-class GraphRagOptions:
-    """Search options, with the defaults of GraphRAG's own command line."""
-
-    method: str = "local"
-    community_level: int = 2
-    response_type: str = "Multiple Paragraphs"
-    dynamic_community_selection: bool = False
-
-
-def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
+def open_project(root: Path, options: Mapping[str, str]) -> tuple[Search, Tables]:
     """Build the search of a project, and read the tables that the search and the ids need."""
     from graphrag.config.load_config import load_config  # type: ignore[import-not-found]
 
@@ -139,9 +121,9 @@ def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
         config = load_config(root_dir=Path())
         # The reader is asynchronous, and an event loop may already be running in this thread.
         with ThreadPoolExecutor(1) as pool:
-            tables = pool.submit(asyncio.run, _read_tables(config, SEARCH_TABLES[options.method])).result()
+            tables = pool.submit(asyncio.run, _read_tables(config, SEARCH_TABLES[options["method"]])).result()
         engine = _build_engine(config, tables, options)
-    return build_search(engine, options.method), tables
+    return build_search(engine, options["method"]), tables
 
 
 async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
@@ -155,14 +137,14 @@ async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa:
     return {name: await getattr(reader, name)() for name in names}
 
 
-def _build_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_engine(config: Any, tables: Tables, options: Mapping[str, str]) -> Any:  # noqa: ANN401 - GraphRAG's own
     from graphrag.config import embeddings  # type: ignore[import-not-found]
     from graphrag.query import factory, indexer_adapters  # type: ignore[import-not-found]
     from graphrag.utils.api import get_embedding_store, load_search_prompt  # type: ignore  # noqa: PGH003
 
-    level = options.community_level
-    shared = {"response_type": options.response_type, "callbacks": [_build_callbacks()]}
-    if options.method == "basic":
+    method, level = options["method"], int(options["community_level"])
+    shared = {"response_type": options["response_type"], "callbacks": [_build_callbacks()]}
+    if method == "basic":
         return factory.get_basic_search_engine(
             config=config,
             text_units=indexer_adapters.read_indexer_text_units(tables["text_units"]),
@@ -172,8 +154,8 @@ def _build_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:
         )
     communities, reports = tables["communities"], tables["community_reports"]
     entities = indexer_adapters.read_indexer_entities(tables["entities"], communities, level)
-    if options.method == "global":
-        prompts, dynamic = config.global_search, options.dynamic_community_selection
+    if method == "global":
+        prompts, dynamic = config.global_search, options["dynamic_community_selection"] == "true"
         return factory.get_global_search_engine(
             config,
             reports=indexer_adapters.read_indexer_reports(reports, communities, level, dynamic),
@@ -194,7 +176,7 @@ def _build_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:
             config.vector_store, embeddings.entity_description_embedding
         ),
     }
-    if options.method == "local":
+    if method == "local":
         claims = tables.get("covariates")
         return factory.get_local_search_engine(
             config=config,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 # The file is the user's own index, and expat limits the expansion of entities.
 from xml.etree import ElementTree as ET
 
 from greval.datasets.replies.lightrag import SEPARATOR, build_edge, find_file_path
 from greval.errors import DataError
-from greval.methods.edges import describe_dangling
-from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation
+from greval.methods.index_records import Entity, IndexedChunk, IndexGraph, Relation, describe_dangling, map_documents
 from greval.methods.lightrag.method import DocumentName
 from greval.records.case import Edge
 from greval.records.inventory import IndexInventory, strip_quotes
@@ -31,9 +30,6 @@ PART_FILES = {
 XML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
-Key = TypeVar("Key")
-
-
 def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> IndexInventory:
     """Read the inventory of a LightRAG index that is stored in files, as LightRAG does by default.
 
@@ -42,21 +38,18 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Index
     for each document are added. Relations have no predicate: the label of an edge is the description of the relation,
     as in the triples of the adapter, or `related` if only the pair of names is stored. Relations have no direction: the
     ends of an edge are in alphabetical order.
-
-    Raises:
-        DataError: If the folder has none of the files, or a file cannot be read.
     """
     path = _require_folder(folder)
     stores = {name: _read_store(path / STORE_FILE.format(name)) for name in STORE_NAMES}
     names = _read_document_names(stores, document)
     chunks = _read_chunks(stores, names)
-    nodes: dict[str, dict[str, None]] = {}
-    edges: dict[Edge, dict[str, None]] = {}
-    _add_graph(path / GRAPH_FILE, chunks, nodes, edges)
+    entities, relations = _read_graph(path / GRAPH_FILE)
+    nodes = map_documents(((entity.name, entity.chunks) for entity in entities), chunks)
+    edges = map_documents((((edge.source, edge.label, edge.target), edge.chunks) for edge in relations), chunks)
     _add_names(stores, names, nodes, edges)
     notes = _describe_missing(path) + (describe_dangling(edges, nodes) if nodes else [])
     documents = frozenset({*names.values(), *chunks.values()} - {""})
-    return IndexInventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
+    return IndexInventory(documents, chunks, nodes, edges, notes=tuple(notes))
 
 
 def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") -> IndexGraph:
@@ -64,9 +57,6 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
 
     Names, labels and documents are those of `read_lightrag`. Names that the graph's file lacks have no chunk, and are
     not read.
-
-    Raises:
-        DataError: If there is no index, the graph or the texts are not in files, or a file cannot be read.
     """
     path = _require_folder(folder)
     required = (STORE_FILE.format("text_chunks"), GRAPH_FILE)
@@ -77,20 +67,11 @@ def read_lightrag_graph(folder: str | Path, *, document: DocumentName = "id") ->
         )
     stores = {name: _read_store(path / STORE_FILE.format(name)) for name in STORE_NAMES}
     documents = _read_chunks(stores, _read_document_names(stores, document))
-    entities: list[Entity] = []
-    relations: list[Relation] = []
-    for names, fields in _iterate_elements(path / GRAPH_FILE):
-        chunk_ids = tuple(chunk_id for chunk_id in fields.get("source_id", "").split(SEPARATOR) if chunk_id)
-        if len(names) == 1:
-            entities.append(Entity(name=names[0], type=strip_quotes(fields.get("entity_type", "")), chunks=chunk_ids))
-        else:
-            source, label, target = build_edge(names[0], names[1], fields.get("description"))
-            relations.append(Relation(source=source, label=label, target=target, chunks=chunk_ids))
     chunks = [
         IndexedChunk(id=chunk, doc_id=documents.get(chunk, ""), text=str(row.get("content") or ""))
         for chunk, row in stores["text_chunks"].items()
     ]
-    return IndexGraph(chunks, entities, relations)
+    return IndexGraph(chunks, *_read_graph(path / GRAPH_FILE))
 
 
 def _require_folder(folder: str | Path) -> Path:
@@ -138,15 +119,18 @@ def _read_chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, st
     return {chunk: names.get(doc, doc) for chunk, doc in documents.items()}
 
 
-def _add_graph(
-    path: Path, chunks: Mapping[str, str], nodes: dict[str, dict[str, None]], edges: dict[Edge, dict[str, None]]
-) -> None:
+def _read_graph(path: Path) -> tuple[list[Entity], list[Relation]]:
+    """Read the nodes and the edges of a GraphML file, with the ids of their chunks."""
+    entities: list[Entity] = []
+    relations: list[Relation] = []
     for names, fields in _iterate_elements(path):
-        documents = _find_documents(fields.get("source_id", ""), chunks)
+        chunk_ids = tuple(chunk_id for chunk_id in fields.get("source_id", "").split(SEPARATOR) if chunk_id)
         if len(names) == 1:
-            nodes.setdefault(names[0], {}).update(documents)
+            entities.append(Entity(name=names[0], type=strip_quotes(fields.get("entity_type", "")), chunks=chunk_ids))
         else:
-            edges.setdefault(build_edge(names[0], names[1], fields.get("description")), {}).update(documents)
+            source, label, target = build_edge(names[0], names[1], fields.get("description"))
+            relations.append(Relation(source=source, label=label, target=target, chunks=chunk_ids))
+    return entities, relations
 
 
 def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
@@ -170,27 +154,20 @@ def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, s
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
 
 
-def _find_documents(sources: str, chunks: Mapping[str, str]) -> dict[str, None]:
-    return dict.fromkeys(chunks[chunk] for chunk in sources.split(SEPARATOR) if chunks.get(chunk))
-
-
 def _add_names(
     stores: Mapping[str, Mapping[str, Any]],
     names: Mapping[str, str],
-    nodes: dict[str, dict[str, None]],
-    edges: dict[Edge, dict[str, None]],
+    nodes: dict[str, tuple[str, ...]],
+    edges: dict[Edge, tuple[str, ...]],
 ) -> None:
     """Add the entity names and pairs that are recorded for each document, and that the graph file may lack."""
     for document, row in stores["full_entities"].items():
-        for name in row.get("entity_names") or ():
-            nodes.setdefault(strip_quotes(name), {})[names.get(document, document)] = None
+        for name in map(strip_quotes, row.get("entity_names") or ()):
+            nodes[name] = tuple(dict.fromkeys((*nodes.get(name, ()), names.get(document, document))))
     # A pair that the graph has keeps the label that it has there.
     edges_by_ends = {(source, target): (source, label, target) for source, label, target in edges}
     for document, row in stores["full_relations"].items():
         for source, target in row.get("relation_pairs") or ():
-            edge = build_edge(strip_quotes(source), strip_quotes(target), None)
-            edges.setdefault(edges_by_ends.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
-
-
-def _freeze_documents(documents_by_key: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
-    return {key: tuple(documents) for key, documents in documents_by_key.items()}
+            built = build_edge(strip_quotes(source), strip_quotes(target), None)
+            edge = edges_by_ends.get((built[0], built[2]), built)
+            edges[edge] = tuple(dict.fromkeys((*edges.get(edge, ()), names.get(document, document))))

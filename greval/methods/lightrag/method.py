@@ -48,11 +48,7 @@ class LightRagMethod:
         await self._open()
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Answer the sample's question.
-
-        Raises:
-            MethodError: If LightRAG raised or suppressed an error, or returned an empty answer.
-        """
+        """Answer the sample's question."""
         with count_as_waiting():
             rag = await self._open()
         param = self._param()
@@ -152,9 +148,6 @@ def load(spec: str) -> Method:
 
     Returns:
         The method. It can be called concurrently on one event loop.
-
-    Raises:
-        MethodError: If lightrag is not installed, or the object does not exist.
     """
     target, options = read_adapter_spec(
         "lightrag",

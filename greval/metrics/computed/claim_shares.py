@@ -9,11 +9,12 @@ number is 1 says yes, and any other number says no.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from greval._util.wording import format_names
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -47,27 +48,13 @@ ClaimTable = Mapping[str, ClaimVerdict]
 """The verdicts of a metric on claims, by their ids."""
 
 
-class ClaimShare(NamedTuple):
-    """A share: the ids that count, the number of all, and what they are."""
-
-    counted: tuple[str, ...]
-    of: int
-    noun: str
-    what: str
-
-    @property
-    def value(self) -> float:
-        """The share; there is at least one."""
-        return len(self.counted) / self.of
-
-    @property
-    def reason(self) -> str:
-        """The share in words, with the ids that count."""
-        listing = f": {format_names(self.counted)}" if self.counted else ""
-        return f"{len(self.counted):,} of {self.of:,} {self.noun} {self.what}{listing}"
+Count = Callable[[Mapping[str, ClaimTable], Case, MetricSetting], JudgementsOrSkipped]
 
 
-Count = Callable[[Mapping[str, ClaimTable], Case, MetricSetting], ClaimShare | Skipped]
+def _judge_share(counted: Sequence[str], total: int, noun: str, what: str) -> tuple[Judgement, ...]:
+    """Build the judgement of a share of at least one, with the ids that count."""
+    listing = f": {format_names(counted)}" if counted else ""
+    return build_judgement(len(counted) / total, f"{len(counted):,} of {total:,} {noun} {what}{listing}")
 
 
 def read_claim_table(outcome: Scored) -> dict[str, ClaimVerdict]:
@@ -101,9 +88,9 @@ def _list_relevant(table: ClaimTable) -> frozenset[Source]:
 def _count_holding(metric: str, noun: str, what: str) -> Count:
     """Build a function that counts the claims that hold by one metric."""
 
-    def count(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare:
+    def count(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> JudgementsOrSkipped:
         table = tables[metric]
-        return ClaimShare(_select_holding(table), len(table), noun, what)
+        return _judge_share(_select_holding(table), len(table), noun, what)
 
     return count
 
@@ -114,46 +101,46 @@ def _count_answer_claims(what: str, counts: Callable[[bool, ClaimVerdict, frozen
     It is given whether the claim is correct, the verdict on its support, and the relevant items of the context.
     """
 
-    def count(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare:
+    def count(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> JudgementsOrSkipped:
         correct, supported = tables[CORRECT], tables[SUPPORTED]
         # Only the two noise sensitivities build on FOUND; the other shares do not ask which items are relevant.
         relevant = _list_relevant(tables.get(FOUND, {}))
         chosen = (claim for claim, verdict in correct.items() if counts(verdict.holds, supported[claim], relevant))
-        return ClaimShare(tuple(chosen), len(correct), ANSWER, what)
+        return _judge_share(tuple(chosen), len(correct), ANSWER, what)
 
     return count
 
 
-def _count_found_claims(tables: Mapping[str, ClaimTable], case: Case, setting: MetricSetting) -> ClaimShare | Skipped:
+def _count_found_claims(tables: Mapping[str, ClaimTable], case: Case, setting: MetricSetting) -> JudgementsOrSkipped:
     """Count the expected claims that the context supports, or that one of the first k chunks states by itself."""
     table, what = tables[FOUND], "supported by the context"
     if setting.k is None:
-        return ClaimShare(_select_holding(table), len(table), EXPECTED, what)
+        return _judge_share(_select_holding(table), len(table), EXPECTED, what)
     if case.chunks is None:
         return Skipped(reason="chunks is not recorded")
     first = {("chunk", chunk.id) for chunk in case.chunks[: setting.k]}
     chosen = tuple(claim for claim, verdict in table.items() if verdict.sources & first)
-    return ClaimShare(chosen, len(table), EXPECTED, f"stated by a chunk {format_cutoff(setting.k)}")
+    return _judge_share(chosen, len(table), EXPECTED, f"stated by a chunk {format_cutoff(setting.k)}")
 
 
-def _count_relevant_chunks(tables: Mapping[str, ClaimTable], case: Case, _: MetricSetting) -> ClaimShare | Skipped:
+def _count_relevant_chunks(tables: Mapping[str, ClaimTable], case: Case, _: MetricSetting) -> JudgementsOrSkipped:
     """Count the chunks that state an expected claim by themselves."""
     ids = tuple(dict.fromkeys(chunk.id for chunk in case.chunks or ()))
     if not ids:
         return Skipped(reason="there are no chunks")
     relevant = _list_relevant(tables[FOUND])
-    return ClaimShare(
+    return _judge_share(
         tuple(name for name in ids if ("chunk", name) in relevant), len(ids), "chunks", "state an expected claim"
     )
 
 
-def _count_used_claims(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> ClaimShare | Skipped:
+def _count_used_claims(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> JudgementsOrSkipped:
     """Count the expected claims that the answer states, of those that the context supports."""
     supported = _select_holding(tables[FOUND])
     if not supported:
         return Skipped(reason="the context supports no expected claim")
     used = tuple(claim for claim in supported if tables[STATED][claim].holds)
-    return ClaimShare(used, len(supported), f"{EXPECTED} in the context", "stated by the answer")
+    return _judge_share(used, len(supported), f"{EXPECTED} in the context", "stated by the answer")
 
 
 def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTable] | Skipped:
@@ -183,10 +170,9 @@ def _build_family(
     """Build the metric family of a share; a `ranked` one has a cut-off."""
 
     def make(name: str, setting: MetricSetting) -> DerivedMetric:
-        def compute(case: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
+        def compute(case: Case, verdicts: Verdicts) -> JudgementsOrSkipped:
             tables = _read_tables(verdicts, built_on)
-            share = tables if isinstance(tables, Skipped) else count(tables, case, setting)
-            return share if isinstance(share, Skipped) else build_judgement(share.value, share.reason)
+            return tables if isinstance(tables, Skipped) else count(tables, case, setting)
 
         where = f" One of the first {setting.k:,} chunks must state the claim by itself." if setting.k else ""
         return DerivedMetric(
@@ -205,7 +191,7 @@ def _build_family(
 def _build_f1_family() -> MetricFamily:
     """Build the metric family of the harmonic mean of precision and recall."""
 
-    def compute(_: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
+    def compute(_: Case, verdicts: Verdicts) -> JudgementsOrSkipped:
         tables = _read_tables(verdicts, (CORRECT, STATED))
         if isinstance(tables, Skipped):
             return tables

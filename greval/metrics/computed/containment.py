@@ -30,27 +30,9 @@ MIN_ENTRIES = 2
 LIST_CONJUNCTIONS = frozenset({"and"})
 AMBIGUOUS_ABBREVIATIONS = frozenset(
     {
-        *(
-            "all",
-            "am",
-            "an",
-            "and",
-            "are",
-            "as",
-            "at",
-            "be",
-            "by",
-            "can",
-            "did",
-            "do",
-            "has",
-            "he",
-            "him",
-            "his",
-            "how",
-        ),
-        *("i", "in", "is", "it", "its", "may", "me", "my", "not", "of", "on", "one", "or", "our", "out", "she", "so"),
-        *("the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
+        *("all", "am", "an", "and", "are", "as", "at", "be", "by", "can", "did", "do", "has", "he", "him", "his"),
+        *("how", "i", "in", "is", "it", "its", "may", "me", "my", "not", "of", "on", "one", "or", "our", "out"),
+        *("she", "so", "the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
     }
 )
 """Words that must not match an abbreviation in capitals: US and us, WHO and who."""

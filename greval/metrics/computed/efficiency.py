@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from greval._util.wording import format_count
-from greval.metrics.computed.families import MetricFamily, build_judgement
+from greval.metrics.computed.families import JudgementsOrSkipped, MetricFamily, build_judgement
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
 
-def _build_family(name: str, description: str, *, unit: str, format_reason: Callable[[float], str]) -> MetricFamily:
-    """Build the metric family for the field `name` of `usage`; `format_reason` formats the reason for a value."""
+def _build_family(name: str, description: str, unit: str, reason: str) -> MetricFamily:
+    """Build the metric family for the field `name` of `usage`; `reason` is a noun that is counted, or a format."""
 
-    def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+    def compute(case: Case) -> JudgementsOrSkipped:
         spent: float | None = getattr(case.usage, name, None)
         if spent is None:
             return Skipped(reason=f"usage.{name} is not recorded")
-        return build_judgement(spent, format_reason(spent))
+        text = reason.format(spent) if "{" in reason else format_count(int(spent), reason)
+        return build_judgement(spent, text)
 
     scale = MeasureScale(unit=unit, better="lower")
     return MetricFamily(
@@ -30,41 +29,11 @@ def _build_family(name: str, description: str, *, unit: str, format_reason: Call
     )
 
 
-def _build_count_formatter(what: str) -> Callable[[float], str]:
-    """Build a function that formats a count with its noun."""
-    return lambda count: format_count(int(count), what)
-
-
 FAMILIES = (
-    _build_family(
-        "latency",
-        "Seconds from the question to the whole answer.",
-        unit="s",
-        format_reason=lambda seconds: f"{seconds:.2f} s from question to answer",
-    ),
-    _build_family(
-        "llm_calls",
-        "How often a language model was called for the answer.",
-        unit="calls",
-        format_reason=_build_count_formatter("call"),
-    ),
-    _build_family(
-        "prompt_tokens",
-        "Tokens that the answer's model calls read.",
-        unit="tokens",
-        format_reason=_build_count_formatter("prompt token"),
-    ),
-    _build_family(
-        "output_tokens",
-        "Tokens that the answer's model calls wrote.",
-        unit="tokens",
-        format_reason=_build_count_formatter("output token"),
-    ),
-    _build_family(
-        "cost",
-        "What the answer's model calls cost, in US dollars.",
-        unit="USD",
-        format_reason=lambda dollars: f"{dollars:.6g} US dollars",
-    ),
+    _build_family("latency", "Seconds from the question to the whole answer.", "s", "{:.2f} s from question to answer"),
+    _build_family("llm_calls", "How often a language model was called for the answer.", "calls", "call"),
+    _build_family("prompt_tokens", "Tokens that the answer's model calls read.", "tokens", "prompt token"),
+    _build_family("output_tokens", "Tokens that the answer's model calls wrote.", "tokens", "output token"),
+    _build_family("cost", "What the answer's model calls cost, in US dollars.", "USD", "{:.6g} US dollars"),
 )
 """The families of efficiency metrics."""

@@ -10,6 +10,7 @@ from greval.records.metric import FunctionMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
+JudgementsOrSkipped = tuple[Judgement, ...] | Skipped
 NumberKind = Literal["", "cutoff", "threshold"]
 
 
@@ -51,12 +52,7 @@ def build_judgement(value: Value, reason: str) -> tuple[Judgement, ...]:
 
 
 def format_cutoff(k: int | None) -> str:
-    """Format the cut-off of a ranking as a phrase.
-
-    Example:
-        >>> format_cutoff(10), format_cutoff(None)
-        ('in the first 10', 'retrieved')
-    """
+    """Format the cut-off of a ranking as a phrase."""
     return "retrieved" if k is None else f"in the first {k:,}"
 
 

@@ -20,12 +20,7 @@ UNLABELLED = "unlabelled"
 
 
 def normalise_name(name: str) -> str:
-    """Return the normalised form of a name.
-
-    Example:
-        >>> normalise_name("Harbour_Team ")
-        'harbour team'
-    """
+    """Return the normalised form of a name."""
     # Twice, because case folding can leave characters that are not in NFKC form.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.replace("_", " ").split())
@@ -84,12 +79,7 @@ class GraphWalk:
 
 
 def format_edge(source: str, label: str, target: str) -> str:
-    """Format an edge as text.
-
-    Example:
-        >>> format_edge("Ada", "wrote", "Notes"), format_edge("Ada", "", "Notes")
-        ('Ada -wrote-> Notes', 'Ada -> Notes')
-    """
+    """Format an edge as text."""
     return f"{source} -{label}-> {target}" if label else f"{source} -> {target}"
 
 
@@ -122,12 +112,7 @@ def explain_missing_edges(walk: GraphWalk) -> Skipped | None:
 
 
 def compute_depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, int]:
-    """Return the number of hops from the nearest start to each node, by breadth-first search without edge directions.
-
-    Example:
-        >>> compute_depths([("a", "calls", "b"), ("c", "calls", "b")], ["a"])
-        {'a': 0, 'b': 1, 'c': 2}
-    """
+    """Return the number of hops from the nearest start to each node, whatever the direction of edges."""
     neighbours: dict[str, list[str]] = {}
     for source, _, target in edges:
         neighbours.setdefault(source, []).append(target)

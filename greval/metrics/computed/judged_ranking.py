@@ -7,12 +7,12 @@ retrieved was not judged, so that the ideal order is that of the retrieved items
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from greval._util.wording import format_count, format_names
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -31,80 +31,54 @@ from greval.metrics.computed.ranking import (
 from greval.records.case import Case, Over
 from greval.records.metric import DerivedMetric, Verdicts
 from greval.records.metric_input import list_items
-from greval.records.result import Judgement, Skipped
-from greval.records.scale import MeasureScale, ValueScale
+from greval.records.result import Skipped
 
 JUDGED = "judged"
 """The option that is part of the name of each metric, so that its figure is not mistaken for one of gold."""
 TRIPLES = "triples"
 
 
-class RelevanceSource(NamedTuple):
-    """The items of a case that are ranked, and the metric that judges their relevance."""
-
-    metric: str
-    items: Over
-
-    @property
-    def noun(self) -> str:
-        """The name of one item."""
-        return self.items.removesuffix("s")
+JUDGES: Mapping[Over, str] = {"chunks": "chunk_evaluation", "triples": "triple_evaluation"}
+"""The metric that judges the relevance of the items that are ranked."""
 
 
-CHUNKS = RelevanceSource("chunk_evaluation", "chunks")
-FACTS = RelevanceSource("triple_evaluation", "triples")
-
-
-def find_relevance_source(setting: MetricSetting) -> RelevanceSource:
-    """Return the items that a metric ranks, and who judges them."""
-    return FACTS if TRIPLES in setting.options else CHUNKS
-
-
-def read_judged_ranking(case: Case, verdicts: Verdicts, source: RelevanceSource) -> Ranking | Skipped:
-    """Return the ranking of a case with its relevant items by the verdicts on them, or why it is undefined.
-
-    Example:
-        >>> from greval.records.result import Scored
-        >>> case = Case(question="Who?", chunks=["Ada.", "No."])
-        >>> found = Scored(judgements=[Judgement(value="Relevant", number=1, item="c1", reason="r"),
-        ...                            Judgement(value="Irrelevant", number=0, item="c2", reason="r")])
-        >>> read_judged_ranking(case, {"chunk_evaluation": found}, CHUNKS).gains
-        [1.0, 0]
-    """
-    if getattr(case, source.items) is None:
-        return Skipped(reason=f"{source.items} is not recorded")
-    ranked = tuple(dict.fromkeys(item.id for item in list_items(source.items, case)))
-    outcome = verdicts[source.metric]
+def _read_ranking(case: Case, verdicts: Verdicts, over: Over) -> Ranking | Skipped:
+    """Return the ranking of a case with its relevant items by the verdicts on them, or why it is undefined."""
+    if getattr(case, over) is None:
+        return Skipped(reason=f"{over} is not recorded")
+    ranked = tuple(dict.fromkeys(item.id for item in list_items(over, case)))
+    outcome = verdicts[judge := JUDGES[over]]
     # Before the verdicts are read: without items they are skipped, but an empty ranking has a value.
     if not ranked:
         return Ranking((), {})
     if isinstance(outcome, Skipped):
-        return Skipped(reason=f"{source.metric} is skipped: {outcome.reason}")
+        return Skipped(reason=f"{judge} is skipped: {outcome.reason}")
     numbers = {judgement.item: judgement.number for judgement in outcome.judgements}
     gains = {item: number for item in ranked if (number := numbers.get(item)) is not None}
     if len(gains) < len(ranked):
         unknown = [item for item in ranked if item not in gains]
-        return Skipped(reason=f"{source.metric} gave no number to {format_names(unknown)}")
+        return Skipped(reason=f"{judge} gave no number to {format_names(unknown)}")
     if negative := [item for item, gain in gains.items() if gain < 0]:
-        return Skipped(reason=f"{source.metric} gave a number below 0 to {format_names(negative)}, which is no gain")
+        return Skipped(reason=f"{judge} gave a number below 0 to {format_names(negative)}, which is no gain")
     return Ranking(ranked, {item: gain for item, gain in gains.items() if gain > 0})
 
 
-def _format_relevant(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:
+def _format_relevant(ranking: Ranking, setting: MetricSetting, over: Over) -> str:
     """Format which of the first items were judged relevant."""
+    noun = over.removesuffix("s")
     if not ranking.documents:
-        return f"no {source.noun} was retrieved"
+        return f"no {noun} was retrieved"
     first = ranking.documents[: setting.k]
     relevant = [item for item in first if item in ranking.due]
-    share = f"{len(relevant):,} of {format_count(len(first), source.noun)} {format_cutoff(setting.k)}"
+    share = f"{len(relevant):,} of {format_count(len(first), noun)} {format_cutoff(setting.k)}"
     listing = f": {format_names(relevant)}" if relevant else ""
-    return f"{share} judged relevant by {source.metric}{listing}"
+    return f"{share} judged relevant by {JUDGES[over]}{listing}"
 
 
-def _format_gains(ranking: Ranking, setting: MetricSetting, source: RelevanceSource) -> str:
+def _format_gains(ranking: Ranking, setting: MetricSetting, over: Over) -> str:
     """Format the relevant items with what the ideal order consists of, as it is not that of gold."""
-    count = format_count(len(ranking.documents), source.noun)
-    return f"{_format_relevant(ranking, setting, source)}; the ideal is the best order of the {count} that were judged"
+    count = format_count(len(ranking.documents), over.removesuffix("s"))
+    return f"{_format_relevant(ranking, setting, over)}; the ideal is the best order of the {count} that were judged"
 
 
 def compute_context_precision(ranking: Ranking, setting: MetricSetting) -> float:
@@ -121,49 +95,34 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     *,
     levels: tuple[str, str] | None = None,
     options: tuple[str, ...] = (),
-    format_reason: Callable[[Ranking, MetricSetting, RelevanceSource], str] = _format_relevant,
+    format_reason: Callable[[Ranking, MetricSetting, Over], str] = _format_relevant,
     needs_relevant: bool = False,
 ) -> MetricFamily:
     """Build the metric family of a formula; with `needs_relevant` it is undefined if no item is relevant."""
 
     def make(name: str, setting: MetricSetting) -> DerivedMetric:
-        source = find_relevance_source(setting)
-        words = {"items": source.items, "item": source.noun, "where": format_cutoff(setting.k)}
+        over: Over = "triples" if TRIPLES in setting.options else "chunks"
+        noun = over.removesuffix("s")
+        words = {"items": over, "item": noun, "where": format_cutoff(setting.k)}
+
+        def compute(case: Case, verdicts: Verdicts) -> JudgementsOrSkipped:
+            ranking = _read_ranking(case, verdicts, over)
+            if isinstance(ranking, Skipped):
+                return ranking
+            if needs_relevant and not ranking.due:
+                return Skipped(reason=f"no retrieved {noun} was judged relevant, so that no order is the best")
+            return build_judgement(formula(ranking, setting), format_reason(ranking, setting, over))
+
         return DerivedMetric(
             name=name,
-            description=f"{description.format(**words)} The relevance is judged by {source.metric}, not gold.",
-            built_on=(source.metric,),
-            optional=(source.items,),
-            scale=_build_scale(levels, words),
-            compute=_create_function(formula, setting, format_reason, needs_relevant=needs_relevant),
+            description=f"{description.format(**words)} The relevance is judged by {JUDGES[over]}, not gold.",
+            built_on=(JUDGES[over],),
+            optional=(over,),
+            scale=(build_yes_no_scale(*(level.format(**words) for level in levels)) if levels else build_share_scale()),
+            compute=compute,
         )
 
     return MetricFamily(name, make, at="cutoff", options=(JUDGED, *options, TRIPLES))
-
-
-def _build_scale(levels: tuple[str, str] | None, words: dict[str, str]) -> MeasureScale | ValueScale:
-    return build_yes_no_scale(*(level.format(**words) for level in levels)) if levels else build_share_scale()
-
-
-def _create_function(
-    formula: Formula,
-    setting: MetricSetting,
-    format_reason: Callable[[Ranking, MetricSetting, RelevanceSource], str],
-    *,
-    needs_relevant: bool,
-) -> Callable[[Case, Verdicts], tuple[Judgement, ...] | Skipped]:
-    """Create the function of a metric."""
-    source = find_relevance_source(setting)
-
-    def compute(case: Case, verdicts: Verdicts) -> tuple[Judgement, ...] | Skipped:
-        ranking = read_judged_ranking(case, verdicts, source)
-        if isinstance(ranking, Skipped):
-            return ranking
-        if needs_relevant and not ranking.due:
-            return Skipped(reason=f"no retrieved {source.noun} was judged relevant, so that no order is the best")
-        return build_judgement(formula(ranking, setting), format_reason(ranking, setting, source))
-
-    return compute
 
 
 FAMILIES = (

@@ -60,12 +60,7 @@ def find_computed_metric(name: str) -> FunctionMetric | None:
 
 
 def explain_bad_name(name: str) -> str | None:
-    """Return the fault of a name that begins with a computed family, with a correction; None for other names.
-
-    Example:
-        >>> explain_bad_name("ndcg@0")
-        "after @ stands a whole number from 1 to 999999, got '0'; write ndcg@10"
-    """
+    """Return the fault of a name that begins with a computed family, with a correction; None for other names."""
     try:
         _parse_name(name)
     except _BadNameError as error:
@@ -74,12 +69,7 @@ def explain_bad_name(name: str) -> str | None:
 
 
 def list_name_variants(name: str) -> list[str]:
-    """List the names of all families with the setting of this name, as suggestions for a misspelt name.
-
-    Example:
-        >>> "ndcg@7" in list_name_variants("ndgc@7")
-        True
-    """
+    """List the names of all families with the setting of this name, as suggestions for a misspelt name."""
     setting = name[len(_split_name(name)["base"] or "") :]
     judged = (f"{family}{setting}{end}" for family in JUDGED_FAMILIES for end in ("", f"-{JUDGED}"))
     names = dict.fromkeys((*(f"{family}{setting}" for family in (*FAMILIES, *CLAIM_FAMILIES)), *judged))

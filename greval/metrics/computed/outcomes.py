@@ -42,15 +42,6 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
     `Judgement` or several, or `Skipped`. A value must be on the metric's scale. `number` is filled from the scale. Each
     item must be an item of the case and appear once. A violation of these rules is a failure that names the function.
     If the violation concerns one item, only that item fails, else the case fails.
-
-    Raises:
-        DataError: If two different items of the case have the same id.
-
-    Example:
-        >>> metric = ComputedMetric(name="short", description="Is it short?", needs=("answer",),
-        ...                         scale=MeasureScale(high=1.0), compute=lambda case: len(case.answer) < 10)
-        >>> compute_outcome(metric, Case(question="Who?", answer="Ada.")).judgements[0].number
-        1.0
     """
     try:
         returned = metric.call_function(case, verdicts)
@@ -97,12 +88,7 @@ def describe_source(metric: FunctionMetric) -> str:
 
 
 def describe_function(function: Callable[..., object]) -> str:
-    """Return the name of a function with its file and line, for a message.
-
-    Example:
-        >>> describe_function(len)
-        'len'
-    """
+    """Return the name of a function with its file and line, for a message."""
     code = getattr(_unwrap_partial(function), "__code__", None)
     location = f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
     return f"{_get_function_name(function)}{location}"

@@ -16,6 +16,7 @@ from greval._util.joins import UNMET, find_kind, format_id
 from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -27,8 +28,8 @@ from greval.metrics.computed.families import (
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import CHUNK_PREFIX, ESSENTIAL, HELPFUL, Case, Chunk, Gold, is_unnamed
 from greval.records.metric import ComparedIds, ComputedMetric
-from greval.records.result import Judgement, Skipped
-from greval.records.scale import MeasureScale, Value, ValueScale
+from greval.records.result import Skipped
+from greval.records.scale import Value
 
 Relevance = Literal["essential", "relevant"]
 GAIN_NAMES: dict[float, str] = {ESSENTIAL: "essential", HELPFUL: "helpful"}
@@ -65,16 +66,10 @@ Formula = Callable[[Ranking, MetricSetting], Value]
 
 
 def list_ranked_documents(case: Case) -> tuple[str, ...] | None:
-    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded.
-
-    Example:
-        >>> chunks = [{"id": "a#1", "doc_id": "a", "text": ""}, {"id": "b", "text": ""}, {"doc_id": "a", "text": ""}]
-        >>> list_ranked_documents(Case(question="?", chunks=chunks))
-        ('a', 'b')
-    """
+    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded."""
     if case.chunks is None:
         return None
-    return tuple(dict.fromkeys(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks))
+    return tuple(dict.fromkeys(document for document, *_ in _number(case.chunks)))
 
 
 def list_gold_documents(gold: Gold) -> dict[str, None]:
@@ -83,13 +78,7 @@ def list_gold_documents(gold: Gold) -> dict[str, None]:
 
 
 def is_gold_text(gold_names: Iterable[str], chunks: Sequence[Chunk]) -> bool:
-    """Return whether the gold names documents by their text: each name is as long as a passage.
-
-    Example:
-        >>> chunks = [Chunk(id="c1", text="Ada wrote the notes in 1843.")]
-        >>> is_gold_text(["Bob wrote the letter."], chunks), is_gold_text(["Ada Lovelace"], chunks)
-        (True, False)
-    """
+    """Return whether the gold names documents by their text: each name is as long as a passage."""
     usual = median(len(chunk.text or "") for chunk in chunks)
     return all(
         find_kind(name) == "passage" or (len(name.split()) >= MIN_TEXT_WORDS and len(name) * MAX_TEXT_RATIO >= usual)
@@ -222,41 +211,12 @@ def _format_first_hit(ranking: Ranking, setting: MetricSetting) -> str:
     return f"the first essential document is {ranking.documents[hit - 1]}, at rank {hit:,}"
 
 
-def _build_metric(  # noqa: PLR0913 - the parts of a definition
-    name: str,
-    setting: MetricSetting,
-    formula: Formula,
-    *,
-    description: str,
-    relevance: Relevance,
-    scale: MeasureScale | ValueScale,
-    format_reason: Callable[[Ranking, MetricSetting], str],
-) -> ComputedMetric:
-    """Build the metric of a formula."""
-
-    def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-        ranking = read_ranking(case, relevance)
-        if isinstance(ranking, Skipped):
-            return ranking
-        return build_judgement(formula(ranking, setting), format_reason(ranking, setting))
-
-    return ComputedMetric(
-        name=name,
-        description=description.format(where=format_cutoff(setting.k)),
-        needs=("gold",),
-        optional=("chunks",),
-        scale=scale,
-        compute=compute,
-        compared_ids=DOCUMENT_IDS,
-    )
-
-
 def _build_family(  # noqa: PLR0913 - the parts of a definition
     name: str,
     formula: Formula,
     description: str,
     *,
-    relevance: Relevance,
+    relevance: Relevance = "relevant",
     levels: tuple[str, str] | None = None,
     options: tuple[str, ...] = (),
     format_reason: Callable[[Ranking, MetricSetting], str] = _format_found,
@@ -264,15 +224,20 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     """Build the metric family of a formula; `levels` describe 1 and 0 if these are its only values."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
-        scale = build_yes_no_scale(*levels) if levels else build_share_scale()
-        return _build_metric(
-            name,
-            setting,
-            formula,
-            description=description,
-            relevance=relevance,
-            scale=scale,
-            format_reason=format_reason,
+        def compute(case: Case) -> JudgementsOrSkipped:
+            ranking = read_ranking(case, relevance)
+            if isinstance(ranking, Skipped):
+                return ranking
+            return build_judgement(formula(ranking, setting), format_reason(ranking, setting))
+
+        return ComputedMetric(
+            name=name,
+            description=description.format(where=format_cutoff(setting.k)),
+            needs=("gold",),
+            optional=("chunks",),
+            scale=build_yes_no_scale(*levels) if levels else build_share_scale(),
+            compute=compute,
+            compared_ids=DOCUMENT_IDS,
         )
 
     return MetricFamily(name, make, at="cutoff", options=options)
@@ -308,26 +273,17 @@ FAMILIES = (
         "ndcg",
         compute_ndcg,
         "How near the documents {where} come to the best order: normalised discounted cumulative gain.",
-        relevance="relevant",
         options=("exponential",),
     ),
-    _build_family(
-        "recall", _compute_recall, "Share of the essential and helpful documents that is {where}.", relevance="relevant"
-    ),
+    _build_family("recall", _compute_recall, "Share of the essential and helpful documents that is {where}."),
     _build_family(
         "essential_recall", _compute_recall, "Share of the essential documents that is {where}.", relevance="essential"
     ),
-    _build_family(
-        "precision",
-        compute_precision,
-        "Share of the documents {where} that is essential or helpful.",
-        relevance="relevant",
-    ),
+    _build_family("precision", compute_precision, "Share of the documents {where} that is essential or helpful."),
     _build_family(
         "hit_rate",
         compute_hit,
         "Whether an essential or helpful document is {where}.",
-        relevance="relevant",
         levels=("An essential or helpful document is there.", "None is there."),
     ),
     _build_family(
@@ -348,7 +304,6 @@ FAMILIES = (
         "map",
         lambda ranking, setting: formulas.average_precision(ranking.hits, len(ranking.due), setting.k),
         "Precision at each essential or helpful document {where}, averaged over all that were due.",
-        relevance="relevant",
     ),
 )
 """The families of metrics of ranked retrieval."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -83,7 +84,7 @@ REPOSITORY_NAMES = ComparedIds(_list_compared_repositories, ("essential reposito
 def _build_share_metric(name: str, description: str, judge: JudgeRepositories) -> ComputedMetric:
     """Build a metric whose function judges the retrieved repositories of a case against the essential ones."""
 
-    def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+    def compute(case: Case) -> JudgementsOrSkipped:
         retrieved, essential = list_repositories(case), _list_essential(case)
         if isinstance(essential, Skipped):
             return essential
@@ -143,7 +144,7 @@ def _build_coherence(name: str, _: MetricSetting) -> ComputedMetric:
     )
 
 
-def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
+def _judge_coherence(case: Case) -> JudgementsOrSkipped:
     """Judge whether each repository appears in one version; sources without repository or version are ignored."""
     sources = list_sources(case)
     if isinstance(sources, Skipped):

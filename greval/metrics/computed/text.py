@@ -11,6 +11,7 @@ from collections.abc import Callable
 from greval._util.wording import format_names, shorten_text
 from greval.metrics.computed.containment import find_match
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -20,7 +21,7 @@ from greval.metrics.computed.families import (
 from greval.metrics.computed.tokenisation import drop_articles, normalise_text, split_words
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
 Compare = Callable[[str, str, MetricSetting], tuple[Value, float, str]]
@@ -66,19 +67,17 @@ def token_f1(answer: str, right: str) -> float:
         >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
-    answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    shared = (answer_words & expected_words).total()
-    return 2 * shared / (answer_words.total() + expected_words.total()) if shared else 0.0
+    return float(_compare_tokens(answer, right, MetricSetting())[0])
 
 
 def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
-    value = token_f1(answer, right)
     answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
-    shared = (answer_words & expected_words).total()
+    shared, total = (answer_words & expected_words).total(), answer_words.total() + expected_words.total()
+    value = 2 * shared / total if shared else 0.0
     counts = f"{shared:,} shared words, {answer_words.total():,} in the answer, {expected_words.total():,}"
     reason = f'{counts} in "{shorten_text(right)}"'
-    missed = (expected_words - answer_words).elements()
-    return value, value, f"{reason}; missed: {format_names(missed)}" if expected_words - answer_words else reason
+    missed = expected_words - answer_words
+    return value, value, f"{reason}; missed: {format_names(missed.elements())}" if missed else reason
 
 
 def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
@@ -107,7 +106,7 @@ def _build_family(
     """Build the metric family of a comparison."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
-        def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+        def compute(case: Case) -> JudgementsOrSkipped:
             rights, answer = list_expected_answers(case), case.answer
             if isinstance(rights, Skipped):
                 return rights

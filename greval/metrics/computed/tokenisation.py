@@ -86,14 +86,6 @@ class PartialDate(NamedTuple):
         return all(mine in {None, its} for mine, its in zip(self, date, strict=True))
 
 
-class FoundDate(NamedTuple):
-    """A date with its position in a text; `date` is None if it is ambiguous."""
-
-    start: int
-    end: int
-    date: PartialDate | None
-
-
 def _parse_date(year: str, month: str, day: str) -> PartialDate | None:
     """Parse the parts of a date, the month as name or number."""
     prefix = month[:3].casefold()
@@ -139,23 +131,25 @@ def _compile_patterns() -> list[tuple[re.Pattern[str], Callable[..., PartialDate
     return [(re.compile(pattern, re.IGNORECASE), reading) for pattern, reading in _PATTERNS]
 
 
-def find_dates(text: str) -> Iterator[FoundDate]:
-    """Find the dates of a text in order; a part of a longer date is not found again.
+def find_dates(text: str) -> Iterator[tuple[int, int, PartialDate | None]]:
+    """Find the dates of a text in order, each with its start and end; a part of a longer date is not found again.
+
+    An ambiguous date is None.
 
     Example:
-        >>> [str(match.date) for match in find_dates("From September 2, 2024 to 3/4/2025, each May 5")]
+        >>> [str(date) for _, _, date in find_dates("From September 2, 2024 to 3/4/2025, each May 5")]
         ['2024-09-02', 'None', '--05-05']
     """
-    dates: list[FoundDate] = []
+    dates: list[tuple[int, int, PartialDate | None]] = []
     for pattern, reading in _compile_patterns():
         for match in pattern.finditer(text):
             date = reading(*match.groups())
             start, end = match.span()
-            free = all(end <= earlier.start or earlier.end <= start for earlier in dates)
+            free = all(end <= earlier_start or earlier_end <= start for earlier_start, earlier_end, _ in dates)
             # An ambiguous 3/4/2024 is kept without a date, so that its parts are not read as numbers.
             if free and (date or reading is _parse_numeric_date):
-                dates.append(FoundDate(start, end, date))
-    yield from sorted(dates)
+                dates.append((start, end, date))
+    yield from sorted(dates, key=lambda span: span[:2])
 
 
 class Word(NamedTuple):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Literal
 
 from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
+    JudgementsOrSkipped,
     MetricFamily,
     MetricSetting,
     build_judgement,
@@ -24,7 +26,7 @@ from greval.metrics.computed.graph_walk import (
 )
 from greval.records.case import Case, Edge
 from greval.records.metric import ComparedIds, ComputedMetric
-from greval.records.result import Judgement, Skipped
+from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
 EMPTY_WALK = Skipped(reason="the walk is empty")
@@ -32,7 +34,6 @@ NO_EDGE = Skipped(reason="no edge was walked")
 MIN_EDGES = 2
 """Minimum number of expected edges: one edge has no order."""
 
-JudgementsOrSkipped = tuple[Judgement, ...] | Skipped
 JudgeWalk = Callable[[GraphWalk, MetricSetting], JudgementsOrSkipped]
 
 
@@ -90,14 +91,6 @@ def _judge_edge_recall(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrS
     return build_judgement(formulas.recall([edge in expected for edge in walked], len(expected)), reason)
 
 
-def _judge_edge_precision(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
-    return _judge_edge_share(walk, setting, spurious=False)
-
-
-def _judge_spurious_edge_rate(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSkipped:
-    return _judge_edge_share(walk, setting, spurious=True)
-
-
 def _judge_edge_share(walk: GraphWalk, setting: MetricSetting, *, spurious: bool) -> JudgementsOrSkipped:
     """Judge the share of walked edges that was expected, or with `spurious` the share that was not."""
     edges = _map_edges(walk, setting)
@@ -138,17 +131,31 @@ def _judge_path_order(walk: GraphWalk, setting: MetricSetting) -> JudgementsOrSk
 
 
 def _judge_node_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
-    expected = _map_expected_nodes(walk, "expected_nodes")
+    return _judge_nodes_met(walk, walk.nodes, "expected_nodes", "expected node", "on the walk")
+
+
+def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
+    traversal = walk.traversal
+    expected = _map_expected_nodes(walk, "start_nodes")
+    # A walk that went somewhere began somewhere: its start was not recorded, and is not empty.
+    is_unknown = not traversal.start_nodes and (traversal.traversed_edges or traversal.final_nodes)
+    if not isinstance(expected, Skipped) and is_unknown:
+        return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
+    return _judge_nodes_met(walk, walk.map_nodes(traversal.start_nodes), "start_nodes", "expected start node", "found")
+
+
+def _judge_nodes_met(
+    walk: GraphWalk, walked: Mapping[str, str], field: Literal["expected_nodes", "start_nodes"], noun: str, where: str
+) -> JudgementsOrSkipped:
+    """Judge the share of the nodes in a field of gold that are among nodes of the walk."""
+    expected = _map_expected_nodes(walk, field)
     if isinstance(expected, Skipped):
         return expected
-    walked = walk.nodes
     if unmet := _explain_unmet_nodes(expected, walked):
         return unmet
-    hits = [node in walked for node in expected]
-    reason = format_found_share(
-        {expected[node] for node in expected if node in walked}, expected.values(), "expected node", "on the walk"
-    )
-    return build_judgement(formulas.recall(hits, len(expected)), reason)
+    met = {name for node, name in expected.items() if node in walked}
+    reason = format_found_share(met, expected.values(), noun, where)
+    return build_judgement(formulas.recall([node in walked for node in expected], len(expected)), reason)
 
 
 def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
@@ -165,24 +172,6 @@ def _judge_node_precision(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkip
         formulas.precision([node in expected for node in walked]),
         _format_expected_share(len(walked), unexpected, "node"),
     )
-
-
-def _judge_entry_recall(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
-    expected = _map_expected_nodes(walk, "start_nodes")
-    if isinstance(expected, Skipped):
-        return expected
-    traversal = walk.traversal
-    # A walk that went somewhere began somewhere: its start was not recorded, and is not empty.
-    if not traversal.start_nodes and (traversal.traversed_edges or traversal.final_nodes):
-        return Skipped(reason="traversal.start_nodes is not recorded: the walk began somewhere")
-    began = walk.map_nodes(traversal.start_nodes)
-    if unmet := _explain_unmet_nodes(expected, began):
-        return unmet
-    hits = [node in began for node in expected]
-    reason = format_found_share(
-        {expected[node] for node in expected if node in began}, expected.values(), "expected start node", "found"
-    )
-    return build_judgement(formulas.recall(hits, len(expected)), reason)
 
 
 def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
@@ -252,10 +241,9 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
             return walk if isinstance(walk, Skipped) else judge(walk, setting)
 
         how = f" ({', '.join(option for option in options if option in setting.options)})" if setting.options else ""
-        reason = f"{description}{how}."
         return ComputedMetric(
             name=name,
-            description=reason,
+            description=f"{description}{how}.",
             needs=("traversal", "gold") if gold else ("traversal",),
             optional=() if gold else ("gold",),
             scale=scale or build_share_scale(),
@@ -277,7 +265,7 @@ FAMILIES = (
     ),
     _build_family(
         "edge_precision",
-        _judge_edge_precision,
+        partial(_judge_edge_share, spurious=False),
         "Share of the walked edges that was expected",
         options=_EDGE_OPTIONS,
         compared_ids=EDGE_ENDS,
@@ -304,7 +292,7 @@ FAMILIES = (
     ),
     _build_family(
         "spurious_edge_rate",
-        _judge_spurious_edge_rate,
+        partial(_judge_edge_share, spurious=True),
         "Share of the walked edges that was not expected",
         options=_EDGE_OPTIONS,
         scale=build_share_scale("lower"),

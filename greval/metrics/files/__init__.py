@@ -25,9 +25,6 @@ def read_metric(path: str | Path) -> FileMetric:
     Returns:
         A metric of one of the five public classes, or a `FormulaMetric` if the file has a formula.
 
-    Raises:
-        DefinitionError: If the file is invalid. The error holds every fault with its line.
-
     Example:
         >>> import pathlib, tempfile
         >>> file = pathlib.Path(tempfile.mkdtemp(), "tone.yaml")

@@ -7,14 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from greval.errors import DefinitionError
-from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source, write_fields
-from greval.records.definition_faults import Path
-
-FIELD_ORDER = (
-    *("name", "description", "formula", "metrics", "over", "needs", "uses", "scale", "steps", "instructions"),
-    *("reason_depth", "pass", "judge", "notes", "examples"),
+from greval.metrics.files.yaml_text import (
+    FIELD_ORDER,
+    MetricFileFault,
+    YamlSource,
+    find_line,
+    read_source,
+    write_fields,
 )
-"""The order in which fields are written."""
+from greval.records.definition_faults import split_place
+
 _DETACHED = re.compile(r"[ \t]*(?:\r?\n)?|#.*(?:\r?\n)?")
 """An empty line, or a comment that belongs to no field."""
 
@@ -24,9 +26,6 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
 
     The text of all other fields stays as it is, with its comments. If that is impossible, such as in a text on one
     line, the whole text is written anew. Nothing is validated but that the text can be read.
-
-    Raises:
-        DefinitionError: If the text is not YAML, or no mapping.
 
     Example:
         >>> replace_fields("# mine\nname: tone  # short\nsteps: [Read.]\n", {"name": None, "steps": ["Judge it."]})
@@ -52,47 +51,18 @@ def replace_fields(text: str, fields: Mapping[str, object], max_values: int | No
 
 
 def read_content(source: YamlSource) -> dict[str, object] | None:
-    """Return the content of a text as plain data, empty for an empty text; None if it cannot be read or is no mapping.
-
-    Example:
-        >>> read_content(read_source("name: tone")), read_content(read_source("")), read_content(read_source("[a"))
-        ({'name': 'tone'}, {}, None)
-    """
+    """Return the content of a text as plain data, {} for an empty text; None if it cannot be read or is no mapping."""
     if source.data is None:
         return None if source.faults else {}
     return {**source.data} if isinstance(source.data, Mapping) else None
 
 
 def add_line(message: str, source: YamlSource, name: str) -> str:
-    r"""Return a message such as `steps.1: is vague` with the line of its place and `name` for the text before it.
+    """Return a message such as `steps.1: is vague` with the line of its place and `name` for the text before it.
 
     Items of lists are counted from 1. A message without a place gets the first line.
-
-    Example:
-        >>> add_line("steps.2: is vague", read_source("name: tone\nsteps:\n  - Read.\n  - Judge.\n"), "tone.yaml")
-        'tone.yaml:4: steps.2: is vague'
     """
-    return f"{name}:{find_line(_find_place(message, source.data), source.lines)}: {message}"
-
-
-def _find_place(message: str, data: object) -> Path:
-    """Return the path that a message begins with; names may hold dots and colons, so the longest fitting one counts."""
-    path: Path = ()
-    remaining = message
-    while steps := [step for step in _list_steps(data) if remaining.startswith((f"{step[0]}: ", f"{step[0]}."))]:
-        word, key = max(steps, key=lambda step: len(step[0]))
-        path, data = (*path, key), data[key]  # type: ignore[index]  # one of its own steps
-        if remaining[len(word)] == ":":
-            break
-        remaining = remaining[len(word) + 1 :]
-    return path
-
-
-def _list_steps(data: object) -> list[tuple[str, str | int]]:
-    """List the words for the parts of a container with their keys or indices."""
-    if isinstance(data, Mapping):
-        return [(str(key), key) for key in data]
-    return [(str(n + 1), n) for n in range(len(data))] if isinstance(data, list) else []
+    return f"{name}:{find_line(split_place(message, source.data, start=1)[0], source.lines)}: {message}"
 
 
 def _is_equal(first: object, second: object) -> bool:

@@ -80,10 +80,6 @@ def build_file_schema() -> Schema:
     """Build the JSON schema of a metric file, in draft 7, which editors support.
 
     It checks the form of a file. Whether its fields fit together is only checked when it is read.
-
-    Example:
-        >>> build_file_schema()["required"]
-        ['name', 'description']
     """
     schema = _drop_prose(JudgedMetric.model_json_schema())
     computed = _drop_prose(FormulaMetric.model_json_schema())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, assert_never
 
@@ -31,10 +31,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarStrin
 
 from greval.errors import DataError, GrevalError
 from greval.records.definition_faults import Path, format_fault
-from greval.records.formula_metric import FileMetric, FormulaMetric
-from greval.records.judge_choice import JudgeChoice
-from greval.records.metric import JudgedMetric
-from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.formula_metric import FileMetric
 from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
 
 MAX_DEPTH = 12
@@ -43,6 +40,11 @@ _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 SCHEMA_FILE = "metric.schema.json"
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
+FIELD_ORDER = (
+    *("name", "description", "formula", "metrics", "over", "preference", "needs", "uses", "scale", "steps"),
+    *("instructions", "reason_depth", "pass", "judge", "notes", "counts", "examples"),
+)
+"""The order in which fields are written."""
 MAX_LINE = 100
 """Maximum line length. Longer text is folded into several lines."""
 UNBROKEN_WIDTH = 2**20
@@ -50,7 +52,7 @@ UNBROKEN_WIDTH = 2**20
 INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 """Invisible characters, some of which YAML readers treat as line breaks."""
 PLAIN_WORD = re.compile(r"\w([\w .@/-]*\w)?")
-_PLAIN_INT = re.compile(r"0|-?[1-9][0-9]{0,8}")
+_PLAIN_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,8}|-?(0|[1-9][0-9]{0,8})\.[0-9]{0,3}[1-9]")
 YAML_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
 """Text that YAML 1.1 readers parse as true or false."""
 MAX_WHOLE_SCORE = 1_000_000
@@ -235,78 +237,55 @@ def _convert_scalar(event: ScalarEvent) -> object:
 
 def write_yaml(metric: FileMetric) -> str:
     """Return the YAML text of a metric."""
-    content = _dump_formula_metric(metric) if isinstance(metric, FormulaMetric) else _dump_judged_metric(metric)
-    return SCHEMA_LINE + _dump_yaml({key: part for key, part in content.items() if part})
-
-
-def _dump_formula_metric(metric: FormulaMetric) -> dict[str, Any]:
-    """Return the content of the file of a metric with a formula."""
-    scale = metric.scale.model_dump(mode="json", exclude_defaults=True)
-    scale_fields = {"low": metric.scale.low, **scale, "high": metric.scale.high}
-    stated = {
-        key: int(part) if isinstance(part, float) and part.is_integer() else part for key, part in scale_fields.items()
-    }
-    return {
-        "name": metric.name,
-        "description": _style_text(metric.description),
-        "formula": _style_text(metric.formula),
-        "metrics": _build_flow_mapping(**_quote_words(metric.metrics)) if metric.metrics else None,
-        "scale": _build_flow_mapping(**{key: part for key, part in stated.items() if part is not None}),
-        "pass": metric.pass_if,
-    }
-
-
-def _dump_judged_metric(metric: JudgedMetric) -> dict[str, Any]:
-    """Return the content of the file of a judged metric."""
-    return {
-        "name": metric.name,
-        "description": _style_text(metric.description),
-        "over": metric.over,
-        "preference": metric.preference or None,
-        "needs": _build_flow_list(metric.needs),
-        "uses": {
-            field: _build_flow_mapping(judged_by=_quote_word(use.judged_by), **{"as": _build_flow_list(use.as_)})
-            for field, use in metric.uses.items()
-        },
-        "scale": _dump_scale(metric.scale),
-        "steps": [_style_text(step) for step in metric.steps],
-        "instructions": _style_text(metric.instructions),
-        "reason_depth": None if metric.reason_depth == "brief" else metric.reason_depth,
-        "pass": metric.pass_if,
-        "judge": _dump_judge(metric.judge) if metric.judge else None,
-        "notes": {name: _dump_note(note) for name, note in metric.notes.items()},
-        "counts": metric.counts,
-        "examples": [
-            _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
-        ],
-    }
+    fields = metric.model_dump(mode="json", exclude_defaults=True) | {"scale": _dump_scale(metric.scale)}
+    # For a class of preferences it is the default, and in a file it is not.
+    fields["preference"] = getattr(metric, "preference", False)
+    fields["notes"] = {name: _dump_note(note) for name, note in fields.get("notes", {}).items()}
+    return SCHEMA_LINE + write_fields({key: fields[key] for key in FIELD_ORDER if fields.get(key)})
 
 
 def write_fields(fields: Mapping[str, object]) -> str:
-    """Return the YAML text of fields that are plain data, in the style of a metric file; they need not be valid.
-
-    Example:
-        >>> print(write_fields({"needs": ["answer"], "steps": ["Read.", "Judge."], "notes": {}}), end="")
-        needs: [answer]
-        steps:
-          - Read.
-          - Judge.
-        notes: {}
-    """
+    """Return the YAML text of fields that are plain data, in the style of a metric file; they need not be valid."""
     return _dump_yaml({_style_key(key): _style_field(key, part) for key, part in fields.items()}) if fields else ""
 
 
 def _style_field(key: str, content: object) -> object:
-    """Style a field: each step has a line of its own, other lists of words are written on one line."""
+    """Style a field: each step has a line of its own; what is short in all metrics is written on one line."""
     if key == "steps" and isinstance(content, list):
         return [_style_texts(step) for step in content]
-    return _style_texts(content)
+    if key in {"uses", "notes"} and isinstance(content, dict):
+        return {_style_key(name): _style_part(key, part) for name, part in content.items()}
+    is_short_scale = (
+        key == "scale" and isinstance(content, dict) and content.keys().isdisjoint({"categories", "levels"})
+    )
+    return _style_flow(content) if key in {"judge", "metrics"} or is_short_scale else _style_texts(content)
 
 
-def _style_key(key: str) -> str | int:
-    """Return a key as it is written: a whole number as one, since it is read the same way, quoted only if necessary."""
-    if _PLAIN_INT.fullmatch(key):
-        return int(key)
+def _style_part(field: str, part: object) -> object:
+    is_short = isinstance(part, dict) and (field == "uses" or "share" in part)
+    return _style_flow(part) if is_short else _style_texts(part)
+
+
+def _style_flow(content: object) -> object:
+    """Style lists and mappings that are written on one line, in which ruamel quotes too little."""
+    if isinstance(content, str):
+        is_plain = PLAIN_WORD.fullmatch(content) and content.casefold() not in YAML_BOOLEANS
+        return content if is_plain else DoubleQuotedScalarString(content)
+    flow: CommentedMap | CommentedSeq
+    if isinstance(content, dict):
+        flow = CommentedMap({_style_flow(key): _style_flow(part) for key, part in content.items()})
+    elif isinstance(content, list):
+        flow = CommentedSeq(map(_style_flow, content))
+    else:
+        return content
+    flow.fa.set_flow_style()
+    return flow
+
+
+def _style_key(key: str) -> str | float:
+    """Return a key as it is written: a number as one, since it is read the same way, quoted only if necessary."""
+    if _PLAIN_NUMBER.fullmatch(key):
+        return float(key) if "." in key else int(key)
     return DoubleQuotedScalarString(key) if INVISIBLE.search(key) else key
 
 
@@ -317,16 +296,6 @@ def _dump_yaml(content: Mapping[Any, object]) -> str:
     stream = io.StringIO()
     yaml.dump(content, stream)
     return stream.getvalue()
-
-
-def _dump_judge(judge: JudgeChoice) -> object:
-    """Return the judge of a metric in its file form: a name, or a mapping on one line."""
-    settings: object = judge.model_dump(mode="json")
-    return _build_flow_mapping(**_quote_words(settings)) if isinstance(settings, dict) else settings
-
-
-def _quote_words(content: Mapping[str, object]) -> dict[str, object]:
-    return {key: _quote_word(part) if isinstance(part, str) else part for key, part in content.items()}
 
 
 def _style_text(text: str) -> object:
@@ -364,78 +333,46 @@ def _style_texts(content: object) -> object:
         return {_style_key(key): _style_texts(part) for key, part in content.items()}
     if isinstance(content, list):
         plain = all(isinstance(part, str | int | float) for part in content)
-        return _build_flow_list(content) if plain else [_style_texts(part) for part in content]
+        return _style_flow(content) if plain else [_style_texts(part) for part in content]
     return _style_text(content) if isinstance(content, str) else content
 
 
-def _build_flow_list(items: Iterable[str | float]) -> CommentedSeq:
-    """Build a list that is written on one line."""
-    row = CommentedSeq([_quote_word(item) if isinstance(item, str) else item for item in items])
-    row.fa.set_flow_style()
-    return row
-
-
-def _quote_word(text: str) -> str:
-    """Quote text within a one-line list or mapping unless it is plain, because ruamel quotes too little there."""
-    return (
-        text if PLAIN_WORD.fullmatch(text) and text.casefold() not in YAML_BOOLEANS else DoubleQuotedScalarString(text)
-    )
-
-
-def _build_flow_mapping(**fields: object) -> CommentedMap:
-    """Build a mapping that is written on one line."""
-    line = CommentedMap(fields)
-    line.fa.set_flow_style()
-    return line
-
-
-def _dump_scale(scale: Scale) -> dict[str, Any]:
+def _dump_scale(scale: Scale) -> dict[str, object]:
     match scale:
         case CategoricalScale():
             categories = {category.name: _dump_category(category) for category in scale.categories}
             return {"categories": categories, **({} if scale.ordered else {"ordered": False})}
         case ValueScale():
             stated = {"better": scale.better} if "better" in scale.model_fields_set else {}
-            levels = {level: _style_text(scale.levels[level]) for level in sorted(scale.levels)}
             step = {"step": scale.step} if scale.step else {}
-            return {"range": _build_flow_list(scale.range), **step, **stated, "levels": levels}
+            levels = {str(level): scale.levels[level] for level in sorted(scale.levels)}
+            return {"range": [*scale.range], **step, **stated, "levels": levels}
         case MeasureScale():
-            raise TypeError("a measure is computed; there is no file for it")
+            further = scale.model_dump(mode="json", exclude_defaults=True)
+            fields = {"low": scale.low, **further, "high": scale.high}
+            numbers = {key: _to_whole(part) for key, part in fields.items() if isinstance(part, float)}
+            return {key: numbers.get(key, part) for key, part in fields.items() if part is not None}
         case _:
             assert_never(scale)
 
 
 def _dump_category(category: Category) -> object:
-    means = _style_text(category.means)
-    if category.score is None:
-        return means or None
-    is_whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE_SCORE
-    score = int(category.score) if is_whole else category.score
-    return {"means": means, "score": score} if means else {"score": score}
+    score = {} if category.score is None else {"score": _to_whole(category.score)}
+    return {**({"means": category.means} if category.means else {}), **score} if score else category.means or None
 
 
-def _dump_note(note: Note) -> object:
-    """Return the file form of a note without its defaults."""
-    match note:
-        case TextNote(means=means, when="after"):
-            return _style_text(means)
-        case TextNote(means=means, when=when):
-            return {"when": when, "means": _style_text(means)}
-        case ListNote(means=means, each=each, when=when):
-            fields = {
-                name: _style_text(described) if isinstance(described, str) else _build_flow_list(described)
-                for name, described in each.items()
-            }
-            return {**({} if when == "after" else {"when": when}), "means": _style_text(means), "each": fields}
-        case ShareNote(share=share, where=where, among=among, better=better):
-            further = {**({"among": _dump_words(among)} if among else {}), **({"better": better} if better else {})}
-            return _build_flow_mapping(share=_quote_word(share), where=_dump_words(where), **further)
-        case _:
-            assert_never(note)
+def _to_whole(number: float) -> float:
+    return int(number) if number.is_integer() and abs(number) <= MAX_WHOLE_SCORE else number
 
 
-def _dump_words(words_by_field: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-    return {
-        _quote_word(field): _quote_word(words[0]) if len(words) == 1 else _build_flow_list(words)
-        for field, words in words_by_field.items()
+def _dump_note(note: Mapping[str, object]) -> object:
+    """Return the file form of a note: a text alone, or with `when` first; a single word is no list."""
+    if note.keys() == {"means"}:
+        return note["means"]
+    words = {key: part for key in ("where", "among") if isinstance(part := note.get(key), Mapping)}
+    shortened = {
+        key: {field: listed[0] if len(listed) == 1 else listed for field, listed in part.items()}
+        for key, part in words.items()
     }
+    first = {"when": note["when"]} if "when" in note else {}
+    return {**first, **note, **shortened}

@@ -71,8 +71,8 @@ def test_no_graph_no_walk():
 
 def test_several_contexts():
     """What several contexts of a search hold is there once, at its first place."""
-    other = {"sources": pd.DataFrame({"id": ["5", "0"], "text": ["new", "first, cut"]})}
-    response = build_response("So.", [CONTEXT, other, CONTEXT], IndexIds.from_tables(TABLES))
+    second_context = {"sources": pd.DataFrame({"id": ["5", "0"], "text": ["new", "first, cut"]})}
+    response = build_response("So.", [CONTEXT, second_context, CONTEXT], IndexIds.from_tables(TABLES))
     assert [c.id for c in response.chunks] == ["u-b", "u-a", "sources:5", "report:2", "report:3"]
     assert [c.text for c in response.chunks[:3]] == ["second", "first", "new"]
     assert len(response.triples) == 3

@@ -98,7 +98,7 @@ def test_a_result_of_graphrag_is_read():
         ("5", "Bob read it."),
         ("report:9", "About the notes."),
     ]
-    assert [(one.id, one.subject, one.predicate, one.object) for one in response.triples] == [
+    assert [(triple.id, triple.subject, triple.predicate, triple.object) for triple in response.triples] == [
         ("1", "ADA", "Ada wrote the notes.", "NOTES"),
         ("entities:0", "ADA", "description", "A writer."),
     ]
@@ -144,7 +144,7 @@ def test_paths_are_the_traversal(paths):
     assert response.traversal.start_nodes == ("a",)
     assert response.traversal.traversed_edges == (("a", "r", "b"), ("b", "s", "c"), ("a", "t", "d"))
     assert response.traversal.final_nodes == ("c", "d")
-    assert [one.object for one in response.triples] == ["b", "c", "d"]
+    assert [triple.object for triple in response.triples] == ["b", "c", "d"]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_paths_are_the_traversal(paths):
 def test_the_text_of_the_context_is_the_last_resort(text, chunks):
     """Without usable tables the text of the context is the chunk; empty means recorded and empty."""
     for data in (None, "as text", {}, {"sources": [{"no": "text"}]}, {"entities": []}):
-        found = as_response({"response": "x", "context_data": data, "context_text": text}).chunks
-        assert [(chunk.id, chunk.text) for chunk in found] == chunks
+        read_chunks = as_response({"response": "x", "context_data": data, "context_text": text}).chunks
+        assert [(chunk.id, chunk.text) for chunk in read_chunks] == chunks
 
 
 def test_what_is_left_out_is_not_recorded():

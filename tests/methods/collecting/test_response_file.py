@@ -66,13 +66,13 @@ def test_a_line_that_was_cut_short(tmp_path_factory, cut, more):
     path = filled(
         tmp_path_factory.mktemp("cut") / "r.jsonl", *(response(f"q{n}", answer="ä\u2028" * n) for n in range(4))
     )
-    whole = path.read_bytes()
-    cut %= len(whole) + 1
-    path.write_bytes(whole[:cut])
-    kept = [f"q{n}" for n in range(4) if len(b"".join(whole.splitlines(keepends=True)[: n + 1])) <= cut + 1]
+    content = path.read_bytes()
+    cut %= len(content) + 1
+    path.write_bytes(content[:cut])
+    whole_ids = [f"q{n}" for n in range(4) if len(b"".join(content.splitlines(keepends=True)[: n + 1])) <= cut + 1]
     filled(path, *([response("q9")] if more else []))
-    assert ids(path) == [(name, "walk") for name in (*kept, *(["q9"] if more else []))]
-    assert path.read_bytes().endswith(b"\n") or not kept
+    assert ids(path) == [(name, "walk") for name in (*whole_ids, *(["q9"] if more else []))]
+    assert path.read_bytes().endswith(b"\n") or not whole_ids
 
 
 @pytest.mark.parametrize(
@@ -124,25 +124,25 @@ def test_each_stands_once_in_order(tmp_path_factory, rows, order, told):
     with ResponseFile.open(path) as file:
         for s, m, n in rows:
             file.append(response(s, m, answer=str(n)))
-        before = sorted(ids(path))
+        ids_before = sorted(ids(path))
         file.compact(order[:told])
-        assert sorted(ids(path)) == before
+        assert sorted(ids(path)) == ids_before
         file.append(response("z", "z"))
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][:-1]
     assert {(line["id"], line["method"]): line["answer"] for line in lines} == newest
-    found = [(line["id"], line["method"]) for line in lines]
-    wanted = [key for key in order[:told] if key in newest]
-    assert found[: len(wanted)] == wanted
-    assert len(found) == len(newest)
+    keys_written = [(line["id"], line["method"]) for line in lines]
+    keys_first = [key for key in order[:told] if key in newest]
+    assert keys_written[: len(keys_first)] == keys_first
+    assert len(keys_written) == len(newest)
 
 
 def test_a_file_in_order_is_left_alone(path):
     """What is in order is not written again."""
     filled(path, response("q1"), response("q2"))
-    before = path.stat().st_ino
+    inode = path.stat().st_ino
     with ResponseFile.open(path) as file:
         file.compact([("q1", "walk")])
-    assert path.stat().st_ino == before
+    assert path.stat().st_ino == inode
 
 
 def test_a_link_stays_a_link(path, tmp_path):
@@ -168,7 +168,7 @@ def test_names_that_will_not_do(tmp_path, name, told):
 
 def test_a_full_disk(path):
     """Where no more can be written it is told, half a line is taken back, and what was there stays."""
-    held = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with ResponseFile.open(path) as file:
         file.append(response("q1"))
@@ -180,7 +180,7 @@ def test_a_full_disk(path):
             assert path.stat().st_size == size
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            signal.signal(signal.SIGXFSZ, held)
+            signal.signal(signal.SIGXFSZ, handler)
         file.append(response("q3"))
     assert ids(path) == [("q1", "walk"), ("q3", "walk")]
 

@@ -10,13 +10,9 @@ from langchain_core.messages import AIMessage
 
 from greval.errors import MethodError
 from greval.judging.model.judge import Judge
-from greval.methods.collecting.api import collect
 from greval.methods.fair_context.answer_generation import generate_answers, with_generator
-from greval.methods.fair_context.context_audit import audit_contexts
 from greval.methods.fair_context.counts import create_fact_counter
-from greval.metrics.library import load_metric
-from greval.records.case import Case, Response, ResponseUsage, Sample
-from greval.runs.runnable import compile_metric
+from greval.records.case import Response, ResponseUsage, Sample
 from greval.testing import USAGE, ScriptedJudge
 
 SAMPLE = Sample(id="q1", question="What fails most?")
@@ -145,17 +141,6 @@ def test_one_model_answers_for_all_methods():
     assert [bool(ask(one).aggregates) for one in wrapped.values()] == [True, False]
 
 
-def test_judges_see_the_aggregates_that_the_answer_was_built_from():
-    """Faithfulness is judged against chunks, triples and the computed texts together."""
-    response = ask(generate_answers(method(), ScriptedJudge(["Battery."]), aggregate=create_fact_counter(FACTS)))
-    judge = ScriptedJudge([{"reason": "It is counted.", "value": 1}])
-    case = Case(**{**SAMPLE.model_dump(), **response.model_dump()})
-    assert compile_metric(load_metric("faithfulness"), judge).invoke(case).judgements[0].value == 1
-    ((*_, human),) = judge.calls
-    assert COUNTED in human.text
-    assert "what it states counts as what a chunk states" in human.text
-
-
 def test_over_the_wire(fault_server):
     """The answering model is asked for plain text, without a schema."""
     fault_server.plan = says("The battery.")
@@ -164,17 +149,3 @@ def test_over_the_wire(fault_server):
     (body,) = fault_server.bodies
     assert "response_format" not in body
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
-
-
-def test_fair_context_makes_methods_alike(tmp_path):
-    """Two methods of which one has its own counts differ by default; in fair context both have counts of their own."""
-    sparse = Response(chunks=[{"id": "c1", "text": "The battery died.", "doc_id": "d1"}], triples=[["a", "b", "c"]])
-    methods = {"walk": method(FOUND), "local": method(sparse)}
-
-    def given(context):
-        wrapped = with_generator(methods, ScriptedJudge(["Yes."]), context=context, facts=FACTS)
-        return audit_contexts(collect([SAMPLE], wrapped, out=tmp_path / f"{context}.jsonl").cases())
-
-    assert "walk got aggregates in 1 of 1 cases, local in none" in " ".join(given("default").differences)
-    assert [one.with_aggregates for one in given("fair").methods] == [1, 1]
-    assert [(one.with_aggregates, one.with_triples) for one in given("none").methods] == [(0, 0), (0, 0)]

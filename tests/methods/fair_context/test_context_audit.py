@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
-from typer.testing import CliRunner
 
-from greval.cli.audit import audit as command
 from greval.judging.model.tokens import TokenCounter
 from greval.methods.fair_context.context_audit import audit_contexts
 from greval.records.case import Case
-from greval.report.audit import ALIKE, ALONE, render
 
 
 def case(method, n=0, **fields):
@@ -93,44 +86,3 @@ def test_no_cases():
     """Nothing audited is nothing to tell."""
     assert audit_contexts([]).methods == ()
     assert audit_contexts([case("walk", error="It broke.")]).methods[0].tokens is None
-
-
-def printed(found):
-    """Give an audit as it is printed on a wide page."""
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123 - closed with the test
-    render(found, console)
-    console.file.close()
-    return console.export_text()
-
-
-def test_on_paper():
-    """The table has a line for each figure; names are shown as they are; what is not recorded is a dash."""
-    told = printed(
-        audit_contexts([case("[walk]", 0, chunks=chunks("d1"), aggregates=["x: 7"]), case("local", 0, error="No.")])
-    )
-    assert "[walk]" in told
-    assert "local (1 failed)" in told
-    assert [line.split() for line in told.splitlines() if line.strip().startswith("aggregates")] == [
-        ["aggregates", "1", "1.0", "1.0", "1.0", "1", "of", "1"],
-        ["aggregates", "0", "-", "-", "-", "0", "of", "0"],
-    ]
-    assert ALONE in printed(audit_contexts([case("walk", chunks=chunks("d1"))]))
-    assert ALIKE in printed(audit_contexts([case(name, chunks=chunks("d1")) for name in ("walk", "local")]))
-
-
-def test_command(tmp_path):
-    """`greval audit` prints the table or JSON; rows that are no cases are told, with exit code 3."""
-    app = typer.Typer()
-    app.command("audit")(command)
-    rows = [case("walk", chunks=chunks("d1"), aggregates=["x: 7"]), case("local", chunks=chunks("d1"))]
-    path = tmp_path / "responses.jsonl"
-    path.write_text("".join(f"{row.model_dump_json(exclude_defaults=True)}\n" for row in rows), encoding="utf-8")
-    done = CliRunner().invoke(app, [str(path)])
-    assert done.exit_code == 0
-    assert "walk got aggregates in 1 of 1 cases, local in none" in done.stdout
-    told = CliRunner().invoke(app, [str(path), "--format", "json"])
-    assert [method["with_aggregates"] for method in json.loads(told.stdout)["methods"]] == [0, 1]
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write("{}\n")
-    broken = CliRunner().invoke(app, [str(path)])
-    assert (broken.exit_code, "responses.jsonl:3: question: is missing" in broken.stderr) == (3, True)

@@ -105,7 +105,7 @@ def test_files(tmp_path):
     ("name", "text", "told"),
     [
         ("f.jsonl", '{"doc_id": "d1"}\n{"feature": 1}', r"f\.jsonl:2: must be an object with doc_id"),
-        ("f.jsonl", '{"doc_id": "d1"\n', r"f\.jsonl:1: is not JSON"),
+        ("f.jsonl", '{"doc_id": "d1"\n', r"f\.jsonl:1: is no JSON"),
         ("f.jsonl", '{"doc_id": "d1", "facts": "x"}', r"f\.jsonl:1: document 'd1': must be an object of fields"),
         ("f.jsonl", '{"doc_id": "d1", "f": {"x": 1}}', r"document 'd1': f: must be a text"),
         ("f.json", "[1]", "must be one object from document ids"),

@@ -175,10 +175,10 @@ async def test_engines(project, method, arguments):
     """Each search gets the parts, prompts and stores that it needs, and its context arrives."""
     here = Path.cwd()
     options = "community_level=1&response_type=List&dynamic_community_selection=true&document=title"
-    found = load(f"{project}?method={method}&{options}")
+    loaded = load(f"{project}?method={method}&{options}")
     assert Path.cwd() == here
     for _ in range(2):
-        response = await found(Sample(question="Who?"))
+        response = await loaded(Sample(question="Who?"))
         state = " ['Who?']" if method == "drift" else ""
         assert response.answer == f"get_{method}_search_engine {dict(sorted(arguments.items()))}{state}"
         chunks = [(chunk.id, chunk.text, chunk.doc_id) for chunk in response.chunks]

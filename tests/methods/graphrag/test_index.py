@@ -17,10 +17,7 @@ from greval.records.inventory import IndexInventory
 TABLES = {
     "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
     "text_units": [{"id": "u1", "document_id": "d1"}, {"id": "u2", "document_id": "d2"}],
-    "entities": [
-        {"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]},
-        {"title": "NOTES", "text_unit_ids": ["u1"]},
-    ],
+    "entities": [{"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]}, {"title": "NOTES", "text_unit_ids": ["u1"]}],
     "relationships": [
         {"source": "ADA", "target": "NOTES", "description": "Ada wrote\nthem.", "text_unit_ids": ["u1"]},
         {"source": "ADA", "target": "NOTES", "description": "", "text_unit_ids": ["u2"]},
@@ -83,23 +80,23 @@ def test_whole_tables(data_set, schema):
     """Both generations of tables load: counts are the reference's, and dangling ends are told."""
     folder = data_set("msgraphrag_output")
     reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
-    found = read_inventory(folder / schema)
+    inventory = read_inventory(folder / schema)
     counts = {
-        "documents": len(found.documents),
-        "text_units": len(found.chunks),
-        "entities": len(found.nodes),
-        "relationships": len(found.edges),
+        "documents": len(inventory.documents),
+        "text_units": len(inventory.chunks),
+        "entities": len(inventory.nodes),
+        "relationships": len(inventory.edges),
     }
     assert counts == {name: reference[f"{schema}/{name}.parquet"]["rows"] for name in counts}
     dangling = reference[f"integrity:{schema}"]["relationships_with_unknown_endpoint"]
-    assert [note.split()[0] for note in found.notes] == ([str(dangling)] if dangling else [])
-    assert all(documents for documents in (*found.nodes.values(), *found.edges.values()))
+    assert [note.split()[0] for note in inventory.notes] == ([str(dangling)] if dangling else [])
+    assert all(documents for documents in (*inventory.nodes.values(), *inventory.edges.values()))
 
 
 def test_what_comes_from_where(tmp_path):
     """Nodes and edges know their documents, each once; a label is the description, or `related` without one."""
-    found = read_graphrag(write(tmp_path))
-    assert found == IndexInventory(
+    inventory = read_graphrag(write(tmp_path))
+    assert inventory == IndexInventory(
         documents=frozenset({"d1", "d2"}),
         chunks={"u1": "d1", "u2": "d2"},
         nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},
@@ -110,9 +107,9 @@ def test_what_comes_from_where(tmp_path):
 def test_schema_of_version_2(tmp_path):
     """Version 2 has lists of documents: the first one is counted, and that is told."""
     units = [{"id": "u1", "document_ids": ["d1", "d2"]}, {"id": "u2", "document_ids": ["d2"]}]
-    found = read_graphrag(write(tmp_path, text_units=units))
-    assert found.chunks == {"u1": "d1", "u2": "d2"}
-    assert found.notes == ("1 text units come from several documents; the first of them is counted",)
+    inventory = read_graphrag(write(tmp_path, text_units=units))
+    assert inventory.chunks == {"u1": "d1", "u2": "d2"}
+    assert inventory.notes == ("1 text units come from several documents; the first of them is counted",)
 
 
 OLD = "create_final_{}.parquet"
@@ -135,9 +132,9 @@ def test_the_latest_complete_run_and_the_newest_tables_are_read(tmp_path):
     assert [*read_inventory(tmp_path).nodes] == ["ADA"]
     broken = dict.fromkeys(("text_units", "entities", "relationships"))
     write(tmp_path / "output" / "20240712-090000" / "artifacts", OLD, **VERSION_1 | broken)
-    found = read_inventory(tmp_path)
-    assert [*found.nodes] == ["ADA"]
-    note = found.notes[0]
+    inventory = read_inventory(tmp_path)
+    assert [*inventory.nodes] == ["ADA"]
+    note = inventory.notes[0]
     assert note.startswith("read output/20240711-090000/artifacts, because output/20240712-090000/artifacts has no ")
     assert note.count("create_final_") == 3
     write(tmp_path / "output")
@@ -149,9 +146,9 @@ def test_the_index_merged_by_the_latest_update_is_read(tmp_path):
     write(tmp_path / "output", entities=TABLES["entities"][:1])
     write(tmp_path / "update_output" / "20250101-000000")
     write(tmp_path / "update_output" / "20250102-000000", entities=None)
-    found = read_inventory(tmp_path)
-    assert [*found.nodes] == ["ADA", "NOTES"]
-    assert found.notes == ("read update_output/20250101-000000, the latest update",)
+    inventory = read_inventory(tmp_path)
+    assert [*inventory.nodes] == ["ADA", "NOTES"]
+    assert inventory.notes == ("read update_output/20250101-000000, the latest update",)
     assert [*read_inventory(tmp_path / "output").nodes] == ["ADA"]
 
 
@@ -173,10 +170,10 @@ def test_tables_that_are_none_of_graphrag(tmp_path):
     write(tmp_path / "b", relationships=[{"from": "ADA", "target": "NOTES"}])
     with pytest.raises(DataError, match=r"relationships\.parquet: no row has source and target"):
         read_inventory(tmp_path / "b")
-    some = [*TABLES["entities"], {"title": None, "text_unit_ids": ["u1"]}]
-    found = read_inventory(write(tmp_path / "c", entities=some))
-    assert found.notes == ("entities.parquet: left out 1 row without title or name",)
-    assert [*found.nodes] == ["ADA", "NOTES"]
+    entities = [*TABLES["entities"], {"title": None, "text_unit_ids": ["u1"]}]
+    inventory = read_inventory(write(tmp_path / "c", entities=entities))
+    assert inventory.notes == ("entities.parquet: left out 1 row without title or name",)
+    assert [*inventory.nodes] == ["ADA", "NOTES"]
 
 
 def test_faults_are_told(tmp_path):
@@ -184,9 +181,9 @@ def test_faults_are_told(tmp_path):
     edges = [{"source": "ADA", "target": "BOB", "description": "met", "text_unit_ids": None}]
     nodes = [{"title": "ADA", "text_unit_ids": ["u1", "u9"]}]
     units = [{"id": "u1", "document_id": "d7"}]
-    found = read_graphrag(write(tmp_path, relationships=edges, entities=nodes, text_units=units))
-    assert found.edges == {("ADA", "met", "BOB"): ()}
-    assert found.notes == (
+    inventory = read_graphrag(write(tmp_path, relationships=edges, entities=nodes, text_units=units))
+    assert inventory.edges == {("ADA", "met", "BOB"): ()}
+    assert inventory.notes == (
         "text units name documents that documents.parquet does not have: 'd7'",
         "entities name text units that text_units.parquet does not have: 'u9'",
         "1 edge has an end that is not a node of the graph: 'BOB'",
@@ -195,7 +192,7 @@ def test_faults_are_told(tmp_path):
 
 def test_missing_tables(tmp_path):
     """A missing table is told; without text units nothing is known of documents, and nothing breaks."""
-    found = read_graphrag(write(tmp_path, text_units=None, documents=None))
-    assert [note.split()[0] for note in found.notes] == ["documents.parquet", "text_units.parquet"]
-    assert found.nodes == {"ADA": (), "NOTES": ()}
-    assert not found.documents
+    inventory = read_graphrag(write(tmp_path, text_units=None, documents=None))
+    assert [note.split()[0] for note in inventory.notes] == ["documents.parquet", "text_units.parquet"]
+    assert inventory.nodes == {"ADA": (), "NOTES": ()}
+    assert not inventory.documents

@@ -20,15 +20,15 @@ def test_whole_files(data_set):
         json.loads((folder / f"kv_store_{name}.json").read_text(encoding="utf-8"))
         for name in ("full_entities", "full_relations", "doc_status")
     )
-    found = read_inventory(folder)
-    assert found.documents == {*status}
-    assert len(found.chunks) == sum(row["chunks_count"] for row in status.values()) > 0
-    assert {*found.nodes} == {name for row in entities.values() for name in row["entity_names"]}
+    inventory = read_inventory(folder)
+    assert inventory.documents == {*status}
+    assert len(inventory.chunks) == sum(row["chunks_count"] for row in status.values()) > 0
+    assert {*inventory.nodes} == {name for row in entities.values() for name in row["entity_names"]}
     pairs = {frozenset(pair) for row in relations.values() for pair in row["relation_pairs"]}
-    assert {frozenset((source, target)) for source, _, target in found.edges} == pairs
-    assert len(found.edges) == len(pairs)
-    assert {label for _, label, _ in found.edges} == {"related"}
-    assert found.notes == ()
+    assert {frozenset((source, target)) for source, _, target in inventory.edges} == pairs
+    assert len(inventory.edges) == len(pairs)
+    assert {label for _, label, _ in inventory.edges} == {"related"}
+    assert inventory.notes == ()
 
 
 def test_graph_and_names(tmp_path):
@@ -44,18 +44,18 @@ def test_graph_and_names(tmp_path):
 
 def test_paths(tmp_path):
     """`?document=path` names documents by their files; where the path is not known the id stands."""
-    found = read_inventory(f"{write(tmp_path)}?document=path")
-    assert found.documents == {"one.txt", "doc-2"}
-    assert found.edges[EDGE] == ("one.txt", "doc-2")
-    assert found.chunks == {"c1": "one.txt", "c2": "doc-2"}
+    inventory = read_inventory(f"{write(tmp_path)}?document=path")
+    assert inventory.documents == {"one.txt", "doc-2"}
+    assert inventory.edges[EDGE] == ("one.txt", "doc-2")
+    assert inventory.chunks == {"c1": "one.txt", "c2": "doc-2"}
 
 
 def test_missing_and_broken_files(tmp_path):
     """What is missing is told; a file that cannot be read is named."""
     write(tmp_path, {"text_chunks": {"c1": {"full_doc_id": "doc-1"}}}, graph=None)
-    found = read_lightrag(tmp_path)
-    assert found.documents == {"doc-1"}
-    assert [note.split(" are unknown")[0] for note in found.notes] == ["its nodes", "its edges"]
+    inventory = read_lightrag(tmp_path)
+    assert inventory.documents == {"doc-1"}
+    assert [note.split(" are unknown")[0] for note in inventory.notes] == ["its nodes", "its edges"]
     for name in ("kv_store_doc_status.json", "graph_chunk_entity_relation.graphml"):
         (tmp_path / name).write_text("<graphml>[", encoding="utf-8")
         with pytest.raises(DataError, match=rf"{name}: cannot be read as"):

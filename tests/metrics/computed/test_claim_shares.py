@@ -9,9 +9,8 @@ from claim_judge import make_judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, compile_metric, evaluate, load_metric, load_metrics
+from greval import Case, evaluate, load_metric
 from greval.metrics.computed import CLAIM_FAMILIES, explain_bad_name, find_computed_metric
-from greval.metrics.fitting import find_fitting_metrics
 from greval.records.result import Judgement, Scored, Skipped
 
 RECORDED = (
@@ -78,18 +77,18 @@ LOWER = {"hallucination", "self_knowledge", "relevant_noise_sensitivity", "irrel
 
 def judged(letter, flags, rows=None, chunks=0):
     """Give the verdicts on claims: whether each holds, with the chunks that state it by themselves."""
-    shown = {"chunk": tuple(f"c{n}" for n in range(1, chunks + 1))}
-    found = []
+    shown_ids = {"chunk": tuple(f"c{n}" for n in range(1, chunks + 1))}
+    judgements = []
     for n, holds in enumerate(flags):
-        sources = [f"chunk {place}" for place, flag in enumerate(rows[n], 1) if flag] if rows else []
+        sources = [f"chunk {position}" for position, flag in enumerate(rows[n], 1) if flag] if rows else []
         notes = {"supported_by": [{"source": source} for source in sources]} if rows else {}
         number = float(holds)
-        found.append(
+        judgements.append(
             Judgement(
-                value=str(holds), number=number, item=f"{letter}{n + 1}", reason="r", notes=notes, shown_ids=shown
+                value=str(holds), number=number, item=f"{letter}{n + 1}", reason="r", notes=notes, shown_ids=shown_ids
             )
         )
-    return Scored(judgements=tuple(found)) if found else Skipped(reason="claims is empty")
+    return Scored(judgements=tuple(judgements)) if judgements else Skipped(reason="claims is empty")
 
 
 def build_verdicts(correct, stated, support, found):
@@ -107,8 +106,8 @@ def build_verdicts(correct, stated, support, found):
 def compute(name, case, verdicts):
     """Give the figure of a metric, or why it is skipped."""
     metric = load_metric(name)
-    found = metric.call_function(case, {one: verdicts[one] for one in metric.built_on})
-    return found.reason if isinstance(found, Skipped) else found[0].number
+    outcome = metric.call_function(case, {source: verdicts[source] for source in metric.built_on})
+    return outcome.reason if isinstance(outcome, Skipped) else outcome[0].number
 
 
 def read_recorded(recorded):
@@ -120,9 +119,9 @@ def read_recorded(recorded):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_recorded_labels_give_the_recorded_figures(name):
     """The figures of RAGChecker's own labels are the figures that it records, of each example and on average."""
-    found = [compute(name, *read_recorded(one)) for one in RECORDED]
-    assert found == pytest.approx([one["figures"][name] for one in RECORDED], abs=1e-12)
-    assert 100 * fmean(found) == pytest.approx(PUBLISHED[name], abs=0.0501)
+    figures = [compute(name, *read_recorded(recorded)) for recorded in RECORDED]
+    assert figures == pytest.approx([recorded["figures"][name] for recorded in RECORDED], abs=1e-12)
+    assert 100 * fmean(figures) == pytest.approx(PUBLISHED[name], abs=0.0501)
 
 
 def test_every_metric_has_a_published_figure():
@@ -144,13 +143,13 @@ def tables(draw):
 def test_figures_are_shares_that_add_up(given_tables):
     """Each figure is from 0 to 1, and the parts of an answer add up to the whole of it."""
     verdicts = build_verdicts(**given_tables)
-    found = {name: compute(name, *verdicts) for name in CLAIM_FAMILIES}
-    numbers = {name: number for name, number in found.items() if not isinstance(number, str)}
-    assert {*found} - {*numbers} <= {"context_utilisation"}
+    figures = {name: compute(name, *verdicts) for name in CLAIM_FAMILIES}
+    numbers = {name: number for name, number in figures.items() if not isinstance(number, str)}
+    assert {*figures} - {*numbers} <= {"context_utilisation"}
     assert all(0 <= number <= 1 for number in numbers.values())
-    wrong = found["relevant_noise_sensitivity"] + found["irrelevant_noise_sensitivity"] + found["hallucination"]
-    assert found["claim_precision"] + wrong == pytest.approx(1)
-    parts = found["claim_faithfulness"] + found["hallucination"] + found["self_knowledge"]
+    wrong = figures["relevant_noise_sensitivity"] + figures["irrelevant_noise_sensitivity"] + figures["hallucination"]
+    assert figures["claim_precision"] + wrong == pytest.approx(1)
+    parts = figures["claim_faithfulness"] + figures["hallucination"] + figures["self_knowledge"]
     assert parts == pytest.approx(1)
 
 
@@ -222,14 +221,6 @@ def test_names():
     assert {name for name in CLAIM_FAMILIES if load_metric(name).scale.better == "lower"} == LOWER
 
 
-def test_what_fits():
-    """A figure fits cases that have the texts of which claims are listed, or the claims themselves."""
-    metrics = load_metrics(["claim_recall"])
-    for fields in (["question", "answer", "expected_answer"], ["question", "answer", "expected_claims"]):
-        assert "claim_recall" in find_fitting_metrics(fields, metrics).computed
-    assert "claim_recall" not in find_fitting_metrics(["question", "answer"], metrics).computed
-
-
 CASE = Case(
     id="q1",
     question="Who wrote it?",
@@ -243,9 +234,9 @@ def test_a_run_computes_them_all_from_six_calls(tmp_path):
     """All figures of a case take two lists and four judgements, and come with intervals like any metric."""
     judge = make_judge()
     run = evaluate([CASE], [load_metric(name) for name in CLAIM_FAMILIES], judge, out=tmp_path)
-    found = {summary.metric: summary.mean for summary in run.summary() if summary.metric in CLAIM_FAMILIES}
+    means = {summary.metric: summary.mean for summary in run.summary() if summary.metric in CLAIM_FAMILIES}
     assert len(judge.calls) == 6
-    assert found == {
+    assert means == {
         "claim_precision": 0.5,
         "claim_recall": 0.5,
         "claim_f1": 0.5,
@@ -258,10 +249,3 @@ def test_a_run_computes_them_all_from_six_calls(tmp_path):
         "irrelevant_noise_sensitivity": 0,
         "context_utilisation": 1,
     }
-
-
-def test_a_metric_alone():
-    """A compiled figure lists the claims, judges them and computes itself."""
-    result = compile_metric(load_metric("claim_precision"), make_judge()).invoke(CASE)
-    assert (result.value, result.reason) == (0.5, "1 of 2 claims of the answer correct: a1")
-    assert [row.metric for row in result.built_on] == ["answer_claims", "claim_correctness"]

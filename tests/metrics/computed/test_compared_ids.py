@@ -36,17 +36,17 @@ def judge(name, **fields):
 def test_a_metric_whose_sides_do_not_meet_is_never_a_number(expected, retrieved):
     """For any two sets of ids, recall is the share that met if they can meet, and skipped otherwise."""
     chunks = [{"id": f"x{n}", "doc_id": name, "text": ""} for n, name in enumerate(retrieved)]
-    found = {
+    figures = {
         name: judge(name, chunks=chunks, gold={"essential_docs": expected}) for name in ("recall", "ndcg", "mrr", "map")
     }
     missed = [name for name in expected if name not in retrieved]
-    others = [name for name in retrieved if name not in expected]
-    is_unlike = len(missed) == len(expected) and are_of_other_kinds(missed, others)
-    if find_near_ids(missed, others) or is_unlike:
-        assert all(str(reason).startswith(UNMET) for reason in found.values())
+    unexpected = [name for name in retrieved if name not in expected]
+    is_unlike = len(missed) == len(expected) and are_of_other_kinds(missed, unexpected)
+    if find_near_ids(missed, unexpected) or is_unlike:
+        assert all(str(reason).startswith(UNMET) for reason in figures.values())
     else:
-        assert found["recall"] == (len(expected) - len(missed)) / len(expected)
-        assert all(not isinstance(value, str) for value in found.values())
+        assert figures["recall"] == (len(expected) - len(missed)) / len(expected)
+        assert all(not isinstance(value, str) for value in figures.values())
 
 
 @pytest.mark.parametrize("name", DOCUMENT_METRICS)
@@ -56,8 +56,8 @@ def test_chunks_without_ids_are_no_misses(name):
     assert judge(name, chunks=["A text.", "Noise."], gold=gold) == (
         "ids do not meet: the chunks have no ids; give each its doc_id, such as 'd1'"
     )
-    some = [{"id": "k1", "doc_id": "d1", "text": ""}, "Noise."]
-    assert judge(name, chunks=some, gold=gold).startswith("ids do not meet: some chunks have no id;")
+    partly_named = [{"id": "k1", "doc_id": "d1", "text": ""}, "Noise."]
+    assert judge(name, chunks=partly_named, gold=gold).startswith("ids do not meet: some chunks have no id;")
     assert judge(name, chunks=[], gold=gold) == 0
     assert judge(name, chunks=[{"id": "d7", "text": ""}], gold=gold) == 0
 
@@ -101,8 +101,8 @@ def test_nodes_in_another_form_are_no_misses(name, spelling):
     gold = {"expected_edges": edges, "expected_nodes": ["a", "b"]}
     reason = judge(name, traversal={"start_nodes": [spelling.format("a")], "traversed_edges": written}, gold=gold)
     assert str(reason).startswith("ids do not meet: nodes of gold and response differ only in")
-    others = [["x", "calls", "y"], ["y", "calls", "z"]]
-    missed = judge(name, traversal={"start_nodes": ["x"], "traversed_edges": others}, gold=gold)
+    other_edges = [["x", "calls", "y"], ["y", "calls", "z"]]
+    missed = judge(name, traversal={"start_nodes": ["x"], "traversed_edges": other_edges}, gold=gold)
     assert missed == (1 if name == "spurious_edge_rate" else 0)
 
 

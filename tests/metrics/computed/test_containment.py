@@ -5,23 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from computed_figures import judged_answer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case
 from greval.metrics.computed.containment import find_match
-from greval.metrics.library import load_metric
-from greval.records.result import Skipped
-
-
-def case(answer, expected=None, **gold):
-    return Case(question="?", answer=answer, expected_answer=expected, gold=gold or None)
-
-
-def judged(name, answer, expected=None, **gold):
-    found = load_metric(name).compute(case(answer, expected, **gold))
-    return found if isinstance(found, Skipped) else (found[0].number, found[0].reason)
-
 
 CONTAINED = [
     ("US", "in the U.S. market"),
@@ -114,12 +102,12 @@ class TestContainment:
     @pytest.mark.parametrize(("gold", "answer"), CONTAINED)
     def test_contained(self, gold, answer):
         """What stands in the answer is found, though it is written another way."""
-        assert judged("fuzzy_containment", answer, gold)[0] == 1
+        assert judged_answer("fuzzy_containment", answer, gold)[0] == 1
 
     @pytest.mark.parametrize(("gold", "answer"), TRAPS)
     def test_traps(self, gold, answer):
         """What only looks alike is not found: numbers, units, dates and short words must be there exactly."""
-        assert judged("fuzzy_containment", answer, gold)[0] == 0
+        assert judged_answer("fuzzy_containment", answer, gold)[0] == 0
 
     @given(CODES, st.sampled_from(["", "-", " ", "\u2011"]), st.sampled_from(["", "-", " "]), st.data())
     def test_codes(self, code, here, there, data):
@@ -129,8 +117,8 @@ class TestContainment:
         digit = data.draw(st.sampled_from("0123456789".replace(code[place], "")))
         changed = re.findall(r"[A-Z]+|[0-9]+", f"{code[:place]}{digit}{code[place + 1 :]}")
         gold = here.join(parts)
-        assert judged("fuzzy_containment", f"sold as {there.join(parts)}; new", gold)[0] == 1
-        assert judged("fuzzy_containment", f"sold as {there.join(changed)}; new", gold)[0] == 0
+        assert judged_answer("fuzzy_containment", f"sold as {there.join(parts)}; new", gold)[0] == 1
+        assert judged_answer("fuzzy_containment", f"sold as {there.join(changed)}; new", gold)[0] == 0
 
     @pytest.mark.parametrize(
         ("gold", "answer"),
@@ -138,16 +126,16 @@ class TestContainment:
     )
     def test_words_of_other_meaning(self, gold, answer):
         """A ratio of letters cannot tell words apart that are written alike: the page on measures says so."""
-        assert judged("fuzzy_containment", answer, gold)[0] == 1
+        assert judged_answer("fuzzy_containment", answer, gold)[0] == 1
 
     def test_negation(self):
         """A negation is not seen: this is the limit of every comparison of words."""
-        assert judged("fuzzy_containment", "It was not approved.", "approved")[0] == 1
+        assert judged_answer("fuzzy_containment", "It was not approved.", "approved")[0] == 1
 
     def test_threshold(self):
         """The stricter one asks for more alike words."""
-        found = ("It belongs to the harbr authorites.", "Harbour authority")
-        assert [judged(f"fuzzy_containment@{least}", *found)[0] for least in ("0.80", "0.90")] == [1, 0]
+        texts = ("It belongs to the harbr authorites.", "Harbour authority")
+        assert [judged_answer(f"fuzzy_containment@{least}", *texts)[0] for least in ("0.80", "0.90")] == [1, 0]
 
     @pytest.mark.parametrize(
         ("gold", "answer", "reason"),
@@ -159,12 +147,12 @@ class TestContainment:
     )
     def test_reasons(self, gold, answer, reason):
         """The reason shows what was nearest, or what is missing."""
-        told_ = judged("fuzzy_containment", answer, gold)[1]
+        told_ = judged_answer("fuzzy_containment", answer, gold)[1]
         assert told_ == reason or (gold.startswith("booking") and '"identity"' in told_)
 
     @given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=20))
     def test_laws(self, gold, before, after):
         """What is put between others, as words of their own, is found; a text contains itself."""
         for answer in (gold, f"{before} ; {gold} ; {after}"):
-            found = find_match(answer, gold, 0.8)
-            assert found is None or found.alike == 1
+            match = find_match(answer, gold, 0.8)
+            assert match is None or match.alike == 1

@@ -58,12 +58,6 @@ def test_an_edge_without_label_matches_any():
     assert [*walk.normalise_edges([("a", "calls", "b"), ("c", "x", "d")], ())] == [("a", "", "b"), ("c", "x", "d")]
 
 
-def test_other_names_of_a_node():
-    """An alias stands for the name that the gold uses; that name stands for itself."""
-    walk = walk_of(gold={"aliases": {"Ada Lovelace": ["Countess", "ada"]}})
-    assert {walk.normalise_node(name) for name in ("countess", "ADA", "Ada_Lovelace")} == {"ada lovelace"}
-
-
 def test_missing_edges():
     """A walk that ends elsewhere than it began must have edges; without a traversal there is no walk."""
     assert isinstance(explain_missing_edges(walk_of(start_nodes=["a"], final_nodes=["b"])), Skipped)

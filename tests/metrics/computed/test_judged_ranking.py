@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from greval import Case, compile_metric, evaluate, load_metric, load_metrics
 from greval.metrics.computed import JUDGED_FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.computed.judged_ranking import JUDGED
-from greval.metrics.fitting import find_fitting_metrics
 from greval.records.metric import DerivedMetric
 from greval.records.result import Judgement, Scored, Skipped
 from greval.testing import ScriptedJudge
 
-GAINS = {"Relevant": 1.0, "Indirectly relevant": 0.5, "Irrelevant": 0.0}
 numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=12)
 cutoffs = st.none() | st.integers(1, 14)
 
@@ -28,10 +26,10 @@ def judged(gains, source="chunk_evaluation", field="chunks"):
     )
     case = Case(question="?", **{field: texts})
     items = [item.id for item in getattr(case, field)]
-    found = tuple(
+    judgements = tuple(
         Judgement(value="x", number=gain, item=item, reason="r") for item, gain in zip(items, gains, strict=True)
     )
-    return case, {source: Scored(judgements=found) if found else Skipped(reason=f"{field} is empty")}
+    return case, {source: Scored(judgements=judgements) if judgements else Skipped(reason=f"{field} is empty")}
 
 
 def outcome(name, gains, **more):
@@ -77,8 +75,8 @@ def test_figures_of_ranks(gains, k):
 def test_laws(gains, k):
     """All lie in 0 to 1; the best order has ndcg 1; a relevant item in the place of another one lowers nothing."""
     for family in JUDGED_FAMILIES:
-        found = outcome(at(family, k), gains)
-        assert isinstance(found, Skipped) or 0 <= found[0].number <= 1 + 1e-12
+        judgements = outcome(at(family, k), gains)
+        assert isinstance(judgements, Skipped) or 0 <= judgements[0].number <= 1 + 1e-12
     if any(gains):
         assert value(at("ndcg", k), sorted(gains, reverse=True)) == pytest.approx(1)
     better = [1.0, *gains[1:]]
@@ -102,10 +100,10 @@ def test_by_hand():
 def test_reasons_say_who_judged():
     """A reason names the relevant items and the metric that judged them; that of ndcg says what the ideal is."""
     gains = [0.0, 1.0, 0.0, 0.5]
-    (found,) = outcome("precision@3-judged", gains)
-    assert found.reason == "1 of 3 chunks in the first 3 judged relevant by chunk_evaluation: c2"
-    (found,) = outcome("ndcg@10-judged", gains)
-    assert found.reason == (
+    (judgement,) = outcome("precision@3-judged", gains)
+    assert judgement.reason == "1 of 3 chunks in the first 3 judged relevant by chunk_evaluation: c2"
+    (judgement,) = outcome("ndcg@10-judged", gains)
+    assert judgement.reason == (
         "2 of 4 chunks in the first 10 judged relevant by chunk_evaluation: c2, c4; "
         "the ideal is the best order of the 4 chunks that were judged"
     )
@@ -148,8 +146,8 @@ def test_chunks_are_ranked_not_their_documents():
         {"id": "b", "doc_id": "d", "text": "y"},
         {"id": "a", "text": "x"},
     ]
-    found = [Judgement(value="x", number=number, item=item, reason="r") for item, number in (("a", 0), ("b", 1))]
-    verdicts = {"chunk_evaluation": Scored(judgements=found)}
+    judgements = [Judgement(value="x", number=number, item=item, reason="r") for item, number in (("a", 0), ("b", 1))]
+    verdicts = {"chunk_evaluation": Scored(judgements=judgements)}
     (judgement,) = load_metric("precision-judged").call_function(Case(question="?", chunks=chunks), verdicts)
     assert judgement.number == 0.5
 
@@ -176,13 +174,13 @@ def names(draw):
 @given(names())
 def test_a_metric_is_found_by_its_own_name(name):
     """The name of what a name gives leads to the same metric, and always says that it is judged."""
-    found = find_computed_metric(name)
-    assert isinstance(found, DerivedMetric)
-    assert find_computed_metric(found.name) is found
-    assert load_metric(name) is found
-    assert "-judged" in found.name
-    assert "judged by" in found.description
-    assert found.description.endswith(".")
+    metric = find_computed_metric(name)
+    assert isinstance(metric, DerivedMetric)
+    assert find_computed_metric(metric.name) is metric
+    assert load_metric(name) is metric
+    assert "-judged" in metric.name
+    assert "judged by" in metric.description
+    assert metric.description.endswith(".")
     assert explain_bad_name(name) is None
 
 
@@ -193,14 +191,6 @@ def test_names_that_are_wrong():
         "'jugded' is no option, ndcg has exponential, judged; write ndcg@5-judged"
     )
     assert "context_precision@5-judged" in list_name_variants("context_precision@5")
-
-
-def test_it_fits_where_its_judge_does():
-    """A judged ranking fits cases that `chunk_evaluation` fits, and nearly those without chunks."""
-    metric = load_metric("ndcg@10-judged")
-    assert find_fitting_metrics(["question", "chunks"], [metric]).computed == ("ndcg@10-judged",)
-    (near,) = find_fitting_metrics(["question"], [metric]).nearly
-    assert near.missing == ("chunks",)
 
 
 def answer(messages):

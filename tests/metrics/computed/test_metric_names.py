@@ -35,10 +35,10 @@ def known(draw):
 @given(known())
 def test_a_metric_is_found_by_its_own_name(name):
     """The name of what a name gives leads to the same metric, however the first one was written."""
-    found = find_computed_metric(name)
-    assert isinstance(found, ComputedMetric)
-    assert find_computed_metric(found.name) is found
-    assert load_metric(name) is found
+    metric = find_computed_metric(name)
+    assert isinstance(metric, ComputedMetric)
+    assert find_computed_metric(metric.name) is metric
+    assert load_metric(name) is metric
     assert explain_bad_name(name) is None
 
 
@@ -54,8 +54,8 @@ def test_every_metric_has_a_definition(name):
 @given(st.text(max_size=20) | st.text("abcdgnrel@-0123456789._", max_size=20))
 def test_any_text_is_no_name_or_a_name(text):
     """Whatever is written gives a metric or None, never an error, and a metric's name is told by nobody as wrong."""
-    found = find_computed_metric(text)
-    assert (found is None) or (explain_bad_name(text) is None and find_computed_metric(found.name) is found)
+    metric = find_computed_metric(text)
+    assert (metric is None) or (explain_bad_name(text) is None and find_computed_metric(metric.name) is metric)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale, evaluate
+from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale
 from greval.metrics.computed.outcomes import compute_outcome, describe_function
 from greval.records.result import Failed, Outcome, Scored
 from greval.records.scale import OffScaleError
@@ -33,13 +33,13 @@ def computed(compute, scale=SHARE, **more):
     return compute_outcome(metric, CASE)
 
 
-def returning(found, scale=SHARE, **more):
+def returning(returned, scale=SHARE, **more):
     """Give the outcome of a function that returns this."""
-    return computed(lambda _: found, scale, **more)
+    return computed(lambda _: returned, scale, **more)
 
 
 @pytest.mark.parametrize(
-    ("found", "scale", "value", "number"),
+    ("returned", "scale", "value", "number"),
     [
         (0.5, SHARE, 0.5, 0.5),
         (3, COUNT, 3, 3.0),
@@ -57,9 +57,9 @@ def returning(found, scale=SHARE, **more):
         (Decimal("0.25"), SHARE, 0.25, 0.25),
     ],
 )
-def test_a_bare_value_is_a_judgement(found, scale, value, number):
+def test_a_bare_value_is_a_judgement(returned, scale, value, number):
     """Numbers, bools and categories are verdicts, with the number that the scale gives them."""
-    outcome = returning(found, scale)
+    outcome = returning(returned, scale)
     assert isinstance(outcome, Scored)
     [judgement] = outcome.judgements
     assert (judgement.value, type(judgement.value), judgement.number) == (value, type(value), number)
@@ -74,16 +74,12 @@ def test_a_pair_is_a_value_with_its_reason():
 
 def test_judgements_are_taken_as_they_are():
     """One, a tuple, a list or a generator; a number that is missing is filled from the scale."""
-    one = Judgement(value=0.5, reason="half")
+    judgement = Judgement(value=0.5, reason="half")
     filled = Judgement(value=0.5, number=0.5, reason="half")
-    for found in (one, (one,), [one], iter([one])):
-        assert returning(found).judgements == (filled,)
+    for returned in (judgement, (judgement,), [judgement], iter([judgement])):
+        assert returning(returned).judgements == (filled,)
     assert returning(filled).judgements[0] is filled
     assert returning(Skipped(reason="no words")) == Skipped(reason="no words")
-
-
-def nothing(case):
-    """Return what is no verdict."""
 
 
 async def later(case):
@@ -91,12 +87,12 @@ async def later(case):
 
 
 @pytest.mark.parametrize(
-    "found",
+    "returned",
     [None, (), [], {}, {"value": 1, "reason": "r"}, [0.5, 0.6], (0.5, None), object(), np.zeros(3), b"Polite", 1j],
 )
-def test_anything_else_is_a_failure_that_names_the_function(found):
+def test_anything_else_is_a_failure_that_names_the_function(returned):
     """No exception leaves it, and no number stands in for it."""
-    outcome = returning(found)
+    outcome = returning(returned)
     assert isinstance(outcome, Failed)
     assert outcome.error.kind == "error"
     assert "returning.<locals>.<lambda> (test_outcomes.py, line " in outcome.error.message
@@ -130,7 +126,7 @@ def test_an_object_that_is_called_is_named_by_its_class():
 
 
 @pytest.mark.parametrize(
-    ("found", "scale", "told"),
+    ("returned", "scale", "told"),
     [
         (7, LEVELS, "7 is not an integer from 1 to 5"),
         (2.5, LEVELS, "2.5 is not an integer from 1 to 5"),
@@ -144,9 +140,9 @@ def test_an_object_that_is_called_is_named_by_its_class():
         (Judgement(value=7, number=7.0, reason="r"), LEVELS, "7 is not an integer from 1 to 5"),
     ],
 )
-def test_a_value_off_its_scale_fails_and_names_function_value_and_scale(found, scale, told):
+def test_a_value_off_its_scale_fails_and_names_function_value_and_scale(returned, scale, told):
     """It is neither scored nor moved onto the scale."""
-    error = returning(found, scale).error
+    error = returning(returned, scale).error
     assert error.kind == "off_scale"
     assert "<lambda> (test_outcomes.py" in error.message
     assert told in error.message
@@ -178,15 +174,15 @@ def test_items_are_those_of_the_case_and_stand_once():
     assert returning(about(first, second), over="chunks").failures == ()
     assert len(returning(about(second), over="chunks").judgements) == 1
     outcome = returning(about(first, "c99"), over="chunks")
-    assert [one.item for one in outcome.judgements] == [first]
-    assert [(one.item, one.kind) for one in outcome.failures] == [("c99", "error")]
+    assert [part.item for part in outcome.judgements] == [first]
+    assert [(part.item, part.kind) for part in outcome.failures] == [("c99", "error")]
     assert "named the item 'c99', which is not among the chunks of the case" in outcome.failures[0].message
-    twice = returning(about(first, second, first), over="chunks")
-    assert [one.item for one in twice.judgements] == [second]
-    assert [one.item for one in twice.failures] == [first]
-    assert "in 2 judgements" in twice.failures[0].message
+    repeated = returning(about(first, second, first), over="chunks")
+    assert [part.item for part in repeated.judgements] == [second]
+    assert [part.item for part in repeated.failures] == [first]
+    assert "in 2 judgements" in repeated.failures[0].message
     off = returning((*about(first), Judgement(value=7, reason="r", item=second)), over="chunks")
-    assert ([one.item for one in off.judgements], [one.item for one in off.failures]) == ([first], [second])
+    assert ([part.item for part in off.judgements], [part.item for part in off.failures]) == ([first], [second])
 
 
 def test_a_metric_without_items_has_one_verdict_without_an_item():
@@ -203,8 +199,8 @@ VALUES = st.one_of(st.integers(-9, 9), st.floats(), st.text(max_size=3), st.samp
 @given(SCALES, VALUES, st.none() | st.floats())
 def test_what_is_scored_is_on_the_scale(scale, value, number):
     """Whatever a function returns, a scored value is read by its scale, and its number is the scale's."""
-    found = Judgement.model_construct(value=value, reason="r", number=number)
-    outcome = returning(found, scale)
+    returned = Judgement.model_construct(value=value, reason="r", number=number)
+    outcome = returning(returned, scale)
     if isinstance(outcome, Failed):
         try:
             counts = scale.number(scale.read(value))
@@ -216,19 +212,6 @@ def test_what_is_scored_is_on_the_scale(scale, value, number):
     assert scale.read(judgement.value) == judgement.value
     if scale.number(judgement.value) is not None:
         assert judgement.number == pytest.approx(scale.number(judgement.value))
-
-
-def test_a_run_goes_on_beside_a_function_that_returns_nothing(tmp_path):
-    """A run of a broken function has failed rows and raises nothing; another metric of it is scored."""
-    metrics = [
-        ComputedMetric(name=name, description="d", needs=("answer",), scale=SHARE, compute=compute)
-        for name, compute in (("half", lambda case: 0.5), ("nothing", nothing))
-    ]
-    run = evaluate([CASE], metrics, out=tmp_path)
-    assert (run.progress.scored, run.progress.failed) == (1, 1)
-    rows = {row.metric: row for row in run.results()}
-    assert rows["half"].value == 0.5
-    assert "nothing (test_outcomes.py, line" in rows["nothing"].failures[0].message
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")

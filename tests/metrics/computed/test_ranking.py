@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, compile_metric
+from greval import Case
 from greval.metrics.computed.formulas import ndcg
 from greval.metrics.computed.ranking import FAMILIES
 from greval.metrics.library import load_metric
-from greval.records.metric_input import select_metric_input
 from greval.records.result import Skipped
 
 NAMES = [family.name for family in FAMILIES]
@@ -32,9 +31,9 @@ def value(name, *args, **more):
     return judgement.number
 
 
-def reason(name, found):
-    given = load_metric(name).compute(found)
-    return given.reason if isinstance(given, Skipped) else given[0].reason
+def reason(name, judged_case):
+    outcome = load_metric(name).compute(judged_case)
+    return outcome.reason if isinstance(outcome, Skipped) else outcome[0].reason
 
 
 @given(
@@ -44,7 +43,7 @@ def reason(name, found):
 def test_grades_are_gains(retrieved, grades):
     """With grades ndcg is trec_eval's, relevant is what is graded above 0, essential what is graded 2 or more."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    found = Case(question="?", chunks=[{"id": document, "text": ""} for document in retrieved], gold=grades)
+    graded = Case(question="?", chunks=[{"id": document, "text": ""} for document in retrieved], gold=grades)
     scores = {document: -float(rank) for rank, document in enumerate(retrieved)}
     measured = {}
     if max(grades.values()) > 0:  # trec_eval reads memory that is not its own if no grade is above 0, or one is below
@@ -52,13 +51,13 @@ def test_grades_are_gains(retrieved, grades):
         theirs = pytrec_eval.RelevanceEvaluator({"q": judged}, {"ndcg", "ndcg_cut.3", "recall.3", "map"})
         measured = theirs.evaluate({"q": scores})["q"]
     for ours, name in {"ndcg": "ndcg", "ndcg@3": "ndcg_cut_3", "recall@3": "recall_3", "map": "map"}.items():
-        given_ = load_metric(ours).compute(found)
+        given_ = load_metric(ours).compute(graded)
         if max(grades.values()) <= 0:
             assert given_ == Skipped(reason="gold has no essential and no helpful document")
         else:
             assert given_[0].number == pytest.approx(measured[name], abs=1e-12), ours
     essential = {document for document, grade in grades.items() if grade >= 2}
-    given_ = load_metric("essential_recall").compute(found)
+    given_ = load_metric("essential_recall").compute(graded)
     if not essential:
         assert given_ == Skipped(reason="gold.grades has no document of 2 or more")
     else:
@@ -67,8 +66,8 @@ def test_grades_are_gains(retrieved, grades):
 
 def test_grades_in_a_reason():
     """Documents are told by their grades, the highest first; a listed document keeps the gain of its kind."""
-    found = Case(question="?", chunks=[{"id": "d2", "text": ""}], gold={"d1": 3, "d2": 1, "d3": 0})
-    assert reason("recall@10", found) == (
+    graded = Case(question="?", chunks=[{"id": "d2", "text": ""}], gold={"d1": 3, "d2": 1, "d3": 0})
+    assert reason("recall@10", graded) == (
         "0 of 1 grade-3 document in the first 10; missed: d1. 1 of 1 grade-1 document in the first 10"
     )
     listed = {"essential_docs": ["d1", "d4"], "helpful_docs": ["d5"], "grades": {"d1": 3}}
@@ -133,11 +132,11 @@ def test_laws(retrieved, essential, helpful):
     once = [*dict.fromkeys(retrieved)]
     best = [*dict.fromkeys([*essential, *helpful])]
     for name in CUT:
-        found = value(name, retrieved, essential, helpful)
-        assert 0 <= found <= 1
-        assert found == value(name, once, essential, helpful)
+        figure = value(name, retrieved, essential, helpful)
+        assert 0 <= figure <= 1
+        assert figure == value(name, once, essential, helpful)
         if "@3" in name:
-            assert found == value(name, [*once[:3], *reversed(once[3:])], essential, helpful)
+            assert figure == value(name, [*once[:3], *reversed(once[3:])], essential, helpful)
         if "@" not in name:
             assert value(name, best, essential, helpful) == 1
     assert value("ndcg@3", best, essential, helpful) == 1
@@ -155,11 +154,11 @@ def test_a_document_in_place_of_a_stranger_never_makes_it_worse(retrieved, essen
 
 def test_by_hand():
     """Figures of one small ranking, worked out by hand."""
-    given = (["x", "h", "e1", "y", "e2"], ["e1", "e2", "e3"], ["h", "i"])
+    ranking = (["x", "h", "e1", "y", "e2"], ["e1", "e2", "e3"], ["h", "i"])
     ideal = 2 + 2 / math.log2(3) + 2 / math.log2(4) + 1 / math.log2(5) + 1 / math.log2(6)
-    assert value("ndcg@10", *given) == pytest.approx((1 / math.log2(3) + 1 + 2 / math.log2(6)) / ideal)
+    assert value("ndcg@10", *ranking) == pytest.approx((1 / math.log2(3) + 1 + 2 / math.log2(6)) / ideal)
     exponential = 3 + 3 / math.log2(3) + 1.5
-    assert value("ndcg@3-exponential", *given) == pytest.approx((1 / math.log2(3) + 1.5) / exponential)
+    assert value("ndcg@3-exponential", *ranking) == pytest.approx((1 / math.log2(3) + 1.5) / exponential)
     expected = {
         "recall@3": 2 / 5,
         "essential_recall@3": 1 / 3,
@@ -175,7 +174,7 @@ def test_by_hand():
         "map@3": (1 / 2 + 2 / 3) / 5,
     }
     for name, figure in expected.items():
-        assert value(name, *given) == pytest.approx(figure), name
+        assert value(name, *ranking) == pytest.approx(figure), name
     assert value("perfect_recall@5", ["e2", "x", "e1"], ["e1", "e2"]) == 1
     assert value("perfect_recall@2", ["e2", "x", "e1"], ["e1", "e2"]) == 0
 
@@ -188,8 +187,8 @@ def test_a_document_of_both_lists_is_essential():
 
 def test_a_chunk_without_a_document_is_one():
     """Where a chunk names no document, its own id stands for it."""
-    found = Case(question="?", chunks=[{"id": "c1", "text": ""}], gold={"essential_docs": ["c1"]})
-    assert load_metric("recall").compute(found)[0].value == 1
+    unnamed = Case(question="?", chunks=[{"id": "c1", "text": ""}], gold={"essential_docs": ["c1"]})
+    assert load_metric("recall").compute(unnamed)[0].value == 1
 
 
 SKIPS = [
@@ -217,19 +216,16 @@ SKIPS = [
 @pytest.mark.parametrize(("changes", "told", "names"), SKIPS)
 def test_skipped(changes, told, names):
     """What is not defined is skipped with its reason, never 0."""
-    found = {"question": "?", "chunks": ["text"], "gold": {"essential_docs": ["a"], "helpful_docs": ["b"]}, **changes}
+    row = {"question": "?", "chunks": ["text"], "gold": {"essential_docs": ["a"], "helpful_docs": ["b"]}, **changes}
     for name in names:
-        assert load_metric(name).compute(Case.model_validate(found)) == Skipped(reason=told), name
-        assert compile_metric(load_metric(name)).invoke(found).outcome == Skipped(reason=told), name
+        assert load_metric(name).compute(Case.model_validate(row)) == Skipped(reason=told), name
 
 
 @pytest.mark.parametrize("name", CUT)
 def test_nothing_retrieved(name):
-    """Where something was due and nothing came, it is 0, in a run too."""
+    """Where something was due and nothing came, it is 0."""
     assert value(name, [], ["a"]) == 0
     assert reason(name, case([], ["a"])) == "0 of 1 essential document as nothing was retrieved; missed: a"
-    (judgement,) = compile_metric(load_metric(name)).invoke(case([], ["a"])).judgements
-    assert judgement.value == 0
 
 
 @pytest.mark.parametrize(
@@ -248,27 +244,12 @@ def test_reasons(name, told):
     assert reason(name, case(["a", "b", "c", "d"], ["b", "d"], ["a"])) == told
 
 
-def test_a_long_reason_is_cut():
-    """Of many that were missed a few are named, long names shortened."""
-    told = reason("recall@10", case(["a"], [f"d{n}" for n in range(17)]))
-    assert told == "0 of 17 essential documents in the first 10; missed: d0, d1, d2, d3, d4 and 12 more"
-    assert len(reason("recall@10", case(["a"], ["x" * 5000]))) < 150
-
-
-def test_what_is_looked_at_decides_whether_it_is_computed_anew():
-    """Other chunks, or another gold, have another key in a run."""
-    metric = load_metric("ndcg@10")
-    first = select_metric_input(metric, case(["a"], ["a"]))
-    assert select_metric_input(metric, case(["b"], ["a"])) != first
-    assert select_metric_input(metric, case(["a"], ["b"])) != first
-
-
 def test_gold_may_name_chunks():
     """If the gold names none of the documents but ids of chunks, the chunks are ranked; made ids are no names."""
     chunks = [{"id": "k2", "doc_id": "a.md"}, {"id": "k1", "doc_id": "a.md", "text": ""}]
-    found = Case(question="?", chunks=chunks, gold={"essential_docs": ["k1"]})
-    assert load_metric("mrr").compute(found)[0].value == 0.5
-    both = found.model_copy(update={"gold": Case(question="", gold={"essential_docs": ["k1", "a.md"]}).gold})
+    of_chunks = Case(question="?", chunks=chunks, gold={"essential_docs": ["k1"]})
+    assert load_metric("mrr").compute(of_chunks)[0].value == 0.5
+    both = of_chunks.model_copy(update={"gold": Case(question="", gold={"essential_docs": ["k1", "a.md"]}).gold})
     assert load_metric("recall@2").compute(both)[0].value == 0.5
-    made = Case(question="?", chunks=[{"doc_id": "a.md"}], gold={"essential_docs": ["c1"]})
-    assert load_metric("mrr").compute(made)[0].value == 0
+    of_made_ids = Case(question="?", chunks=[{"doc_id": "a.md"}], gold={"essential_docs": ["c1"]})
+    assert load_metric("mrr").compute(of_made_ids)[0].value == 0

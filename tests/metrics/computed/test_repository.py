@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
+from computed_figures import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, ValueMetric, compile_metric, read_cases
-from greval.datasets import RowFault, fill_sources
-from greval.errors import DataError
+from greval import Case, ValueMetric, read_cases
 from greval.judging.prompt import format_case_text
-from greval.metrics.library import load_metric
 from greval.records import NodeSource
 from greval.records.result import Skipped
 
@@ -28,24 +25,19 @@ def case(repos, essential=None, versions=(), **gold):
     return Case(question="?", chunks=chunks, gold={"essential_repos": essential, **gold})
 
 
-def judged(name, found):
-    given = load_metric(name).compute(found)
-    return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
-
-
 def test_precision():
     """Unique repositories in rank order, the first k; divided by how many there are."""
-    found = case(["core", "core", None, "web", "ops", "web"], ["core", "ops"])
-    assert judged("cross_repo_precision@2", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
-    assert judged("cross_repo_precision@5", found) == (2 / 3, "2 of 3 repositories essential; not essential: web")
+    retrieval = case(["core", "core", None, "web", "ops", "web"], ["core", "ops"])
+    assert judged("cross_repo_precision@2", retrieval) == (1 / 2, "1 of 2 repositories essential; not essential: web")
+    assert judged("cross_repo_precision@5", retrieval) == (2 / 3, "2 of 3 repositories essential; not essential: web")
     assert judged("cross_repo_precision", case(["core"], ["core"])) == (1, "1 of 1 repository essential")
 
 
 def test_recall():
     """The share of the essential repositories that came, the missed named."""
-    found = case(["core", "web"], ["core", "ops", "ops"])
+    retrieval = case(["core", "web"], ["core", "ops", "ops"])
     told = "1 of 2 essential repositories among the retrieved repositories; missed: ops"
-    assert judged("repo_recall", found) == (1 / 2, told)
+    assert judged("repo_recall", retrieval) == (1 / 2, told)
     assert judged("repo_recall@1", case(["web", "core"], ["core"]))[0] == 0
 
 
@@ -53,22 +45,21 @@ def test_recall():
 def test_laws(repos, essential):
     """Both are of 0 to 1, and repeating a repository changes nothing."""
     for name in ("cross_repo_precision@3", "cross_repo_precision", "repo_recall"):
-        found = judged(name, case(repos, essential))[0]
-        assert 0 <= found <= 1
-        assert found == judged(name, case([*repos, *repos], essential))[0]
+        figure = judged(name, case(repos, essential))[0]
+        assert 0 <= figure <= 1
+        assert figure == judged(name, case([*repos, *repos], essential))[0]
     assert judged("repo_recall", case([*repos, *essential], essential))[0] == 1
 
 
 @pytest.mark.parametrize("name", ["cross_repo_precision@5", "repo_recall"])
 def test_nothing_retrieved(name):
-    """Where repositories were due and nothing came, it is 0, in a run too."""
+    """Where repositories were due and nothing came, it is 0."""
     assert judged(name, case([], ["core"]))[0] == 0
-    assert compile_metric(load_metric(name)).invoke(case([], ["core"])).judgements[0].value == 0
 
 
 @pytest.mark.parametrize("name", ["cross_repo_precision", "repo_recall"])
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("retrieval", "told"),
     [
         (case([None], ["core"]), "no chunk names its repository"),
         (case(["core"], []), "gold.essential_repos is empty"),
@@ -77,47 +68,43 @@ def test_nothing_retrieved(name):
         (Case(question="?", gold={"essential_repos": ["core"]}), "chunks is not recorded"),
     ],
 )
-def test_skipped(name, found, told):
+def test_skipped(name, retrieval, told):
     """What is not defined is skipped with its reason."""
-    assert judged(name, found) == Skipped(reason=told)
+    assert judged(name, retrieval) == Skipped(reason=told)
 
 
 class TestVersions:
     def test_conflict(self):
         """A repository in two versions is told with the chunks of each."""
-        found = case(["core", "core", "web", "core"], versions=["v1", "v2", "v9", "v1"])
-        assert judged("version_coherence", found) == (0, "core in v1 (chunks c1, c4) and v2 (chunk c2)")
+        retrieval = case(["core", "core", "web", "core"], versions=["v1", "v2", "v9", "v1"])
+        assert judged("version_coherence", retrieval) == (0, "core in v1 (chunks c1, c4) and v2 (chunk c2)")
 
     def test_three_versions(self):
         """Every version of a conflict is named."""
-        found = case(["core"] * 3, versions=["v1", "v2", "v3"])
-        assert judged("version_coherence", found)[1] == "core in v1 (chunk c1), v2 (chunk c2) and v3 (chunk c3)"
+        retrieval = case(["core"] * 3, versions=["v1", "v2", "v3"])
+        assert judged("version_coherence", retrieval)[1] == "core in v1 (chunk c1), v2 (chunk c2) and v3 (chunk c3)"
 
     def test_many_conflicts(self):
         """Of many conflicts a few are named."""
         repos = [f"r{n // 2}" for n in range(12)]
-        found = judged("version_coherence", case(repos, versions=["v1", "v2"] * 6))
-        assert found[0] == 0
-        assert found[1].endswith("; and 3 more")
+        outcome = judged("version_coherence", case(repos, versions=["v1", "v2"] * 6))
+        assert outcome[0] == 0
+        assert outcome[1].endswith("; and 3 more")
 
     def test_coherent(self):
         """Different repositories may have different versions; chunks that do not tell count for nothing."""
-        found = case(["core", "web", "core", "ops"], versions=["v1", "v2", "v1", None])
-        assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
+        retrieval = case(["core", "web", "core", "ops"], versions=["v1", "v2", "v1", None])
+        assert judged("version_coherence", retrieval) == (1, "2 repositories, each in one version")
 
-    @pytest.mark.parametrize("found", [case([]), case(["core"]), case([None], versions=["v1"])])
-    def test_skipped(self, found):
+    @pytest.mark.parametrize("retrieval", [case([]), case(["core"]), case([None], versions=["v1"])])
+    def test_skipped(self, retrieval):
         """Where no chunk names its repository and version, nothing is said of them."""
-        assert judged("version_coherence", found) == Skipped(reason="no chunk names its repository and version")
+        assert judged("version_coherence", retrieval) == Skipped(reason="no chunk names its repository and version")
 
     def test_nothing_recorded(self):
-        """Without chunks and a walk whose nodes tell where they come from, it is skipped, in a run too."""
-        for found in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
-            assert judged("version_coherence", found) == Skipped(reason="chunks is not recorded")
-            assert (
-                compile_metric(load_metric("version_coherence")).invoke(found).outcome.reason
-                == "chunks is not recorded"
-            )
+        """Without chunks and a walk whose nodes tell where they come from, it is skipped."""
+        for unrecorded in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
+            assert judged("version_coherence", unrecorded) == Skipped(reason="chunks is not recorded")
 
 
 WALK = {
@@ -136,33 +123,31 @@ class TestWalk:
     def test_nodes_count_as_chunks_do(self):
         """A repository in one version by its chunks and another by a node of the walk is a conflict."""
         chunks = [{"id": "c1", "text": "", "repo": "core", "version": "v1"}]
-        found = Case(question="?", chunks=chunks, traversal=WALK, gold={"essential_repos": ["core", "web"]})
-        assert judged("version_coherence", found) == (0, "core in v1 (chunk c1) and v2 (node login)")
-        assert judged("cross_repo_precision", found) == (1, "2 of 2 repositories essential")
-        assert judged("repo_recall", found)[0] == 1
-        assert judged("cross_repo_precision@1", found)[0] == 1
-        result = compile_metric(load_metric("version_coherence")).invoke(found)
-        assert result.judgements[0].value == 0
+        retrieval = Case(question="?", chunks=chunks, traversal=WALK, gold={"essential_repos": ["core", "web"]})
+        assert judged("version_coherence", retrieval) == (0, "core in v1 (chunk c1) and v2 (node login)")
+        assert judged("cross_repo_precision", retrieval) == (1, "2 of 2 repositories essential")
+        assert judged("repo_recall", retrieval)[0] == 1
+        assert judged("cross_repo_precision@1", retrieval)[0] == 1
 
     def test_a_walk_alone(self):
         """Without chunks the walk is looked at; nodes that it did not visit count for nothing."""
-        found = Case(question="?", traversal=WALK, gold={"essential_repos": ["core"]})
-        assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
-        assert judged("cross_repo_precision", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
+        retrieval = Case(question="?", traversal=WALK, gold={"essential_repos": ["core"]})
+        assert judged("version_coherence", retrieval) == (1, "2 repositories, each in one version")
+        assert judged("cross_repo_precision", retrieval) == (1 / 2, "1 of 2 repositories essential; not essential: web")
         silent = {**WALK, "nodes": {"login": {"version": "v2"}}}
-        found = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
+        retrieval = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
         told = Skipped(reason="no chunk and no node names its repository")
-        assert judged("cross_repo_precision", found) == told
+        assert judged("cross_repo_precision", retrieval) == told
         told = Skipped(reason="no chunk and no node names its repository and version")
-        assert judged("version_coherence", found) == told
+        assert judged("version_coherence", retrieval) == told
 
     def test_nodes_are_read_from_files(self, tmp_path):
         """Where nodes come from is read from a file, numbers as text; a walk without it is as before."""
         nodes = {"a": {"repo": "core", "version": 2}, "b": {"doc_id": "d1"}}
         row = {"id": "q", "question": "?", "traversal": {"start_nodes": ["a"], "nodes": nodes}}
         (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
-        (found,) = read_cases(tmp_path / "cases.jsonl")
-        assert found.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
+        (read,) = read_cases(tmp_path / "cases.jsonl")
+        assert read.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
         plain = Case(question="?", traversal={"start_nodes": ["a"]})
         assert json.loads(plain.traversal.model_dump_json(exclude_none=True)) == {
             "start_nodes": ["a"],
@@ -176,64 +161,22 @@ class TestWalk:
         metric = ValueMetric(
             name="path", description="d", needs=["traversal"], steps=["s"], range=(0, 1), levels={0: "No.", 1: "Yes."}
         )
-        texts = [format_case_text(metric, Case(question="?", traversal=one)) for one in (walk, WALK)]
+        texts = [format_case_text(metric, Case(question="?", traversal=traversal)) for traversal in (walk, WALK)]
         assert texts[0] == texts[1]
 
 
 RULE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
 
 
-class TestRule:
-    def test_sources_are_derived(self):
-        """A rule reads repository and version from document ids, else from ids and names; what is recorded stays."""
-        chunks = [
-            {"id": "c1", "text": "", "doc_id": "core@v1/a.py"},
-            {"id": "web@v3/b.py", "text": ""},
-            {"id": "c3", "text": "", "doc_id": "core@v9/c.py", "version": "v1"},
-            {"id": "c4", "text": "", "doc_id": "readme"},
-        ]
-        walk = {"start_nodes": ["core@v2/a.py"], "final_nodes": ["x"], "nodes": {"x": {"doc_id": "ops@v1/x.py"}}}
-        before = Case(id="q", question="?", chunks=chunks, traversal=walk)
-        fault = RowFault(place="f:1", message="bad")
-        found, other = fill_sources([before, fault], RULE)
-        told = [(chunk.repo, chunk.version) for chunk in found.chunks]
-        assert told == [("core", "v1"), ("web", "v3"), ("core", "v1"), (None, None)]
-        assert found.traversal.nodes == {
-            "core@v2/a.py": NodeSource(repo="core", version="v2"),
-            "x": NodeSource(doc_id="ops@v1/x.py", repo="ops", version="v1"),
-        }
-        assert other is fault
-        assert judged("version_coherence", found)[1] == "core in v1 (chunks c1, c3) and v2 (node core@v2/a.py)"
-        assert [*fill_sources([found], RULE)] == [found]
-
-    def test_one_group_is_enough(self):
-        """A rule may tell the repository alone; cases without chunks and walk stay as they are."""
-        cases = [Case(question="?", chunks=[{"text": "", "doc_id": "core/a"}]), Case(question="?")]
-        first, second = fill_sources(cases, r"^(?P<repo>\w+)/")
-        assert (first.chunks[0].repo, first.chunks[0].version, second) == ("core", None, cases[1])
-
-    @pytest.mark.parametrize(
-        ("pattern", "told"),
-        [
-            ("(", "no regular expression"),
-            ("^core/", "has no group named repo or version; write such as"),
-            ("(?P<repo>never)", "matches no id of a chunk or node in the first 1 cases, such as 'c1'; mend it"),
-        ],
-    )
-    def test_wrong_rules(self, pattern, told):
-        """A rule that cannot be used, or fits nothing, is refused before anything is judged."""
-        with pytest.raises(DataError, match=re.escape(told)):
-            [*fill_sources([Case(question="?", chunks=["text"])], pattern)]
-
-    def test_command_line(self, tmp_path, greval_says):
-        """The command takes the rule, and refuses a wrong one."""
-        row = {"id": "q", "question": "?", "chunks": [{"text": "", "doc_id": f"core@v{n}/a.py"} for n in (1, 2)]}
-        cases = tmp_path / "cases.jsonl"
-        cases.write_text(json.dumps(row), encoding="utf-8")
-        words = ("evaluate", cases, "-m", "version_coherence", "-o", tmp_path / "run", "--doc-id-pattern")
-        code, out, _ = greval_says(*words, RULE, "--show", "1")
-        assert code == 0
-        assert "core in v1 (chunk c1) and v2 (chunk c2)" in out
-        code, _, err = greval_says(*words, "core")
-        assert code == 2
-        assert "has no group named repo or version" in err
+def test_command_line(tmp_path, greval_says):
+    """The command takes the pattern of document ids, and refuses a wrong one."""
+    row = {"id": "q", "question": "?", "chunks": [{"text": "", "doc_id": f"core@v{n}/a.py"} for n in (1, 2)]}
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(row), encoding="utf-8")
+    words = ("evaluate", cases, "-m", "version_coherence", "-o", tmp_path / "run", "--doc-id-pattern")
+    code, out, _ = greval_says(*words, RULE, "--show", "1")
+    assert code == 0
+    assert "core in v1 (chunk c1) and v2 (chunk c2)" in out
+    code, _, err = greval_says(*words, "core")
+    assert code == 2
+    assert "has no group named repo or version" in err

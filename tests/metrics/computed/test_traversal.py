@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from computed_figures import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case
-from greval.metrics.computed import formulas
 from greval.metrics.computed.traversal import FAMILIES
 from greval.metrics.library import load_metric
 from greval.records.result import Skipped
@@ -22,39 +22,28 @@ def case(edges=(), starts=(), finals=(), **gold):
     return Case(question="?", traversal=walk, gold=gold)
 
 
-def judged(name, found):
-    given = load_metric(name).compute(found)
-    return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
-
-
 class TestEdges:
     def test_recall(self):
         """The share of the expected edges that was walked, the missed named as the gold writes them."""
-        found = case([AB, AB, CD], expected_edges=[AB, BC])
-        assert judged("edge_recall", found) == (1 / 2, "1 of 2 expected edges walked; missed: b -owns-> c")
+        walk = case([AB, AB, CD], expected_edges=[AB, BC])
+        assert judged("edge_recall", walk) == (1 / 2, "1 of 2 expected edges walked; missed: b -owns-> c")
 
     def test_precision_and_its_opposite(self):
         """Walked edges count once each, expected or spurious."""
-        found = case([AB, AB, CD, BC], expected_edges=[AB, BC])
+        walk = case([AB, AB, CD, BC], expected_edges=[AB, BC])
         told = "2 of 3 walked edges expected; not expected: c -calls-> d"
-        assert judged("edge_precision", found) == (2 / 3, told)
-        assert judged("spurious_edge_rate", found) == (1 / 3, told)
+        assert judged("edge_precision", walk) == (2 / 3, told)
+        assert judged("spurious_edge_rate", walk) == (1 / 3, told)
         assert load_metric("spurious_edge_rate").scale.better == "lower"
 
     def test_direction_and_label(self):
         """An edge the other way round, or of another label, counts where an option says so."""
-        found = case([("b", "calls", "a")], expected_edges=[AB])
-        other = case([("a", "reads", "b")], expected_edges=[AB])
+        turned = case([("b", "calls", "a")], expected_edges=[AB])
+        relabelled = case([("a", "reads", "b")], expected_edges=[AB])
         both = case([("b", "reads", "a")], expected_edges=[AB])
         options = ("", "-undirected", "-unlabelled", "-undirected-unlabelled")
-        for walk, expected in ((found, (0, 1, 0, 1)), (other, (0, 0, 1, 1)), (both, (0, 0, 0, 1))):
+        for walk, expected in ((turned, (0, 1, 0, 1)), (relabelled, (0, 0, 1, 1)), (both, (0, 0, 0, 1))):
             assert tuple(judged(f"edge_recall{option}", walk)[0] for option in options) == expected
-
-    @pytest.mark.parametrize("name", ["Harbour_Team", "HARBOUR  team", "\uff28\uff41rbour team"])
-    def test_names_written_alike(self, name):
-        """Case, underscores, spaces and full-width letters tell no names apart."""
-        found = case([("a", "OWNED_BY", name)], expected_edges=[("A", "owned by", "harbour team")])
-        assert judged("edge_recall", found)[0] == 1
 
     def test_aliases(self):
         """Another name of a node counts as the name of the gold, an alias that is a name of its own does not."""
@@ -76,30 +65,30 @@ class TestEdges:
     def test_edges_that_were_not_recorded(self):
         """A walk that ends elsewhere than it began has edges that nobody wrote down: no 0 is made of that."""
         told = "traversal.traversed_edges is not recorded: the walk ends at nodes that no edge leads to"
-        found = case(starts=["a"], finals=["b"], expected_edges=[AB, BC])
+        walk = case(starts=["a"], finals=["b"], expected_edges=[AB, BC])
         for name in ("edge_recall", "edge_precision", "spurious_edge_rate", "path_order", "hop_depth"):
-            assert judged(name, found) == Skipped(reason=told)
+            assert judged(name, walk) == Skipped(reason=told)
 
 
 class TestNodes:
     def test_all_nodes_of_the_walk(self):
         """Start nodes, ends of edges and final nodes are the nodes of the walk, each once."""
-        found = case([AB], starts=["A", "s"], finals=["f", "b"], expected_nodes=["a", "f", "x"])
-        assert judged("node_recall", found) == (2 / 3, "2 of 3 expected nodes on the walk; missed: x")
-        assert judged("node_precision", found) == (2 / 4, "2 of 4 walked nodes expected; not expected: s, b")
+        walk = case([AB], starts=["A", "s"], finals=["f", "b"], expected_nodes=["a", "f", "x"])
+        assert judged("node_recall", walk) == (2 / 3, "2 of 3 expected nodes on the walk; missed: x")
+        assert judged("node_precision", walk) == (2 / 4, "2 of 4 walked nodes expected; not expected: s, b")
 
     def test_entry(self):
         """The start nodes that were expected are sought among those of the walk only."""
-        found = case([AB], starts=["B"], start_nodes=["a", "b"])
-        assert judged("entry_recall", found) == (1 / 2, "1 of 2 expected start nodes found; missed: a")
+        walk = case([AB], starts=["B"], start_nodes=["a", "b"])
+        assert judged("entry_recall", walk) == (1 / 2, "1 of 2 expected start nodes found; missed: a")
         assert judged("entry_recall", case(start_nodes=["a"]))[0] == 0
         told = "traversal.start_nodes is not recorded: the walk began somewhere"
         assert judged("entry_recall", case([AB], start_nodes=["a"])) == Skipped(reason=told)
 
     def test_no_entry_is_guessed(self):
         """Where the gold names no start node, the first expected edge does not stand for one."""
-        found = case([AB], starts=["a"], expected_edges=[AB])
-        assert judged("entry_recall", found) == Skipped(reason="gold.start_nodes is not recorded")
+        walk = case([AB], starts=["a"], expected_edges=[AB])
+        assert judged("entry_recall", walk) == Skipped(reason="gold.start_nodes is not recorded")
 
 
 class TestOrder:
@@ -126,35 +115,24 @@ class TestOrder:
     def test_options(self):
         """Direction and label can be left out here too."""
         walked = [("b", "x", "a"), ("c", "y", "b")]
-        found = case(walked, expected_edges=[AB, BC])
-        assert judged("path_order", found)[0] == 0
-        assert judged("path_order-undirected-unlabelled", found)[0] == 1
+        walk = case(walked, expected_edges=[AB, BC])
+        assert judged("path_order", walk)[0] == 0
+        assert judged("path_order-undirected-unlabelled", walk)[0] == 1
 
     def test_one_edge(self):
         """One edge has no order."""
-        found = case([AB], expected_edges=[AB])
-        assert judged("path_order", found) == Skipped(reason="fewer than two edges are expected")
-
-    @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
-    def test_common_order(self, left, right):
-        """The common order is symmetric, at most the shorter, whole where one is within the other."""
-        found = formulas.lcs_length(left, right)
-        assert found == formulas.lcs_length(right, left) <= min(len(left), len(right))
-        assert formulas.lcs_length(left, [*right, *left]) == len(left)
+        walk = case([AB], expected_edges=[AB])
+        assert judged("path_order", walk) == Skipped(reason="fewer than two edges are expected")
 
 
 class TestDepth:
     def test_hops(self):
         """Hops are counted from the nearest start node, along edges in either direction."""
-        found = case([AB, BC, ("d", "calls", "c"), ("x", "y", "z")], starts=["A"])
+        walk = case([AB, BC, ("d", "calls", "c"), ("x", "y", "z")], starts=["A"])
         told = "3 hops from the start nodes, to d; 2 nodes not connected to them"
-        assert judged("hop_depth", found) == (3, told)
+        assert judged("hop_depth", walk) == (3, told)
         assert judged("hop_depth", case([AB, BC], starts=["a", "c"]))[0] == 1
         assert judged("hop_depth", case(starts=["a"])) == (0, "0 hops from the start nodes")
-
-    def test_circle(self):
-        """A circle ends."""
-        assert judged("hop_depth", case([AB, ("b", "calls", "a")], starts=["a"]))[0] == 1
 
     def test_without_start(self):
         """Without start nodes there is nothing to count from; no gold is needed."""
@@ -194,14 +172,14 @@ def test_laws(walked, expected, starts):
     """Shares are of 0 to 1; an option loses nothing that was found; the expected walk itself is perfect."""
     gold = {"expected_edges": expected, "expected_nodes": [*starts], "start_nodes": starts}
     for name in ("edge_recall", "path_order", "node_recall", "entry_recall", "edge_precision", "spurious_edge_rate"):
-        found = judged(name, case(walked, starts, **gold))
-        assert isinstance(found, Skipped) or 0 <= found[0] <= 1
+        outcome = judged(name, case(walked, starts, **gold))
+        assert isinstance(outcome, Skipped) or 0 <= outcome[0] <= 1
     strict, *loose = (judged(f"edge_recall{option}", case(walked, starts, **gold))[0] for option in OPTIONS)
-    assert all((found > 0) >= (strict > 0) and (found == 1) >= (strict == 1) for found in loose)
+    assert all((outcome > 0) >= (strict > 0) and (outcome == 1) >= (strict == 1) for outcome in loose)
     assert judged("edge_recall", case(expected, starts, **gold))[0] == 1
     assert judged("edge_precision", case(expected, starts, **gold))[0] == 1
     if walked:
-        kept, stray = (
+        expected_share, stray = (
             judged(name, case(walked, starts, **gold))[0] for name in ("edge_precision", "spurious_edge_rate")
         )
-        assert kept + stray == pytest.approx(1)
+        assert expected_share + stray == pytest.approx(1)

@@ -80,14 +80,8 @@ class TestSchema:
                 "  advice: what to say instead",
                 "  a: {means: m, each: {c: [x, z]}}\n  s: {share: a, where: {c: x}, among: {c: [x, z]}}",
             ),
-            (
-                "steps:",
-                EXAMPLE.format("chunks: [t]"),
-            ),
-            (
-                "steps:",
-                EXAMPLE.format("triples: [[s, p, o]]"),
-            ),
+            ("steps:", EXAMPLE.format("chunks: [t]")),
+            ("steps:", EXAMPLE.format("triples: [[s, p, o]]")),
         ],
     )
     def test_accepts_what_reading_accepts(self, old, new):

@@ -11,6 +11,8 @@ from strategies import AWKWARD, SCRIPTS
 from greval.errors import DefinitionError
 from greval.metrics.files import MAX_BYTES, MAX_VALUES, parse_metric, read_metric
 
+ADVICE = "  advice: what to say instead"
+
 
 class TestFaults:
     def test_all_at_once_in_order(self):
@@ -51,38 +53,14 @@ class TestFaults:
             ("    Rude:\n", "", "5: scale.categories: holds too little: at least 2, got 1"),
             ("    Rude:\n", "    Rude:\n  orderd: true\n", "8: scale.orderd: unknown; did you mean ordered?"),
             ("    Rude:\n", "    Rude:\n  ordered: no\n", "8: scale.ordered: must be true or false, got 'no'"),
-            ("  advice: what to say instead", "  advice:", "10: notes.advice: must be a mapping, got nothing; write"),
-            (
-                "  advice: what to say instead",
-                "  a: {means: m, eech: 1}",
-                "10: notes.a.eech: unknown; did you mean each?",
-            ),
-            ("  advice: what to say instead", "  a: {share: b, where: {}}", "10: notes.a: share: 'b' is no list note"),
-            (
-                "  advice: what to say instead",
-                "  'a.b: c': {share: b, where: {}}",
-                "10: notes.a.b: c: share: 'b' is no",
-            ),
-            (
-                "  advice: what to say instead",
-                "  a: {means: m, each: {b: [1]}}",
-                "10: notes.a.each.b.1: must be text, got 1",
-            ),
-            (
-                "steps:",
-                "uses: {chunk: {judged_by: a, as: [b]}}\nsteps:",
-                "8: uses.chunk: 'chunk' is not allowed here; did",
-            ),
-            (
-                "steps:",
-                "uses: {chunks: {judged_by: a, as: [b]}}\nsteps:",
-                "8: uses.chunks: the metric does not need 'chunks'",
-            ),
-            (
-                "steps:",
-                "uses: {chunks: {judged_by: a, as_: [b]}}\nsteps:",
-                "8: uses.chunks.as_: unknown; did you mean as?",
-            ),
+            (ADVICE, "  advice:", "10: notes.advice: must be a mapping, got nothing; write"),
+            (ADVICE, "  a: {means: m, eech: 1}", "10: notes.a.eech: unknown; did you mean each?"),
+            (ADVICE, "  a: {share: b, where: {}}", "10: notes.a: share: 'b' is no list note"),
+            (ADVICE, "  'a.b: c': {share: b, where: {}}", "10: notes.a.b: c: share: 'b' is no"),
+            (ADVICE, "  a: {means: m, each: {b: [1]}}", "10: notes.a.each.b.1: must be text, got 1"),
+            ("steps:", "uses: {chunk: {judged_by: a, as: [b]}}\nsteps:", "8: uses.chunk: 'chunk' is not allowed here"),
+            ("steps:", "uses: {chunks: {judged_by: a, as: [b]}}\nsteps:", "8: uses.chunks: the metric does not need"),
+            ("steps:", "uses: {chunks: {judged_by: a, as_: [b]}}\nsteps:", "8: uses.chunks.as_: unknown; did you mean"),
             ("steps:", "better: higher\nsteps:", "8: better: belongs under scale; move it there"),
             ("steps:", "name: again\nsteps:", "8: name: given twice; first in line 1"),
             ("name: tone", "name: &a tone", "1: name: &a: anchors are not read; leave it out"),
@@ -109,10 +87,7 @@ class TestFaults:
             ("a: b\n\nc: \x00\n", "tone.yaml:3: holds U+0000, which YAML does not allow"),
             ("[" * 100_000, "tone.yaml:1: nested more than 12 deep"),
             ("x" * (MAX_BYTES + 1), "tone.yaml: is larger than 1,000,000 bytes"),
-            (
-                "".join(f"k{n}: 1\n" for n in range(MAX_VALUES)),
-                "tone.yaml:2500: has more than 5,000 keys and values; shorten it",
-            ),
+            ("".join(f"k{n}: 1\n" for n in range(MAX_VALUES)), "tone.yaml:2500: has more than 5,000 keys and values"),
         ],
     )
     def test_no_metric_at_all(self, text, fault):
@@ -126,31 +101,19 @@ class TestFaults:
         [
             ("{}", "scale: give categories, or range and levels"),
             ("3", "scale: must be a mapping, got 3"),
-            (
-                "{categories: [{name: a}, {name: b}]}",
-                "scale.categories: must be a mapping from each name to what it means",
-            ),
-            (
-                "{range: [1, 5], levels: {1: a, 5: b, x: c}}",
-                "scale.levels.x: a level must be a number written in one way, such as 1 or 0.5",
-            ),
+            ("{categories: [{name: a}, {name: b}]}", "scale.categories: must be a mapping from each name to what"),
+            ("{range: [1, 5], levels: {1: a, 5: b, x: c}}", "scale.levels.x: a level must be a number written in one"),
             ("{range: [1, 5], levels: {1: a, 9: b}}", "scale.levels: describe at least both ends; 5 missing"),
             (
                 "{range: [0, 3], step: 0.5, levels: {0: a, 0.50: c, 3: b}}",
                 "scale.levels.0.50: a level must be a number",
             ),
-            (
-                "{range: [0, 3], step: 0.5, levels: {0: a, 0.3: c, 3: b}}",
-                "scale.levels: 0.3: no multiple of the step 0.5",
-            ),
+            ("{range: [0, 3], step: 0.5, levels: {0: a, 0.3: c, 3: b}}", "scale.levels: 0.3: no multiple of the step"),
             ("{range: [0, 3], levels: {0: a, 0.5: c, 3: b}}", "scale.levels: 0.5: no integer; give the scale a step"),
             ("{range: [0, 3], step: half, levels: {0: a, 3: b}}", "scale.step: must be a number, got 'half'"),
             ("{range: [1.5, 5], levels: {1: a, 5: b}}", "scale.range.1: must be a whole number, got 1.5"),
             ("{range: [1], levels: {1: a}}", "scale.range.2: is missing; add it"),
-            (
-                "{range: [1, 5], levels: {1: a, 01: c, 5: b}}",
-                "scale.levels.01: a level must be a number written in one way, such as 1 or 0.5",
-            ),
+            ("{range: [1, 5], levels: {1: a, 01: c, 5: b}}", "scale.levels.01: a level must be a number written in"),
         ],
     )
     def test_scales(self, scale, fault):

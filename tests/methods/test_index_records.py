@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.methods.edges import MAX_LISTED, describe_dangling
+from greval.methods.index_records import MAX_LISTED, describe_dangling
 from greval.records.inventory import RELATED, format_edge_label
 
 NODES = st.sampled_from("abcdef")
@@ -26,11 +26,11 @@ def test_a_label_is_one_line_and_never_empty(description):
 def test_dangling_edges_are_counted(edges, nodes):
     """The note counts exactly the edges with an end outside the nodes, and there is none without such an edge."""
     dangling = [edge for edge in edges if not {edge[0], edge[2]} <= nodes]
-    found = describe_dangling(edges, nodes)
+    sentences = describe_dangling(edges, nodes)
     if not dangling:
-        assert found == []
+        assert sentences == []
         return
-    (note,) = found
+    (note,) = sentences
     missing = sorted({end for edge in dangling for end in (edge[0], edge[2])} - nodes)
     assert note.startswith("1 edge has" if len(dangling) == 1 else f"{len(dangling)} edges have")
     assert all(repr(name) in note for name in missing[:MAX_LISTED])
