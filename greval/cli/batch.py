@@ -41,19 +41,9 @@ if TYPE_CHECKING:
     from greval.runs.batch import SubmittedBatch
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
-SETTINGS = Only(
-    [
-        "base_url",
-        "temperature",
-        "seed",
-        "judge_options",
-        "max_tokens",
-        "max_items",
-        "structured",
-        "reason",
-        "reason_depth",
-    ]
-)
+UNBATCHED = {"timeout", "prompt_start", "confidence", "max_retries", "requests_per_minute", "tokens_per_minute"}
+"""The settings of a judge that a batch cannot keep."""
+SETTINGS = Only(field for field in JudgeOptions._fields if field not in UNBATCHED)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
 
 

@@ -15,11 +15,16 @@ from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.cli.batch import print_submitted
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
-from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
+    Cache,
     CapOptions,
+    ClusterBy,
     Concurrency,
+    Correction,
+    Deadline,
+    DryRun,
     Folders,
     JudgeNames,
     JudgeOptions,
@@ -28,6 +33,7 @@ from greval.cli.options import (
     Quiet,
     Repeats,
     ReportFormat,
+    RetryFailed,
     StoreCalls,
     expand_groups,
     list_given_options,
@@ -41,7 +47,6 @@ from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.report.duel import render
 from greval.runs.config.run_input import CaseInput
-from greval.stats.correction import Correction
 
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
@@ -87,34 +92,20 @@ def duel(  # noqa: PLR0913 - the options of a command
     repeats: Repeats = 1,
     library: Folders = None,
     settings: JudgeOptions,
-    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
-    cache: Annotated[
-        bool,
-        resuming_option(
-            "--cache/--no-cache", show_default=False, help="cache replies, and use those cached by other runs"
-        ),
-    ] = False,
+    retry_failed: RetryFailed = True,
+    cache: Cache = False,
     store_calls: StoreCalls = True,
     caps: CapOptions,
-    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
-    dry_run: Annotated[
-        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
-    ] = False,
+    deadline: Deadline = None,
+    dry_run: DryRun = False,
     batch: Annotated[
         bool,
         judge_option(
             "--batch", help="submit the requests as a batch; `greval batch collect RUN` judges with the replies"
         ),
     ] = False,
-    cluster_by: Annotated[
-        str | None,
-        output_option(
-            metavar="TAG", help="questions with the same value are not independent, such as those on one document"
-        ),
-    ] = None,
-    correction: Annotated[
-        Correction, output_option(help="how p values are corrected for the number of tests")
-    ] = "bonferroni",
+    cluster_by: ClusterBy = None,
+    correction: Correction = "bonferroni",
     level: Level = 0.95,
     form: ReportFormat = "table",
     quiet: Quiet = False,

@@ -20,9 +20,9 @@ from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.collect import convert_progress, print_method_errors
 from greval.cli.console import escape_control_characters
 from greval.cli.failures import list_failure_kinds, print_failure_hints
-from greval.cli.gate import get_gate_code, print_missed
 from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
+from greval.cli.report_output import get_gate_code, print_missed
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from greval._util.wording import format_count
 from greval.cli.completion import complete_judge
@@ -13,7 +12,7 @@ from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Price, Prices
-from greval.report.tables import print_lines
+from greval.report.tables import build_fields, print_line, print_lines
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import JudgeCapabilities
@@ -91,7 +90,6 @@ def _format_price(price: Price, field: str) -> str:
 
 def _print_capabilities(capabilities: JudgeCapabilities) -> None:
     usage = capabilities.usage
-    table = Table(title=capabilities.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
         ("asked by", TIERS.get(capabilities.tier, capabilities.tier)),
         ("follows a JSON schema", capabilities.schema_enforced),
@@ -105,8 +103,7 @@ def _print_capabilities(capabilities: JudgeCapabilities) -> None:
             f"{format_count(usage.calls, 'call')}, {format_count(usage.input_tokens or 0, 'token')} in",
         ),
     )
-    for row in rows:
-        table.add_row(*row)
     console = create_console()
-    console.print(table)
+    print_line(console, capabilities.judge, "bold")
+    console.print(build_fields(rows))
     print_lines(console, capabilities.adaptations)

@@ -37,10 +37,3 @@ def test_rows_that_are_no_cases_end_with_3(greval_says, responses):
     assert code == 3
     assert "walk" in out
     assert err.startswith("not a case: responses.jsonl:5: ")
-
-
-def test_a_missing_file_ends_with_2(greval_says):
-    """A file that is not there is an error of use."""
-    code, out, err = greval_says("audit", "none.jsonl")
-    assert (code, out) == (2, "")
-    assert "none.jsonl: no such file" in err

@@ -101,16 +101,6 @@ def test_a_duel_is_judged_by_a_batch(batches, greval_says):
     assert "no request is left to send" in out
 
 
-def test_what_a_batch_cannot_keep_is_refused(batches, greval_says):
-    """A cap has no meaning for requests that are sent at once, and nothing is sent."""
-    server, judge = batches
-    write_cases(ANSWERS)
-    words = ("duel", "cases.jsonl", "-m", "directness", *judge, "-o", "run", "--batch", "--max-calls", 5)
-    code, _, err = greval_says(*words)
-    assert (code, server.begun) == (2, 0)
-    assert "--max-calls: a batch sends all requests at once" in " ".join(err.split())
-
-
 def test_single_responses_are_no_pairs(batches, greval_says):
     """A preference on cases of one response each sends nothing and says that all were skipped."""
     server, judge = batches
@@ -119,22 +109,3 @@ def test_single_responses_are_no_pairs(batches, greval_says):
     assert (code, server.begun) == (0, 0)
     assert "no request is left to send, 6 results skipped; greval report run" in out
     assert "see greval duel" in greval_says("report", "run")[1]
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("submit", "cases.jsonl", "-m", "answer_quality", "--judge", "local", "-o", "run"), "expected openai:MODEL"),
-        (("submit", "cases.jsonl", "-m", "answer_quality", "-o", "run"), "No judge is named"),
-        (("submit", "cases.jsonl", "-m", "answer_quality", "--judge", "openai:m"), "--out"),
-        (("status", "none"), "greval batch submit CASES -m METRIC -o none"),
-        (("collect", "none"), "greval batch submit CASES -m METRIC -o none"),
-    ],
-)
-def test_what_cannot_be_a_batch_ends_with_2(greval_says, empty_folder, words, part):
-    """The embedded model has no batches, and a folder without one says how to send it."""
-    write_cases(CASES)
-    code, out, err = greval_says("batch", *words)
-    assert (code, out) == (2, "")
-    assert part in err
-    assert not Path("run").exists()

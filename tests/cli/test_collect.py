@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from waiting import SECONDS, until
 from greval import Case
 from greval.cli.collect import collect
 from greval.datasets.case_records import filter_by_tags
-from greval.errors import DataError, GrevalError, MethodError, StoreError
+from greval.errors import DataError
 from greval.methods.collecting.response_file import read_responses
 
 METHODS = """\
@@ -162,34 +161,6 @@ def test_which_samples(folder):
                 [Case(question="?", tags={"a": 1}), Case(question="?", tags={"a": 2})], {"a": {"3"}, "z": {"4"}}
             )
         )
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "told"),
-    [
-        (["--method", "my_methods_d:ask", "-o", "samples.jsonl"], None, "holds the samples"),
-        (["--method", "my_methods_d:ask", "-o", "r.jsonl", "--where", "movie"], None, "write it as TAG=VALUE"),
-        (["--method", "my_methods_d:aks", "-o", "r.jsonl"], MethodError, "did you mean ask"),
-        (["--method", "my_methods_d:ask", "-o", "r.csv"], StoreError, "call the file r.jsonl"),
-        (
-            ["--method", "my_methods_d:ask", "-o", "r.jsonl", "--where", "movie=tt9"],
-            DataError,
-            "movie is tt0, tt1, tt2",
-        ),
-    ],
-)
-def test_wrong_use(folder, words, error, told):
-    """What cannot work is told, and the samples stay as they are."""
-    before = (folder / "samples.jsonl").read_bytes()
-    done = run(*words)
-    assert (folder / "samples.jsonl").read_bytes() == before
-    if error:
-        assert isinstance(done.exception, GrevalError)
-        assert type(done.exception) is error
-        assert told in str(done.exception)
-    else:
-        assert done.exit_code == 2
-        assert told in re.sub(r"[\s│]+", " ", done.stderr)
 
 
 @pytest.mark.nightly

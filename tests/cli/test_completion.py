@@ -50,13 +50,6 @@ def test_the_script_of_a_shell_asks_greval(greval_says, shell):
     assert f"{COMPLETION_VARIABLE}=complete_{shell}" in out
 
 
-def test_an_unknown_shell(greval_says):
-    """Another shell is refused with the names of those that have a script."""
-    code, _, err = greval_says("completion", "tcsh")
-    assert code == 2
-    assert "'bash', 'zsh', 'fish'" in err
-
-
 @pytest.mark.parametrize(("line", "code"), [("greval eva", 0), ("greval evaluate cas", 1)])
 def test_fish_asks_whether_files_may_follow(greval_says, monkeypatch, line, code):
     """Fish offers files itself where greval has nothing to offer, which it learns from the exit code."""

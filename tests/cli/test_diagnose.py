@@ -64,19 +64,3 @@ def test_walks_of_wrong_answers_are_drawn(greval_says):
     (path,) = Path("drawn").iterdir()
     assert path.name == "001-q1.svg"
     assert "expected, not walked: a -to-&gt; c" in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("--by", "kinds"), "did you mean kind?"),
-        (("--show", "answered rihgtly"), "'answered rightly'"),
-        (("--index", "none"), "none"),
-        (("-m", "corectness"), "corectness"),
-    ],
-)
-def test_wrong_names_end_with_2(greval_says, run, words, part):
-    """A misspelt tag, cause, index or metric is an error of use."""
-    code, out, err = greval_says("diagnose", run, *words)
-    assert (code, out) == (2, "")
-    assert part in " ".join(err.split())

@@ -80,30 +80,6 @@ def test_without_a_metric_it_is_a_report(run, judged, greval_says):
     assert "Davidson" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("-m", "correctness"), "judges one response"),
-        (("-m", "directness", "--methods", "walk,nobody"), "nobody"),
-        (("-m", "directness"), "judge"),
-    ],
-)
-def test_wrong_use(run, greval_says, words, message, monkeypatch):
-    """A metric over one response, an unknown method and a missing judge end with 2 and say what to do."""
-    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
-    judge = () if message == "judge" else ("--judge", "openai:m")
-    code, _, err = greval_says("duel", run, *words, *judge)
-    assert code == 2
-    assert message in err
-
-
-def test_a_missing_path_is_named(cases, greval_says):
-    """The message for a path at which there is nothing does not speak of folders that are no run."""
-    code, _, err = greval_says("duel", "nosuch", "-m", "directness", "--judge", "openai:m")
-    assert code == 2
-    assert "nosuch: there is nothing" in err
-
-
 def test_judged_pairs_are_shown_by_a_duel(tmp_path, judged, greval_says, monkeypatch):
     """After pairs of a file were judged, the next command shows the duel, as there are no methods to compare."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -17,7 +17,6 @@ from framework_folder import CONFIG, ROWS, calls, make_folder
 from waiting import SECONDS
 
 from greval.cli import STOPPED, _format_unexpected_error
-from greval.cli.console import ReportConsole, escape_control_characters
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = Path(sys.executable).with_name("greval")
@@ -86,48 +85,6 @@ def test_a_judge_that_cannot_be_asked(greval_says, fault_server, words):
     assert "Wrong key.; set OPENAI_API_KEY to a valid key" in err
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("Bad!", "d"), "name: may hold letters and digits"),
-        (("tone", "d", "--scale", "5..1"), "scale: range: must rise, got 5 to 1"),
-        (("tone", "d", "--scale", "Good,good"), "read alike"),
-    ],
-)
-def test_a_draft_that_no_model_could_make_is_refused_before_it_is_paid(greval_says, judge, fault_server, words, told):
-    """A name or a scale that no metric can have costs no call."""
-    code, _, err = greval_says("metrics", "draft", *words, *judge)
-    assert code == 2
-    assert told in err
-    assert "pydantic.dev" not in err
-    assert fault_server.calls == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--judge", "openai:"), "judge 'openai:': write PROVIDER:MODEL, such as openai:MODEL, or local"),
-        (("--judge", "nosuch"), "such as openai:nosuch, or local"),
-        (("--judge", "nosuch:m"), "LangChain knows no such provider. Supported providers: "),
-        (("--judge", "openai:m", "--base-url", "here"), "--base-url: 'here' is not an http"),
-        (("--judge", "openai:m", "--max-tokens", "0"), "--max-tokens: should be greater than 0"),
-    ],
-)
-def test_a_judge_that_is_misspelt(greval_says, words, told):
-    """What is wrong with a judge's name or settings is told by the option's own name."""
-    code, _, err = greval_says("evaluate", cases(), "-m", "correctness", *words)
-    assert code == 2
-    assert told in err
-    assert "Value error" not in err
-
-
-def test_a_choice_that_is_none_is_told_with_those_there_are(greval_says):
-    """The terminal's own message stands without the words of the package that checked it."""
-    code, _, err = greval_says("evaluate", cases(), "-m", "correctness", *DOWN, "--reason", "soon")
-    assert code == 2
-    assert "Invalid value for '--reason': 'soon' is not one of 'before', 'after'." in err
-
-
 def test_a_number_out_of_range(greval_says, run, judge):
     """A negative number of verdicts to show is refused, and a limit beyond all numbers is none."""
     assert greval_says("report", run, "--show", "-1")[0] == 2
@@ -146,24 +103,6 @@ def test_a_misspelt_tag(greval_says, run, judge):
     code, out, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "--by", "kinds")
     assert (code, out) == (2, "")
     assert "did you mean kind?" in err
-
-
-@pytest.mark.parametrize("command", ["agreement", "estimate", "align", "panel"])
-@pytest.mark.parametrize("text", ["not JSON\n", '{"id": "q1", "question": "Who?"}\n' * 5])
-def test_a_file_without_annotations(greval_says, run, judge, command, text):
-    """A file of which no row is an annotation is told with its first rows and the fields of a row."""
-    Path("said.jsonl").write_text(text, encoding="utf-8")
-    words = (
-        ("align", "correctness", "--run", run, *judge) if command == "align" else (command, run, "-m", "correctness")
-    )
-    if command == "panel":
-        other = ("--judge", "openai:other", *judge[2:])
-        assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *other, "-o", "other", "-q")[0] == 0
-        words = (*words, "other")
-    code, _, err = greval_says(*words, "--annotations", "said.jsonl")
-    assert code == 2
-    assert "said.jsonl:1: " in err
-    assert "no row is an annotation; a row has id and value" in err
 
 
 def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge):
@@ -232,16 +171,6 @@ def test_texts_are_shown_as_they_are(greval_says, judge):
     assert "␛[31mred: no run is there" in err
 
 
-def test_visible_leaves_text_alone():
-    """Letters of any script, tabs and newlines stay; a page keeps its own width."""
-    text = "Grüße\t日本\n👩‍🔬 a"
-    assert escape_control_characters(text) == text
-    assert escape_control_characters("\x7f\x9b") == "␡\\u009b"
-    page = ReportConsole(width=30)
-    page.print("a text")
-    assert page.width == 30
-
-
 def test_a_server_that_could_serve_nobody_does_not_start(greval_says):
     """A misspelt judge and a file that holds no keys are told before the server takes connections."""
     pytest.importorskip("greval.serve")
@@ -279,13 +208,6 @@ def test_argilla_at_no_address(greval_says, run, monkeypatch):
     url = "http://admin:hunter2@127.0.0.1:1"
     code, out, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", url)
     assert (code, "127.0.0.1:1: no answer" in err, "hunter2" in out + err) == (2, True, False)
-
-
-def test_gold_check_documents_its_exit_code(greval_says):
-    """The exit code that the help names is the one that it leaves with."""
-    Path("gold.jsonl").write_text("nothing\n", encoding="utf-8")
-    code, _, _ = greval_says("gold", "check", "gold.jsonl")
-    assert f"Exit code {code} if there are faults" in " ".join(greval_says("gold", "check", "--help")[1].split())
 
 
 def test_eval_dry_run(greval_says, fault_server):
@@ -326,14 +248,6 @@ def test_a_table_with_other_marks(greval_says):
     code, out, _ = greval_says("evaluate", "cases.csv", "-m", "exact_match", "-o", "run")
     assert code == 0
     assert "0: 0, 1: 1" in out
-
-
-def test_a_probe_of_rows_that_are_no_cases(greval_says, judge):
-    """Where no case is left to probe on, the rows that could not be read are told."""
-    Path("rows.jsonl").write_text("no JSON\n", encoding="utf-8")
-    code, _, err = greval_says("probe", "correctness", *judge, "--cases", "rows.jsonl", "-o", "run")
-    assert code == 2
-    assert "rows that are not cases: 1, the first: rows.jsonl:1: is no JSON" in err
 
 
 def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):
@@ -384,13 +298,6 @@ def test_tags_that_a_probe_has_too(greval_says):
         assert greval_says("evaluate", cases(tags={"probe": "x"}), "-m", "exact_match", "-o", "run")[0] == 0
 
 
-def test_a_folder_for_an_aligned_metric(greval_says, run, judge):
-    """A folder in place of the new file is told before anything is asked."""
-    code, _, err = greval_says("align", "correctness", "--run", run, *judge, "-o", ".")
-    assert code == 2
-    assert "is a folder; name the file" in err
-
-
 def test_an_output_that_has_no_such_letter(greval_says, judge):
     """Where the output takes no letters of the data, this is told with the way out, and nothing is written wrongly."""
     cases(1, id="日本")
@@ -403,10 +310,17 @@ def test_an_output_that_has_no_such_letter(greval_says, judge):
     assert done.stderr == "the output: ascii has no '\\u65e5'; set PYTHONIOENCODING=utf-8 and run it again\n"
 
 
-def test_what_nobody_foresaw():
+def test_debug_shows_the_traceback(greval_says):
+    """With --debug an error comes with its traceback, without it in one line."""
+    code, _, err = greval_says("report", "nowhere")
+    debug = subprocess.run([PROGRAM, "report", "nowhere", "--debug"], capture_output=True, text=True, check=False)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "Traceback" in debug.stderr
+    assert "StoreError: nowhere: no run is there" in debug.stderr
+
+
+def test_an_internal_error_is_one_line():
     """A fault of greval itself is a line that says that nothing is lost and how to report it."""
-    told = _format_unexpected_error(ValueError("odd"))
-    assert told.startswith(
-        "an internal error of greval: ValueError: odd; earlier results are kept; run it with --debug"
-    )
-    assert "\n" not in told
+    message = _format_unexpected_error(ValueError("odd"))
+    assert message.startswith("an internal error of greval: ValueError: odd; earlier results are kept; run it with")
+    assert "\n" not in message

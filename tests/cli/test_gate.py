@@ -62,16 +62,6 @@ def test_a_wrong_condition_costs_no_call(evaluate, fault_server, condition):
     assert fault_server.calls == 0
 
 
-def test_an_unknown_tag_is_an_error_after_the_run(evaluate, greval_says):
-    """Tags are known when the cases were read: the run is kept, and the error names the nearest."""
-    for code, _, err in (
-        evaluate("--fail-if", "correctness@evn < 1"),
-        greval_says("report", "run", "--fail-if", "correctness@evn < 1"),
-    ):
-        assert code == 2
-        assert "did you mean correctness@even" in err
-
-
 def test_failed_outcomes_and_the_gate(evaluate, fault_server, greval_says):
     """Where all cases failed the condition is undecided: 3 of the run, 2 of its report; a met condition is 1."""
     fault_server.plan = error(400)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 import greval
-from greval.cli.config_text import quote_scalar
+from greval.cli.init import quote_scalar
 from greval.metrics.files.yaml_text import read_source
 from greval.runs.config.file import read_config_file
 

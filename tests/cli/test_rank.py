@@ -185,28 +185,6 @@ def test_a_baseline_that_cannot_be_read_is_told(greval_says):
     assert "not compared with bad: it could not be read" in table
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("none.qrels", "bm25.run"), "none.qrels: no such file"),
-        (("empty.qrels", "bm25.run"), "empty.qrels: holds no rows; a row has a question, a document and a grade"),
-        (("test.qrels", "gone.run"), "gone.run: no such file"),
-        (("test.qrels", "bm25.run", "-m", "ndgc@10"), "is it ndcg@10?"),
-        (("test.qrels", "bm25.run", "-m", "P_10"), "for the measures of trec_eval add --trec-eval"),
-        (("test.qrels", "bm25.run", "--trec-eval", "-m", "ndcg@10"), "no measure of trec_eval is called 'ndcg@10'"),
-        (("test.qrels", "bm25.run", "--baseline", "bm52"), "did you mean bm25?"),
-        (("test.qrels", "bm25.run", "--level", "95"), "level: expected a number between 0 and 1"),
-    ],
-)
-@pytest.mark.usefixtures("files")
-def test_what_cannot_be_used_ends_with_2(greval_says, words, told):
-    """Judgements that cannot be read, no run that can, and names that are not known are errors of use."""
-    Path("empty.qrels").write_bytes(b"\n")
-    code, out, err = greval_says("rank", *words)
-    assert (code, out) == (2, "")
-    assert told in err
-
-
 @pytest.mark.usefixtures("files")
 def test_runs_are_named_by_their_files(greval_says):
     """A run has the name of its file without the ending, or its path if another file has that name."""

@@ -68,17 +68,6 @@ def test_a_reader_that_goes_away_is_no_error(greval_says):
     assert (process.returncode, said) == (0, "")
 
 
-def test_a_file_that_cannot_be_written_is_told(greval_says, fault_server):
-    """Results that go to a folder that is not there end with one clear line, no traceback."""
-    write("cases.jsonl", [case(1)])
-    greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run")
-    for format_ in ("jsonl", "csv", "parquet"):
-        code, _, err = greval_says("results", "run", "--format", format_, "-o", "nowhere/out")
-        assert code == 2
-        assert "nowhere/out: cannot be written" in err
-        assert "Traceback" not in err
-
-
 def test_shards_are_merged_once(greval_says, fault_server):
     """The shards' rows become one run; merging again takes nothing over, and what is no run is told."""
     write("cases.jsonl", [case(n) for n in range(6)])
@@ -115,11 +104,3 @@ def test_a_page_shows_a_probe(a_run, greval_says):
     code, _, err = greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")
     assert (code, err) == (2, "probe.json: is no probe; greval probe -m METRIC --format json > probe.json writes one\n")
     assert "add --html FILE" in greval_says("report", a_run, "--probe", "probe.json")[2]
-
-
-@pytest.mark.parametrize("option", ["--html", "--md"])
-def test_a_file_that_cannot_be_written_is_named(a_run, greval_says, option):
-    """A folder that does not exist is one line and exit code 2."""
-    code, _, err = greval_says("report", a_run, option, "missing/page")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "missing/page: cannot be written: No such file or directory" in err

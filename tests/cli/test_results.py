@@ -136,28 +136,6 @@ def test_a_table_for_people(run, greval_says):
     assert "\x1b" not in out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["-m", "dept"], "no metric 'dept' is there; did you mean depth?"),
-        (["--tag", "kind"], "--tag kind: write it as TAG=VALUE"),
-        (["--format", "table", "-o", "rows.txt"], "table is for the terminal"),
-        (["--worst", "0"], "--worst"),
-        (["--status", "good"], "--status"),
-        (["--label-sheet", "s.csv", "--worst", "2"], "leave out --worst, which chooses by the verdict"),
-        (["--label-sheet", "s.csv", "--texts"], "leave out --texts"),
-        (["--label-sheet", "s.csv"], "a label sheet is of one metric; name it: tone, depth, chunk_use"),
-        (["--label-sheet", "s.csv", "-m", "tone", "-m", "depth"], "is of one metric; write a sheet for each"),
-        (["--label-sheet", "s.docx", "-m", "tone"], "ends in .csv or .xlsx"),
-    ],
-)
-def test_what_cannot_be_filtered_by_is_told(run, greval_says, words, said):
-    """An unknown metric, a tag without a value and a wrong option end with 2 and the remedy."""
-    code, _, err = greval_says("results", run.folder, *words)
-    assert code == 2
-    assert said in err
-
-
 def test_a_label_sheet_is_filled_and_measured(run, greval_says, tmp_path):
     """The command writes a sheet of some of the items and prints the command that reads it."""
     sheet = tmp_path / "ana.csv"

@@ -15,7 +15,8 @@ from typer.main import get_command
 
 import greval
 from greval.cli.app import app
-from greval.cli.run_keys import NAMES, RunOptions
+from greval.cli.help_layout import KEYS
+from greval.cli.run_keys import RunOptions
 from greval.runs.config.judge_config import JUDGE_KEYS
 from greval.runs.config.model import RunConfig, list_keys
 
@@ -41,17 +42,13 @@ class TestKeys:
 
     def test_every_option_has_one_key(self):
         """The keys without an option are those of questions with groups, which a file describes."""
-        options = [NAMES.get(parameter.name, parameter.name) for parameter in COMMAND.params]
+        options = [KEYS.get(parameter.name, parameter.name) for parameter in COMMAND.params]
         keys = {*list_keys(RunConfig)}
         judge = {
             "judge.options" if name == "judge_options" else f"judge.{name}" for name in options if name not in keys
         }
         assert judge - {"judge.config", "judge.help"} == {f"judge.{name}" for name in JUDGE_KEYS} - WITHOUT_OPTION
         assert keys - {*options} == {"indexes", "group_by", "answering", "generation", "result_files"}
-
-    def test_every_option_has_a_help_text(self):
-        """An option without a text of its own has the description of its key."""
-        assert [parameter.name for parameter in COMMAND.params if not parameter.help] == []
 
     def test_every_flag_of_a_file_can_be_switched_off_on_the_command_line(self):
         """An option that is true in the file has a form that makes it false."""
@@ -64,7 +61,7 @@ class TestKeys:
             name: field.get_default(call_default_factory=True) for name, field in RunConfig.model_fields.items()
         }
         for name, value in RunOptions._field_defaults.items():
-            key = NAMES.get(name, name)
+            key = KEYS.get(name, name)
             if key in defaults:
                 assert (value or None) == (defaults[key] or None), name
 

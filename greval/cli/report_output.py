@@ -1,37 +1,39 @@
-"""Failure conditions of commands: their option, the formats for CI, and the exit code."""
+"""Output of reports and comparisons: formats for CI, files to share, failure conditions and their exit code."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
+from shlex import join
 from typing import Annotated, Literal, TypeVar
 
 import typer
 
+from greval._util.files import write_atomically
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
 from greval.cli.console import escape_control_characters
-from greval.cli.help_layout import output_option
-from greval.cli.options import print_report
+from greval.cli.options import print_report, translate_write_errors
 from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
 from greval.report.gate import format_check
 
-FailIf = Annotated[
-    list[str] | None,
-    output_option(
-        "--fail-if",
-        metavar="CONDITION",
-        help="exit with 1 if it is met, such as 'correctness < 0.8'; repeatable (docs/gates.md)",
-    ),
-]
 CheckedFormat = Annotated[
     Literal["table", "json", "junit", "markdown", "github"],
-    output_option(
+    typer.Option(
         "--format",
         help="a table for people, JSON for programs, JUnit XML for CI, Markdown for a pull request, or annotations of "
         "GitHub Actions",
     ),
+]
+HtmlFile = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="write an HTML page to share, in one file")
+]
+MarkdownFile = Annotated[
+    Path | None,
+    typer.Option("--md", metavar="FILE", help="write the short form as Markdown, such as for a pull request"),
 ]
 FORMATS: dict[str, Callable[[CheckList], str]] = {
     "junit": format_junit,
@@ -42,9 +44,18 @@ Checked = TypeVar("Checked", Report, Comparison)
 
 
 def print_checked_report(
-    report: Checked, form: str, render: Callable[..., None], list_checks: Callable[[Checked], CheckList]
+    report: Checked,
+    form: str,
+    render: Callable[..., None],
+    list_checks: Callable[[Checked], CheckList],
+    markdown: Path | None,
 ) -> None:
-    """Print a report or a comparison in a format, and its missed conditions on stderr if stdout is for a program."""
+    """Print a report or a comparison in a format, and its missed conditions on stderr if stdout is for a program.
+
+    Its short form is also written to the file `markdown`, if there is one.
+    """
+    if markdown:
+        write_shared_file(markdown, f"{escape_control_characters(format_markdown(list_checks(report)))}\n")
     if form in FORMATS:
         typer.echo(escape_control_characters(FORMATS[form](list_checks(report))))
     else:
@@ -52,6 +63,18 @@ def print_checked_report(
     # The other formats are read by programs, so people are told on stderr.
     if form not in {"table", "github"}:
         print_missed(report.gate)
+
+
+def write_shared_file(path: Path, text: str) -> None:
+    """Write a file to share, and report its size."""
+    with translate_write_errors(path):
+        write_atomically(path, text)
+    typer.echo(escape_control_characters(f"wrote {path} ({path.stat().st_size / 1000:,.0f} KB)"), err=True)
+
+
+def format_command() -> str:
+    """Format the command line that runs, as a shell reads it."""
+    return join(["greval", *sys.argv[1:]])
 
 
 def print_missed(gate: Iterable[GateCheck]) -> None:
