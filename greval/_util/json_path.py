@@ -36,11 +36,7 @@ class JsonPath:
 
     @classmethod
     def parse(cls, text: str) -> JsonPath:
-        """Parse a path.
-
-        Raises:
-            JsonPathError: If the text is not a path.
-        """
+        """Parse a path; raise `JsonPathError` if the text is none."""
         bare = text.strip()
         optional = bare.endswith("?")
         remaining = bare.removesuffix("?").removeprefix(ROOT)
@@ -56,13 +52,9 @@ class JsonPath:
         return cls(bare, tuple(steps), optional)
 
     def find(self, content: object) -> object:
-        """Return the value at the path.
+        """Return the value at the path, a list if it contains `[*]`, and None if an optional path has no value.
 
-        Returns:
-            The value, or a list of values if the path contains `[*]`. None if an optional path has no value.
-
-        Raises:
-            JsonPathError: If there is no value. The message describes what was found instead.
+        Without a value, `JsonPathError` describes what was found instead.
         """
         try:
             return _follow_steps(content, self.steps, ())

@@ -53,12 +53,9 @@ def load_python_object(
     Args:
         spec: The spec as it was given, for messages.
         parsed: The parsed spec.
-        error: The class of the errors.
+        error: The class of the errors, such as that an import or a call fails.
         from_here: Whether modules of the current folder can be imported.
         alternatives: Further names that may have been meant instead of a missing module.
-
-    Raises:
-        GrevalError: If the module, file or name does not exist, or importing or calling it fails.
     """
     module = import_user_module(spec, parsed.module, error, from_here=from_here, alternatives=alternatives)
     value = _find_attribute(module, parsed.name, spec, error)

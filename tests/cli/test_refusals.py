@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -91,10 +90,10 @@ compare run --by nothing
 compare run run --against run
 duel run
 duel run -m correctness {JUDGE}
-duel two.jsonl -m directness {JUDGE} --methods walk,nobody
-duel two.jsonl -m directness
-duel two.jsonl -m directness {JUDGE} --until-width 7
-duel two.jsonl -m directness {JUDGE} --batch --max-calls 5
+duel cases.jsonl -m directness -o duel
+duel cases.jsonl -m directness {JUDGE} -o duel --methods walk,nobody
+duel cases.jsonl -m directness {JUDGE} -o duel --until-width 7
+duel cases.jsonl -m directness {JUDGE} -o duel --batch --max-calls 5
 duel nosuch -m directness {JUDGE}
 rank none.qrels bm25.run
 rank empty.jsonl bm25.run
@@ -129,8 +128,7 @@ metrics draft tone 'The tone.' {JUDGE} -o tone.yaml
 metrics draft Bad! 'The tone.' {JUDGE}
 align correctness --run run
 align correctness --run run {JUDGE} -o .
-align correctness --run run {JUDGE} --annotations labels.csv
-align correctness --run run {JUDGE} --annotations cases.txt
+align tone.yaml --run run {JUDGE} --annotations broken.jsonl
 align tone.yaml --run run {JUDGE} --annotations labels.csv --ways magic
 align latency --run run
 probe latency
@@ -148,8 +146,8 @@ estimate run -m tone --annotations labels.csv --baseline nobody
 estimate run -m tone --annotations labels.csv --by nothing
 estimate run -m tone --annotations broken.jsonl
 panel run -m tone
-panel run run -m ton
-panel run run -m tone --combine vote
+panel run other -m ton
+panel run other -m tone --combine vote
 panel run nowhere -m tone
 panel run other -m tone --annotations broken.jsonl
 argilla push run -m tone --dataset d --url here
@@ -179,8 +177,8 @@ completion tcsh
 @pytest.fixture
 def files(empty_folder):
     """Write the files and runs that the commands name."""
-    write("cases.jsonl", [case(n, usage={"latency": float(n)}) for n in range(3)])
-    write("two.jsonl", [case(1, method=name, answer=name) for name in ("walk", "local")])
+    cases = [case(n, method=method, answer=method) for n in range(3) for method in ("walk", "local")]
+    write("cases.jsonl", cases)
     Path("none").mkdir()
     Path("own").mkdir()
     texts = {
@@ -199,10 +197,9 @@ def files(empty_folder):
     }
     for name, text in texts.items():
         Path(name).write_text(text, encoding="utf-8")
-    rows = [json.loads(line) for line in Path("cases.jsonl").read_text(encoding="utf-8").splitlines()]
     for folder in ("run", "other"):
-        evaluate(rows, [TONE_METRIC, COMPUTED_METRICS["exact_match"]], ScriptedJudge(by_metric), out=folder)
-    evaluate(rows, [load_metric("token_f1")], out="computed")
+        evaluate(cases, [TONE_METRIC, COMPUTED_METRICS["exact_match"]], ScriptedJudge(by_metric), out=folder)
+    evaluate(cases, [load_metric("token_f1")], out="computed")
 
 
 @pytest.mark.usefixtures("files")
@@ -212,7 +209,8 @@ def test_what_is_wrong_and_what_to_do_is_said(greval_says):
     for line in COMMANDS.splitlines():
         code, out, err = greval_says(*shlex.split(line))
         accepted += [line] if (code, out) != (2, "") or KEY in err else []
-        sentences = "\n".join(f"  {sentence[:SHOWN]}".rstrip() for sentence in err.splitlines())
-        parts.append(f"{line.replace(KEY, 'KEY')}\n{sentences}\n")
+        # Of an error of usage, the usage is left out.
+        sentences = err[max(err.find("Error: "), 0) :].splitlines()
+        parts.append("\n".join([line.replace(KEY, "KEY"), *(f"  {text[:SHOWN]}".rstrip() for text in sentences), ""]))
     assert accepted == []
     same(GOLDEN / "command-refusals.txt", "\n".join(parts))
