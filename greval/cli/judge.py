@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.wording import format_count
-from greval.cli.completion import complete_judge
 from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
@@ -55,11 +54,7 @@ def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, SETTINGS]
 def show_prices(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME...",
-            autocompletion=complete_judge,
-            help="a judge, or a part of the names of several; all without it",
-        ),
+        typer.Argument(metavar="NAME...", help="a judge, or a part of the names of several; all without it"),
     ] = None,
     *,
     prices: PriceFile = None,

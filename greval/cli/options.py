@@ -20,7 +20,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from greval._util.joins import OFF_SCALE
 from greval.cli import FAILED
-from greval.cli.completion import complete_judge, complete_metric
+from greval.cli.completion import complete_metric
 from greval.cli.console import ReportConsole
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
 from greval.errors import DataError, JudgeError, StoreError
@@ -68,21 +68,12 @@ JudgeName = Annotated[
     str | None,
     judge_option(
         "--judge",
-        autocompletion=complete_judge,
         envvar=JUDGE_VARIABLE,
         metavar="MODEL",
         help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
     ),
 ]
-JudgeNames = Annotated[
-    list[str] | None,
-    judge_option(
-        "--judge",
-        autocompletion=complete_judge,
-        envvar=JUDGE_VARIABLE,
-        metavar="[METRIC=]MODEL",
-    ),
-]
+JudgeNames = Annotated[list[str] | None, judge_option("--judge", envvar=JUDGE_VARIABLE, metavar="[METRIC=]MODEL")]
 By = Annotated[list[str] | None, output_option("--by", metavar="TAG")]
 Show = Annotated[int, output_option(min=0, metavar="N")]
 Quiet = Annotated[bool, output_option("--quiet/--no-quiet", "-q", show_default=False)]

@@ -86,23 +86,9 @@ def test_a_judge_that_cannot_be_asked(greval_says, fault_server, words):
 
 
 def test_a_number_out_of_range(greval_says, run, judge):
-    """A negative number of verdicts to show is refused, and a limit beyond all numbers is none."""
-    assert greval_says("report", run, "--show", "-1")[0] == 2
+    """A limit beyond all numbers is none."""
     words = ("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "-q")
     assert greval_says(*words, "--limit", "9" * 30)[0] == 0
-
-
-def test_a_misspelt_tag(greval_says, run, judge):
-    """A report by a tag that no case has is refused with those that are there, before anything is asked."""
-    for command in ("report", "diagnose"):
-        code, out, err = greval_says(command, run, "--by", "kinds")
-        assert (code, out) == (2, "")
-        assert "run: no tag 'kinds' is there; did you mean kind?" in err
-    assert greval_says("report", run, "--by", "kind")[0] == 0
-    assert greval_says("report", run, "--by", "method", "--by", "kinds")[0] == 2
-    code, out, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "--by", "kinds")
-    assert (code, out) == (2, "")
-    assert "did you mean kind?" in err
 
 
 def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge):
@@ -200,11 +186,8 @@ def test_a_method_that_takes_its_sample_for_a_text(greval_says):
 
 
 def test_argilla_at_no_address(greval_says, run, monkeypatch):
-    """An address that is none is told as that, not as a server that does not answer."""
+    """A server that does not answer is named without the password of its address."""
     monkeypatch.setenv("ARGILLA_API_KEY", "key")
-    code, _, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", "here")
-    assert code == 2
-    assert "expected an http(s) address such as http://127.0.0.1:6900, got here" in err
     url = "http://admin:hunter2@127.0.0.1:1"
     code, out, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", url)
     assert (code, "127.0.0.1:1: no answer" in err, "hunter2" in out + err) == (2, True, False)
@@ -240,14 +223,6 @@ def test_gold_that_fits_no_case(greval_says):
     )
     Path("gold.jsonl").write_text('{"id": "q1", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
     assert "no case has the id" not in greval_says(*words)[2]
-
-
-def test_a_table_with_other_marks(greval_says):
-    """A table whose cells are parted by semicolons is read as it is."""
-    Path("cases.csv").write_text("id;question;answer;expected_answer\na;Who?;Ada;Ada\n", encoding="utf-8")
-    code, out, _ = greval_says("evaluate", "cases.csv", "-m", "exact_match", "-o", "run")
-    assert code == 0
-    assert "0: 0, 1: 1" in out
 
 
 def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):

@@ -128,17 +128,14 @@ def test_settings_reach_the_judge(greval_says, fault_server):
 
 
 def test_a_library_of_ones_own(greval_says, fault_server):
-    """--library makes the metrics of a folder known by name, to every command."""
+    """--library makes the metrics of a folder known by name."""
     Path("mine").mkdir()
     Path("mine/tone.yaml").write_text(TONE, encoding="utf-8")
     write("cases.jsonl", [case(1)])
-    own = ["--library", "mine"]
-    code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "tone", *own, *judged_by(fault_server))
-    assert code == 0
-    assert "Polite: 1, Rude: 0" in out
-    listed = greval_says("metrics", "list", *own)[1]
-    assert re.search(r"^tone +answer +question, answer +Polite, Rude", listed, re.MULTILINE)
-    assert "name: tone" in greval_says("metrics", "show", "tone", *own)[1]
+    words = ("-m", "tone", "--library", "mine", *judged_by(fault_server))
+    code, out, _ = greval_says("evaluate", "cases.jsonl", *words)
+    assert (code, "Polite: 1, Rude: 0" in out) == (0, True)
+    assert "name: tone" in greval_says("metrics", "show", "tone", "--library", "mine")[1]
 
 
 def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
@@ -159,15 +156,6 @@ def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):
     write("cases.jsonl", [case(1)])
     words = ["-m", "correctness", "--base-url", fault_server.url]
     assert "judge openai:of-the-house" in greval_says("evaluate", "cases.jsonl", *words)[1]
-
-
-def test_one_folder_is_written_by_one_run(greval_says):
-    """A second run into the same folder is told to wait or to take another one."""
-    write("cases.jsonl", [case(1, usage={"latency": 1.0})])
-    with StoreWriter.create(Path("run")):
-        code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run")
-    assert code == 2
-    assert "another run writes to this folder" in err
 
 
 def test_secrets_are_never_printed(greval_says, fault_server):

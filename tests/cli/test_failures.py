@@ -47,12 +47,6 @@ def test_each_kind_has_one_line_with_its_first_message(folder, capsys):
     assert "second" not in lines[2]
 
 
-def test_control_characters_are_replaced(folder, capsys):
-    """The message of a server cannot change the terminal."""
-    print_failure_hints(folder, ["timeout"], "openai:m")
-    assert "\x1b" not in capsys.readouterr().err
-
-
 def test_what_was_printed_before_is_not_repeated(folder, capsys):
     """A hint that the stop reason already holds is left out."""
     print_failure_hints(folder, ["authentication"], "openai:m")

@@ -72,9 +72,7 @@ def test_metrics_check_remarks_on_mixed_scales(greval_says):
 
 def test_metrics_draft_prints_a_file(greval_says, fault_server):
     """A draft is a metric file on stdout, with the request to review it on stderr."""
-    levels = [{"level": n, "means": f"Level {n} of it, told from its neighbours."} for n in range(1, 6)]
-    written = {"needs": ["answer"], "steps": ["Read the answer."], "instructions": "", "levels": levels}
-    fault_server.plan = lambda _: gives(written)
+    fault_server.plan = lambda _: gives(WRITTEN)
     words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "value", *judged_by(fault_server)]
     code, out, err = greval_says(*words)
     assert code == 0
@@ -87,8 +85,7 @@ def test_metrics_draft_prints_a_file(greval_says, fault_server):
 def test_metrics_draft_says_which_remarks_are_left(greval_says, fault_server):
     """A writer that does not mend its faults is asked a bounded number of times, and what is left is named."""
     levels = [{"level": n, "means": f"Level {n} of it, told from"} for n in (0, 1)]
-    written = {"needs": ["answer"], "steps": ["Read the answer."], "instructions": "", "levels": levels}
-    fault_server.plan = lambda _: gives(written)
+    fault_server.plan = lambda _: gives(WRITTEN | {"levels": levels})
     words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "0..1", *judged_by(fault_server)]
     code, out, err = greval_says(*words)
     assert code == 0

@@ -25,6 +25,14 @@ help evaluat
 evaluate case.jsonl -m latency
 evaluate empty.jsonl -m latency
 evaluate cases.txt -m latency
+evaluate
+evaluate -c syntax.yaml
+evaluate -c unknown.yaml
+evaluate -c no_data.yaml
+evaluate -c no_metric.yaml
+evaluate -c references.yaml
+evaluate -c judge.yaml
+evaluate -c secret.yaml
 evaluate cases.jsonl
 evaluate cases.jsonl -m corectness
 evaluate cases.jsonl -m faulty.yaml {JUDGE}
@@ -186,6 +194,13 @@ def files(empty_folder):
         "empty.jsonl": "",
         "broken.jsonl": "not JSON\n",
         "faulty.yaml": TONE.replace("answer]", "answr]"),
+        "syntax.yaml": "data: [\n",
+        "unknown.yaml": "data: a\nmetric: [x]\n",
+        "no_data.yaml": "metrics: latency\n",
+        "no_metric.yaml": "data: cases.jsonl\n",
+        "references.yaml": "data: cases.jsonl\ngold: none.jsonl\nmetrics: exact_mach\nfail_if: latency ~ 3\n",
+        "judge.yaml": "data: cases.jsonl\nmetrics: correctness\njudge: nosuch\n",
+        "secret.yaml": f"data: cases.jsonl\nmetrics: correctness\njudge: {{model: openai:m, base_url: 'http://u:{KEY}@h'}}\n",
         "tone.yaml": TONE,
         "own/tone.yaml": TONE,
         "own/mood.yaml": TONE.replace("tone", "mood", 1),
