@@ -11,6 +11,7 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import find_typo, format_count
+from greval.cli.console import print_note
 from greval.cli.options import By, ReportFormat, RunFolder, create_console, translate_write_errors
 from greval.runs.store import Store
 
@@ -66,7 +67,7 @@ def diagnose(  # noqa: PLR0913 - the options of a command
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
         drawn = _draw_walks(store, rows, causes or WRONG, svg) if svg else 0
     if svg:
-        typer.echo(f"{svg}: {format_count(drawn, 'walk')} drawn", err=True)
+        print_note(f"{svg}: {format_count(drawn, 'walk')} drawn")
     table = tabulate_run(rows, by or (), run)
     if form == "json":
         typer.echo(table.select_causes(causes).model_dump_json(indent=2))

@@ -14,6 +14,7 @@ import typer
 from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.schedule import PairSchedule, WidthGoal
 from greval.cli.batch import print_submitted
+from greval.cli.console import print_note
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.cli.metric_specs import load_named_metrics
@@ -130,9 +131,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         cases, faults = read_responses(run)
         chosen = split_method_names(methods or (), cases)
         pairs = list_pairs(cases, metrics, chosen, limit=limit, source=run)
-        typer.echo(
-            "".join(f"{remark}\n" for remark in find_pair_remarks(list_case_keys(cases), chosen)), err=True, nl=False
-        )
+        print_note("\n".join(find_pair_remarks(list_case_keys(cases), chosen)))
         schedule = None
         if until_width is not None:
             goal = WidthGoal(until_width, cluster_by, level)
@@ -168,8 +167,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         judging = partial(_judge_pairs, reading, metrics, model, folder, options)
         finished = asyncio.run(judge_cases(judging, bar, CaseInput(reading, iter(()))))
         if schedule and not quiet:
-            for line in schedule.describe():
-                typer.echo(line, err=True)
+            print_note("\n".join(schedule.describe()))
     if not quiet:
         summary = summarise_duel(
             folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level

@@ -12,6 +12,7 @@ import typer
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.cli.completion import complete_metric
+from greval.cli.console import print_note
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
     Folders,
@@ -154,14 +155,12 @@ def draft(  # noqa: PLR0913 - the options of a command
         _write_draft(file, metric_draft.metric)
     else:
         typer.echo(write_metric(metric_draft.metric), nl=False)
-    typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    typer.echo(f"# {_format_draft_cost(model.label, metric_draft.usage)}", err=True)
+    print_note(f"# drafted with {model.label}: review it before use")
+    print_note(f"# {_format_draft_cost(model.label, metric_draft.usage)}")
     if metric_draft.remarks:
-        typer.echo(
-            f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:", err=True
-        )
+        print_note(f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:")
     for remark in metric_draft.remarks:
-        typer.echo(f"# {remark}", err=True)
+        print_note(f"# {remark}")
 
 
 def _choose_draft_file(name: str, out: Path) -> Path:

@@ -21,8 +21,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from greval._util.joins import OFF_SCALE
 from greval.cli import FAILED
 from greval.cli.completion import complete_metric
-from greval.cli.console import ReportConsole
+from greval.cli.console import ReportConsole, print_note
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
+from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError, JudgeError, StoreError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.judge import KEY_VARIABLE, Judge, Structured
@@ -318,6 +319,12 @@ def require_judged(metric: Metric, done: str) -> None:
     """Raise `typer.BadParameter` for a computed metric, before a judge is asked for that it does not need."""
     if not needs_judge([metric]):
         raise typer.BadParameter(f"{metric.name} is computed: only what a model judges can be {done}")
+
+
+def print_row_faults(what: str, faults: Iterable[str], count: int | None = None) -> None:
+    """Print the faults of rows on stderr, the first of them if there are many."""
+    for line in describe_row_faults(faults, count):
+        print_note(f"{what}: {line}")
 
 
 def create_console() -> ReportConsole:

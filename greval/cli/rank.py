@@ -9,7 +9,7 @@ import typer
 
 from greval._util.joins import JOIN_REMARKS
 from greval.cli import FAILED
-from greval.cli.console import escape_control_characters
+from greval.cli.console import escape_control_characters, print_note
 from greval.cli.options import Columns, CorrectedLevel, Correction, parse_columns, print_report
 from greval.datasets.ranked_rows import RankOrder, TieOrder
 
@@ -77,11 +77,11 @@ def rank(  # noqa: PLR0913 - the options of a command
         options["ties"] = ties
     report = measure_runs(qrels, runs, metric or (), **options)
     for run in report.unread:
-        typer.echo(escape_control_characters(f"not read: {run.message}"), err=True)
+        print_note(f"not read: {run.message}")
     if form == "csv":
         # The columns of CSV have no place for remarks.
         for remark in (warning for warning in report.warnings if warning.startswith(JOIN_REMARKS)):
-            typer.echo(escape_control_characters(remark), err=True)
+            print_note(remark)
         typer.echo(escape_control_characters(format_csv(report)), nl=False)
     else:
         print_report(report, form, render)

@@ -8,6 +8,7 @@ from shlex import quote
 import typer
 
 from greval._util.wording import format_count
+from greval.cli.console import print_note
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
 from greval.errors import DataError
@@ -31,7 +32,7 @@ def replay(
     for replayed in done.replayed:
         typer.echo(_describe_replayed(replayed))
     for refused in done.refused:
-        typer.echo(f"{refused.metric}: not replayed: {refused.reason}", err=True)
+        print_note(f"{refused.metric}: not replayed: {refused.reason}")
     if not done.replayed and not done.refused:
         raise DataError(f"{run}: no judge was asked in this run, so there is no reply to read again")
     if done.replayed:

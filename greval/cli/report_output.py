@@ -15,7 +15,7 @@ from greval.analysis.comparison.records import Comparison
 from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
-from greval.cli.console import escape_control_characters
+from greval.cli.console import escape_control_characters, print_note
 from greval.cli.options import print_report, translate_write_errors
 from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
 from greval.report.gate import format_check
@@ -69,7 +69,7 @@ def write_shared_file(path: Path, text: str) -> None:
     """Write a file to share, and report its size."""
     with translate_write_errors(path):
         write_atomically(path, text)
-    typer.echo(escape_control_characters(f"wrote {path} ({path.stat().st_size / 1000:,.0f} KB)"), err=True)
+    print_note(f"wrote {path} ({path.stat().st_size / 1000:,.0f} KB)")
 
 
 def format_command() -> str:
@@ -81,7 +81,7 @@ def print_missed(gate: Iterable[GateCheck]) -> None:
     """Print the conditions that are met or undecided on stderr."""
     for check in gate:
         if check.met:
-            typer.echo(escape_control_characters(format_check(check)), err=True)
+            print_note(format_check(check))
 
 
 def get_gate_code(gate: Iterable[GateCheck]) -> int:

@@ -13,6 +13,7 @@ import typer
 from pydantic_core import from_json
 
 from greval._util.wording import format_count
+from greval.cli.console import print_note
 from greval.cli.options import (
     AllRows,
     MetricFilter,
@@ -147,7 +148,7 @@ def calls(
                 else:
                     file.write(f"{call.model_dump_json()}\n")
     if not count:
-        typer.echo(NO_CALLS, err=True)
+        print_note(NO_CALLS)
 
 
 def _open_output(out: Path | None) -> AbstractContextManager[IO[str]]:
@@ -175,7 +176,7 @@ def _write_sheet(run: Path, path: Path, result_filter: ResultFilter) -> None:
     metric = next(iter(result_filter.metrics), None)
     count = write_label_sheet(run, path, metric, method=result_filter.method, tags=result_filter.group_tags())
     command = f"greval agreement {quote(str(run))} {quote(str(path))}{f' -m {quote(metric)}' if metric else ''}"
-    typer.echo(f"{path}: {format_count(count, 'item')} to label, in random order; then {command}", err=True)
+    print_note(f"{path}: {format_count(count, 'item')} to label, in random order; then {command}")
 
 
 def _select_lines(store: Store, result_filter: ResultFilter, worst: int | None) -> Iterator[str]:
