@@ -43,8 +43,6 @@ from greval.cli.options import (
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import read_records
-from greval.datasets.row_faults import RowFault
-from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.report.duel import render
 from greval.runs.config.run_input import CaseInput
@@ -112,6 +110,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
+    from greval.runs.batch import submit
     from greval.runs.duels import (
         check_preferences,
         find_duel_folder,
@@ -123,6 +122,7 @@ def duel(  # noqa: PLR0913 - the options of a command
     )
 
     metrics = load_named_metrics(metric, library).metrics if metric else ()
+    names = [definition.name for definition in metrics]
     folder = find_duel_folder(run, out)
     finished = None
     if metrics:
@@ -135,7 +135,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         schedule = None
         if until_width is not None:
             goal = WidthGoal(until_width, cluster_by, level)
-            schedule = PairSchedule.resume(pairs, _list_names(metrics), goal, folder)
+            schedule = PairSchedule.resume(pairs, names, goal, folder)
         options: EvaluateOptions = {
             "judges": judges,
             "concurrency": concurrency,
@@ -153,7 +153,16 @@ def duel(  # noqa: PLR0913 - the options of a command
         }
         if batch and not dry_run:
             _refuse_unbatched_options(context)
-            _submit_pairs([*faults, *pairs], metrics, model, folder, options)
+            sending = submit(
+                [*faults, *pairs],
+                metrics,
+                model,
+                out=folder,
+                judges=judges,
+                repeats=repeats,
+                reason_depth=settings.reason_depth,
+            )
+            print_submitted(asyncio.run(sending), folder)
             return
         if dry_run:
             from greval.runs.forecast import forecast
@@ -169,9 +178,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         if schedule and not quiet:
             print_note("\n".join(schedule.describe()))
     if not quiet:
-        summary = summarise_duel(
-            folder, _list_names(metrics), cluster_by=cluster_by, correction=correction, level=level
-        )
+        summary = summarise_duel(folder, names, cluster_by=cluster_by, correction=correction, level=level)
         print_report(summary, form, render)
     if finished:
         report_and_exit(finished.run, by=(), show=0, quiet=True)
@@ -181,28 +188,6 @@ def _refuse_unbatched_options(context: typer.Context) -> None:
     """Raise `typer.BadParameter` if an option was given that a batch cannot keep."""
     if options := list_given_options(context, UNBATCHED):
         raise typer.BadParameter(f"{', '.join(options)}: a batch sends all requests at once; leave it out with --batch")
-
-
-def _submit_pairs(
-    pairs: Sequence[Case | RowFault],
-    metrics: Sequence[Metric],
-    model: Judge | None,
-    folder: Path,
-    options: EvaluateOptions,
-) -> None:
-    """Submit the requests of pairs as a batch, and print what comes next."""
-    from greval.runs.batch import submit
-
-    sending = submit(
-        pairs,
-        metrics,
-        model,
-        out=folder,
-        judges=options["judges"],
-        repeats=options["repeats"],
-        reason_depth=options["reason_depth"],
-    )
-    print_submitted(asyncio.run(sending), folder)
 
 
 async def _judge_pairs(
@@ -219,7 +204,3 @@ async def _judge_pairs(
     from greval.runs.evaluation import evaluate_async
 
     return Evaluation(await evaluate_async(pairs, metrics, model, out=folder, stop=stop, **(options | hooks)))
-
-
-def _list_names(metrics: Sequence[Metric]) -> list[str]:
-    return [metric.name for metric in metrics]

@@ -19,10 +19,9 @@ from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.collect import convert_progress, print_method_errors
 from greval.cli.console import print_note
-from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
-from greval.cli.report_output import get_gate_code, print_missed
+from greval.cli.report_output import get_gate_code, list_failure_kinds, print_failure_hints, print_missed
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError

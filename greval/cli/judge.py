@@ -23,11 +23,6 @@ PRICE_FIELDS = {"input": "input", "cached_input": "cached input", "output": "out
 TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
 
 
-@app.callback()
-def _group() -> None:
-    """Check the capabilities of a judge, and show prices."""
-
-
 @app.command("check")
 @expand_groups
 def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, SETTINGS]) -> None:

@@ -11,7 +11,6 @@ import typer
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.completion import complete_metric
 from greval.cli.console import print_note
-from greval.cli.failures import print_failure_hints
 from greval.cli.help_layout import input_option, output_option
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
@@ -32,6 +31,7 @@ from greval.cli.options import (
     require_judged,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
+from greval.cli.report_output import print_failure_hints
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.judging.model.judge import Judge
 from greval.records.metric import Metric, set_reason_depth

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
-from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.options import AllRows, By, FailIf, MetricFilter, RunFolder, Show
 from greval.cli.report_output import (
     CheckedFormat,
@@ -21,7 +20,9 @@ from greval.cli.report_output import (
     MarkdownFile,
     format_command,
     get_gate_code,
+    list_failure_kinds,
     print_checked_report,
+    print_failure_hints,
     write_shared_file,
 )
 from greval.errors import DataError

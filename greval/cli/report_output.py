@@ -1,12 +1,13 @@
-"""Output of reports and comparisons: formats for CI, files to share, failure conditions and their exit code."""
+"""Output of reports: formats for CI, files to share, failure conditions with their exit code, hints about failures."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from shlex import join
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, cast, get_args
 
 import typer
 
@@ -15,10 +16,15 @@ from greval.analysis.comparison.records import Comparison
 from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR
-from greval.cli.console import escape_control_characters, print_note
+from greval.cli.console import ReportConsole, escape_control_characters, print_note
 from greval.cli.options import print_report, translate_write_errors
+from greval.judging.model.failures import format_failure_hint
+from greval.records.result import IMPORTED, Failure, FailureKind
 from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
 from greval.report.gate import format_check
+from greval.report.tables import print_line
+from greval.runs.store import Store
+from greval.runs.store.filters import ResultFilter
 
 CheckedFormat = Annotated[
     Literal["table", "json", "junit", "markdown", "github"],
@@ -40,6 +46,10 @@ FORMATS: dict[str, Callable[[CheckList], str]] = {
     "markdown": format_markdown,
     "github": format_github,
 }
+MAX_SEARCHED_ROWS = 5_000
+"""The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""
+MAX_IMPORTED = 10
+"""The most failures of imported verdicts that are printed of each kind: each is a row that somebody must correct."""
 Checked = TypeVar("Checked", Report, Comparison)
 
 
@@ -90,3 +100,47 @@ def get_gate_code(gate: Iterable[GateCheck]) -> int:
     if "failed" in statuses:
         return MISSED
     return USAGE_ERROR if "undecided" in statuses else 0
+
+
+def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed: str = "") -> None:
+    """Print hints about failures on stderr, for imported verdicts the first rows that are not on the scale.
+
+    Args:
+        folder: The run folder.
+        kinds: The kinds of its failures.
+        judge: The label of its judge.
+        printed: Text printed before; what it contains is not repeated.
+    """
+    failure_kinds = {cast("FailureKind", kind) for kind in kinds if kind in get_args(FailureKind)}
+    is_imported = judge.startswith(IMPORTED)
+    messages: dict[FailureKind, list[str]] = {kind: [] for kind in sorted(failure_kinds)}
+    for failure in (
+        _find_first_failures(folder, failure_kinds, MAX_IMPORTED if is_imported else 1) if failure_kinds else ()
+    ):
+        messages[failure.kind].append(failure.message)
+    for kind, first in messages.items():
+        hint = "" if is_imported else format_failure_hint(kind, judge)
+        for message in first or [""]:
+            parts = [part for part in (message, hint) if part]
+            if not all(part in printed for part in parts):
+                print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
+
+
+def list_failure_kinds(report: Report) -> list[str]:
+    """Return the kinds of failures in a report."""
+    return [kind for summary in report.summaries for kind in summary.failures]
+
+
+def _find_first_failures(folder: Path, kinds: set[FailureKind], most: int) -> Iterator[Failure]:
+    """Yield the first failures of each kind, at most `most`, if they are found in the first rows."""
+    remaining = dict.fromkeys(kinds, most)
+    with Store.open(folder) as store:
+        # A scored result can contain failed items.
+        for status in ("failed", "scored"):
+            for result in islice(store.results(ResultFilter(status=status)), MAX_SEARCHED_ROWS):
+                for failure in result.failures:
+                    if remaining.get(failure.kind):
+                        remaining[failure.kind] -= 1
+                        yield failure
+                if not any(remaining.values()):
+                    return

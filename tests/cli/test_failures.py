@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greval import Failed, Judgement, Result, Scored
-from greval.cli.failures import print_failure_hints
+from greval.cli.report_output import print_failure_hints
 from greval.records import Failure
 from greval.runs.store.writer import StoreWriter
 
