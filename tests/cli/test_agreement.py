@@ -91,11 +91,11 @@ def test_alpha_and_kappa_say_which_they_are(tmp_path, greval_says):
             assert "Krippendorff's alpha (nominal)" in text
             assert "Cohen's kappa (unweighted)" in text
             assert ("kappa, linear weights" in text) == (judge["distance"] == "ordinal")
-    ordered, *others = figures.values()
+    ordered, *unordered = figures.values()
     assert ordered[0] == "ordinal"
     assert ordered[1]["alpha"]["value"] == pytest.approx(94 / 99)
     assert ordered[1]["alpha nominal"]["value"] == pytest.approx(8 / 13)
-    assert {(distance, round(values["alpha"]["value"], 4)) for distance, values in others} == {("nominal", 0.6154)}
+    assert {(distance, round(values["alpha"]["value"], 4)) for distance, values in unordered} == {("nominal", 0.6154)}
 
 
 def test_labels_need_no_more_than_ids_and_values(run, read_agreement, greval_says, tmp_path):

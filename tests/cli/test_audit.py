@@ -23,9 +23,9 @@ def test_both_forms_hold_the_same_methods(greval_says, responses):
     """The table names each method of the JSON."""
     code, table, _ = greval_says("audit", responses)
     assert code == 0
-    found = json.loads(greval_says("audit", responses, "--format", "json")[1])
-    assert [method["method"] for method in found["methods"]] == ["local", "walk"]
-    assert [method["cases"] for method in found["methods"]] == [2, 2]
+    audit = json.loads(greval_says("audit", responses, "--format", "json")[1])
+    assert [method["method"] for method in audit["methods"]] == ["local", "walk"]
+    assert [method["cases"] for method in audit["methods"]] == [2, 2]
     assert all(name in table for name in ("walk", "local"))
 
 

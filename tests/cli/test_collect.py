@@ -91,9 +91,9 @@ def begin(folder, *words, held_after=1000):
 def calls(folder):
     """Give the samples that methods were asked for since the last look."""
     path = folder / "calls.txt"
-    found = path.read_text(encoding="utf-8").split() if path.exists() else []
+    sample_ids = path.read_text(encoding="utf-8").split() if path.exists() else []
     path.unlink(missing_ok=True)
-    return found
+    return sample_ids
 
 
 def wait_for(path, count, process):
@@ -119,9 +119,9 @@ def test_a_run_from_the_command_line(folder):
         "greval evaluate out/r.jsonl -m METRIC judges them",
     ]
     assert "120/120 done, 0 failed, 60,000 tokens" in done.stderr
-    found = [*read_responses(folder / "out" / "r.jsonl")]
-    assert [(case.id, case.method) for case in found[:3]] == [("q0", "ask"), ("q0", "tog"), ("q1", "ask")]
-    assert found[1].usage.prompt_tokens == 1000
+    responses = [*read_responses(folder / "out" / "r.jsonl")]
+    assert [(case.id, case.method) for case in responses[:3]] == [("q0", "ask"), ("q0", "tog"), ("q1", "ask")]
+    assert responses[1].usage.prompt_tokens == 1000
 
 
 def test_failed_rows_and_again(folder, monkeypatch):
@@ -178,22 +178,22 @@ def test_killed_and_run_again(folder):
     """Killed with -9 in the middle, twice, the same command asks for nothing that was answered and loses nothing."""
     words = ("--method", "my_methods_d:ask", "--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "4")
     path = folder / "r.jsonl"
-    known: Counter[str] = Counter()
+    answered_before: Counter[str] = Counter()
     for stage in (1, 2):
         process = begin(folder, *words, held_after=40 + 4)
         wait_for(path, stage * 40, process)
         process.kill()
         process.communicate()
-        asked = Counter(calls(folder))
-        new = Counter(answered(path)) - known
-        assert new <= asked  # what was there is there, and was not asked again
-        assert (asked - new).total() <= 4  # all but what was in flight is there
-        known += new
-        assert stage * 40 <= known.total() < 2 * COUNT
+        new_calls = Counter(calls(folder))
+        new = Counter(answered(path)) - answered_before
+        assert new <= new_calls  # what was there is there, and was not asked again
+        assert (new_calls - new).total() <= 4  # all but what was in flight is there
+        answered_before += new
+        assert stage * 40 <= answered_before.total() < 2 * COUNT
     assert run(*words).exit_code == 0
-    assert Counter(calls(folder)) == Counter({f"q{n}": 2 for n in range(COUNT)}) - known
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [(row["id"], row["method"]) for row in found] == [
+    assert Counter(calls(folder)) == Counter({f"q{n}": 2 for n in range(COUNT)}) - answered_before
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["id"], row["method"]) for row in rows] == [
         (f"q{n}", m) for n in range(COUNT) for m in ("ask", "plain")
     ]
 
@@ -211,11 +211,11 @@ def test_stopped_and_run_again(folder):
     _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130, err
     assert "run the same command again to go on" in err
-    asked = calls(folder)
-    assert 5 <= len(asked) < COUNT
-    assert sorted(asked) == sorted(answered(folder / "r.jsonl"))
+    first_calls = calls(folder)
+    assert 5 <= len(first_calls) < COUNT
+    assert sorted(first_calls) == sorted(answered(folder / "r.jsonl"))
     assert run(*words).exit_code == 0
-    assert {*asked}.isdisjoint(calls(folder))
+    assert {*first_calls}.isdisjoint(calls(folder))
     assert answered(folder / "r.jsonl") == [f"q{n}" for n in range(COUNT)]
 
 

@@ -63,8 +63,8 @@ def test_a_duel_is_judged_and_printed(run, judged, greval_says):
     assert "POSITION BIAS" in out
     code, out, _ = greval_says("duel", run, *words, "--format", "json")
     assert (code, judged.calls) == (0, 12)
-    found = Duel.model_validate_json(out)
-    (pair,) = found.metrics[0].pairs
+    duel = Duel.model_validate_json(out)
+    (pair,) = duel.metrics[0].pairs
     assert (pair.first, pair.second, pair.tied, pair.flip_rate.value) == ("local", "walk", 6, 1.0)
 
 
@@ -110,9 +110,9 @@ def test_pairs_do_not_disturb_other_reports(run, judged, greval_says):
     greval_says("duel", run, "-m", "directness", "--judge", "openai:m", "--base-url", judged.url, "--quiet")
     code, out, _ = greval_says("compare", run, "--format", "json")
     assert code == 0
-    found = json.loads(out)
-    assert {one["metric"] for one in found["contrasts"]} == {"token_f1"}
-    assert not any(" vs " in method for method in found["methods"])
+    comparison = json.loads(out)
+    assert {contrast["metric"] for contrast in comparison["contrasts"]} == {"token_f1"}
+    assert not any(" vs " in method for method in comparison["methods"])
     code, out, _ = greval_says("report", run)
     assert code == 0
     assert "local vs walk" in out

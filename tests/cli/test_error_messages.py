@@ -119,16 +119,16 @@ def test_ctrl_c_while_packages_load():
     """Ctrl-C while packages load ends a command at once, without a word: they would wrap it in their own errors."""
     for _ in range(5):  # on a busy machine it may be over before it is seen to load
         pipe = subprocess.PIPE
-        asked = subprocess.Popen([PROGRAM, "metrics", "list"], stdout=pipe, stderr=pipe, text=True)
-        loaded = Path(f"/proc/{asked.pid}/maps")
-        while asked.poll() is None and "pydantic_core" not in loaded.read_text(encoding="utf-8"):
+        process = subprocess.Popen([PROGRAM, "metrics", "list"], stdout=pipe, stderr=pipe, text=True)
+        loaded = Path(f"/proc/{process.pid}/maps")
+        while process.poll() is None and "pydantic_core" not in loaded.read_text(encoding="utf-8"):
             time.sleep(0.01)
-        asked.send_signal(signal.SIGINT)
-        said = asked.communicate(timeout=SECONDS)
-        if asked.returncode:
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=SECONDS)
+        if process.returncode:
             break
-    assert said == ("", "")
-    assert asked.returncode in {-signal.SIGINT, STOPPED}  # typer, which loads packages too, exits with the code
+    assert output == ("", "")
+    assert process.returncode in {-signal.SIGINT, STOPPED}  # typer, which loads packages too, exits with the code
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
@@ -204,13 +204,13 @@ def test_eval_dry_run(greval_says, fault_server):
     assert counts == {"correctness": ["4", "0", "0", "4"]}
     assert (calls(root), fault_server.calls, [*root.glob("eval/*")]) == ([], 0, [root / "eval/qa.json"])
     assert greval_says("eval", "--root", root, "-q")[0] == 0
-    asked = fault_server.calls
+    call_count = fault_server.calls
     out = greval_says("eval", "--root", root, "--dry-run")[1]
     assert "responses to ask for: tog 0, bare 0" in out
     assert "not there yet" not in out
     assert re.search(r"^all +0 +32 +0 +0 ", out, re.MULTILINE)
     assert "tog 2, bare 2" in greval_says("eval", "--root", root, "--dry-run", "--no-resume")[1]
-    assert (len(calls(root)), fault_server.calls) == (4, asked)
+    assert (len(calls(root)), fault_server.calls) == (4, call_count)
 
 
 def test_gold_that_fits_no_case(greval_says):
@@ -246,12 +246,12 @@ def test_commands_to_copy(greval_says):
 
 def test_a_probe_keeps_out_of_other_runs(greval_says, run, judge):
     """A probe into the folder of an evaluation would change its figures: it is refused, its own folder is not."""
-    before = greval_says("results", run)[1]
+    rows = greval_says("results", run)[1]
     for more in ((), ("--dry-run",)):
         code, _, err = greval_says("probe", "correctness", *judge, "--limit", 1, "-o", run, *more)
         assert code == 2
         assert "run: contains a run that is not a probe; choose another folder with -o" in err
-    assert greval_says("results", run)[1] == before
+    assert greval_says("results", run)[1] == rows
     for _ in range(2):
         assert greval_says("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")[0] == 0
 
@@ -259,12 +259,12 @@ def test_a_probe_keeps_out_of_other_runs(greval_says, run, judge):
 def test_an_evaluation_keeps_out_of_a_probe(greval_says, judge):
     """Cases judged into the folder of a probe would change its figures: they are refused, and nothing is asked."""
     greval_says("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")
-    before = greval_says("results", "probe")[1]
+    rows = greval_says("results", "probe")[1]
     for more in ((), ("--dry-run",)):
         code, _, err = greval_says("evaluate", cases(), "-m", "exact_match", "-o", "probe", *more)
         assert code == 2
         assert "probe: holds a probe; choose another folder with -o" in err
-    assert greval_says("results", "probe")[1] == before
+    assert greval_says("results", "probe")[1] == rows
 
 
 def test_tags_that_a_probe_has_too(greval_says):

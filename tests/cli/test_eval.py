@@ -51,10 +51,10 @@ def test_eval(folder, fault_server):
     assert "eval_results_detailed.json and eval_results_summary.json" in done.stdout.replace("\n", " ")
     assert "correctness" in done.stdout
     assert {*read(folder / "eval/results/eval_results_summary.json")["by_method"]} == {"tog", "bare"}
-    asked = fault_server.calls
-    assert asked == 2 * (4 + 2)
+    call_count = fault_server.calls
+    assert call_count == 2 * (4 + 2)
     assert greval(folder, "--resume").exit_code == 0
-    assert (fault_server.calls, len(calls(folder))) == (asked, 4)
+    assert (fault_server.calls, len(calls(folder))) == (call_count, 4)
 
 
 @pytest.mark.parametrize("words", [["cases.csv", "-m", "tone"], ["-m", "tone"], ["cases.csv"]])
@@ -108,13 +108,13 @@ def test_killed_and_run_again(tmp_path, fault_server):
     process.send_signal(signal.SIGKILL)
     process.wait()
     (folder / "release").touch()
-    kept = responses.read_bytes().count(b"\n")
-    assert kept < 40
+    answered = responses.read_bytes().count(b"\n")
+    assert answered < 40
     done = subprocess.run(words, env=surroundings, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    asked = calls(folder)
-    assert len({*asked}) == 40
-    assert len(asked) <= 40 + 2
+    questions = calls(folder)
+    assert len({*questions}) == 40
+    assert len(questions) <= 40 + 2
     counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
     assert counts["correctness"] == {"scored": 40, "skipped": 0, "failed": 0, "pending": 0}
 

@@ -38,8 +38,8 @@ def test_the_same_command_again_asks_nothing(greval_says, fault_server):
     command = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run"]
     _, first, _ = greval_says(*command)
     calls = fault_server.calls
-    code, again, err = greval_says(*command)
-    assert (code, again) == (0, first)
+    code, second, err = greval_says(*command)
+    assert (code, second) == (0, first)
     assert fault_server.calls == calls == 2
     assert "2/2 done (2 from before)" in err
 
@@ -189,12 +189,12 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
             until(lambda: server.calls == 3 + 2)
             process.send_signal(signal.SIGINT)
             told = iter(process.stderr.readline, "")
-            said = list(takewhile(lambda line: "stopping" not in line, told))
+            lines = list(takewhile(lambda line: "stopping" not in line, told))
             release.set()
             out, err = process.communicate()
         assert process.returncode == 130, err
         assert "run the same command again to go on" in err
-        assert "Traceback" not in "".join(said) + err
+        assert "Traceback" not in "".join(lines) + err
         assert server.calls == 5
         assert re.search(r"correctness +12 +5 +0 +0 +7 ", out)
         with started(*words) as process:
@@ -215,17 +215,17 @@ def test_a_killed_run_goes_on_without_asking_twice(greval_says):
             until(lambda: server.calls == count // 2 + width)
             process.kill()
         assert process.returncode == -signal.SIGKILL
-        kept = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
-        assert len(kept) == count // 2
+        scored_ids = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
+        assert len(scored_ids) == count // 2
         until(lambda: server._flying == 0)
-        before = asked(server)
+        first_calls = asked(server)
         release.set()
         code, out, err = greval_says(*words)
-        again = asked(server) - before
+        later_calls = asked(server) - first_calls
         assert code == 0
-        assert {f"q{n}" for n in again} == {f"q{n}" for n in range(count)} - set(kept)
-        assert set(again.values()) == {1}
-        assert f"({len(kept)} from before)" in err
+        assert {f"q{n}" for n in later_calls} == {f"q{n}" for n in range(count)} - set(scored_ids)
+        assert set(later_calls.values()) == {1}
+        assert f"({len(scored_ids)} from before)" in err
         assert re.search(rf"correctness +{count} +{count} +0 +0 ", out)
 
 

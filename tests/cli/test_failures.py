@@ -50,8 +50,8 @@ def test_each_kind_has_one_line_with_its_first_message(folder, capsys):
 def test_what_was_printed_before_is_not_repeated(folder, capsys):
     """A hint that the stop reason already holds is left out."""
     print_failure_hints(folder, ["authentication"], "openai:m")
-    said = capsys.readouterr().err
-    print_failure_hints(folder, ["authentication"], "openai:m", said)
+    hints = capsys.readouterr().err
+    print_failure_hints(folder, ["authentication"], "openai:m", hints)
     assert capsys.readouterr().err == ""
 
 

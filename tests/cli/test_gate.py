@@ -39,8 +39,8 @@ def evaluate(greval_says, fault_server):
 def test_a_run_and_its_report_have_one_gate(evaluate, greval_says, conditions, code):
     """Both print each condition with its figures, and exit with 1 if one is met."""
     options = [word for condition in conditions for word in ("--fail-if", condition)]
-    for found, out, _ in (evaluate(*options), greval_says("report", "run", *options)):
-        assert found == code
+    for exit_code, out, _ in (evaluate(*options), greval_says("report", "run", *options)):
+        assert exit_code == code
         assert [line.split(";")[0].split(": ")[1] for line in out.splitlines() if line[:6] in {"passed", "FAILED"}] == (
             conditions
         )
@@ -96,7 +96,7 @@ def test_every_format_has_the_gate(greval_says, command, form):
         suite = ET.fromstring(out.encode("ascii"))[0]  # noqa: S314 - our own output
         assert (suite.get("tests"), suite.get("failures")) == ("4" if command == "report" else "3", "1")
     elif form == "json":
-        assert [one["met"] for one in json.loads(out)["gate"]] == [True, False]
+        assert [check["met"] for check in json.loads(out)["gate"]] == [True, False]
     elif form == "markdown":
         assert out.startswith("### greval: 1 of 2 conditions failed\n")
     else:

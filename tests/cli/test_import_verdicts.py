@@ -29,9 +29,9 @@ def test_an_import_prints_the_report_and_what_was_read(verdicts, tmp_path, greva
     _, _, err = greval_says(*words)
     assert "0 results imported, 3 unchanged" in err
     code, out, _ = greval_says("report", tmp_path / "run", "--worst", "1", "--format", "json")
-    found = json.loads(out)
-    assert found["imported"] == [{"metric": "right", "judge": "gpt-4", "file": str(verdicts)}]
-    assert found["worst"][0]["cases"][0]["question"] == "When?"
+    report = json.loads(out)
+    assert report["imported"] == [{"metric": "right", "judge": "gpt-4", "file": str(verdicts)}]
+    assert report["worst"][0]["cases"][0]["question"] == "When?"
 
 
 def test_a_value_off_the_scale_is_exit_code_3(verdicts, tmp_path, greval_says):

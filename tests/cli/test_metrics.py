@@ -21,8 +21,8 @@ def test_metrics_list_and_show(greval_says, monkeypatch):
     code, out, _ = greval_says("metrics", "list")
     assert code == 0
     assert {line.split()[0] for line in out.splitlines() if re.match(r"[a-z]", line)} >= set(predefined())
-    shown = greval_says("metrics", "show", "answer_completeness")[1]
-    assert greval.parse_metric(shown) == greval.load_metric("answer_completeness")
+    definition = greval_says("metrics", "show", "answer_completeness")[1]
+    assert greval.parse_metric(definition) == greval.load_metric("answer_completeness")
     assert "computed: true" in greval_says("metrics", "show", "latency")[1]
 
 
@@ -163,12 +163,12 @@ def test_a_draft_that_fails_leaves_no_file(greval_says, fault_server, out):
 
 def test_the_list_has_the_first_sentence_of_a_description(greval_says):
     """The list has one sentence on each metric; the whole description is in its definition."""
-    whole = greval.load_metric("answer_alignment").description
-    first = whole.partition(". ")[0]
-    assert whole != f"{first}."
+    description = greval.load_metric("answer_alignment").description
+    first = description.partition(". ")[0]
+    assert description != f"{first}."
     listed = " ".join(greval_says("metrics", "list")[1].split())
-    rest = whole.removeprefix(f"{first}. ").split()[:6]
-    assert " ".join(rest) not in listed
+    later_words = description.removeprefix(f"{first}. ").split()[:6]
+    assert " ".join(later_words) not in listed
     assert " ".join(first.split()[:3]) in listed
 
 

@@ -67,8 +67,8 @@ class TestExpandGroups:
             """Do nothing."""
 
         assert [*signature(command).parameters] == ["first", "wide", "high", "last"]
-        shown = run(command, "--help").output
-        assert shown.index("the width") < shown.index("the height") < shown.index("--last")
+        help_text = run(command, "--help").output
+        assert help_text.index("the width") < help_text.index("the height") < help_text.index("--last")
 
     def test_only_some_options_of_a_group(self):
         """With `Only` the others are no options, and have their defaults."""
@@ -146,7 +146,7 @@ class Found(BaseModel):
 @pytest.mark.parametrize(("form", "printed"), [("json", '{\n  "figure": 0.5\n}\n'), ("table", "<0.5> wide\n")])
 def test_a_report_is_printed_in_its_form(capsys, form, printed):
     """JSON is the model; a table is what the renderer makes of it, with its options."""
-    print_report(Found(), form, lambda found, out, note: out.print(f"<{found.figure}> {note}"), note="wide")
+    print_report(Found(), form, lambda report, out, note: out.print(f"<{report.figure}> {note}"), note="wide")
     assert capsys.readouterr().out == printed
 
 

@@ -32,8 +32,8 @@ def test_a_panel_of_two_judges(greval_says, folders):
     code, out, _ = greval_says("panel", *folders, "-m", "correctness")
     assert code == 0
     assert "correctness" in out
-    found = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
-    assert found["metric"] == "correctness"
+    panel = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
+    assert panel["metric"] == "correctness"
 
 
 def test_the_verdicts_of_the_panel_are_written_as_annotations(greval_says, folders):

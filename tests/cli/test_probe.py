@@ -19,8 +19,8 @@ def by(weakness=None, *, failing="nothing fails"):
     """Give a server's plan: the judge that knows the world, but for its weakness; some texts it does not answer."""
 
     def plan(body):
-        messages = [SimpleNamespace(text=one["content"]) for one in body["messages"]]
-        broken = any(failing in one.text for one in messages)
+        messages = [SimpleNamespace(text=message["content"]) for message in body["messages"]]
+        broken = any(failing in message.text for message in messages)
         return says("no json") if broken else gives(answering(weakness)(messages))
 
     return plan

@@ -36,8 +36,8 @@ def test_reports_by_tag_and_as_json(a_run, greval_says):
     assert re.search(r"correctness +odd +2 +1 +1 +0 ", out)
     assert "It names what decides." in out
     assert "answer is not recorded" in out
-    found = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
-    told = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in found["summaries"]}
+    report = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
+    told = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in report["summaries"]}
     assert told == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
 
 
@@ -64,8 +64,8 @@ def test_a_reader_that_goes_away_is_no_error(greval_says):
     with started("results", "run") as process:
         assert process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
-    assert (process.returncode, said) == (0, "")
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_shards_are_merged_once(greval_says, fault_server):
