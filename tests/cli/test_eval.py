@@ -57,15 +57,6 @@ def test_eval(folder, fault_server):
     assert (fault_server.calls, len(calls(folder))) == (call_count, 4)
 
 
-@pytest.mark.parametrize("words", [["cases.csv", "-m", "tone"], ["-m", "tone"], ["cases.csv"]])
-def test_who_means_evaluate_is_told(greval_says, words):
-    """The options of `greval evaluate` are refused with a line that names it; other slips are not."""
-    code, _, err = greval_says("eval", *words)
-    assert code == 2
-    assert "greval evaluate judges a file of cases" in " ".join(err.split())
-    assert "greval evaluate judges" not in " ".join(greval_says("eval", "--limit", "0")[2].split())
-
-
 def test_the_general_help_has_no_words_of_one_data_set(greval_says):
     """--imdb-key is described on the page of the format only."""
     assert "imdb" not in greval_says("eval", "--help")[1].lower()

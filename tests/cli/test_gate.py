@@ -53,13 +53,10 @@ def test_a_quiet_run_prints_what_was_missed(evaluate):
     assert err == "FAILED: correctness < 0.5; 0 < 0.5 (n = 4)\n"
 
 
-@pytest.mark.parametrize("condition", ["corectness < 0.5", "correctness", "correctness < baseline"])
-def test_a_wrong_condition_costs_no_call(evaluate, fault_server, condition):
+def test_a_wrong_condition_costs_no_call(evaluate, fault_server):
     """What can be checked before a run is checked before the judge is asked."""
-    code, _, err = evaluate("--fail-if", condition)
-    assert code == 2
-    assert repr(condition) in err
-    assert fault_server.calls == 0
+    code, _, err = evaluate("--fail-if", "corectness < 0.5")
+    assert (code, "'corectness < 0.5'" in err, fault_server.calls) == (2, True, 0)
 
 
 def test_failed_outcomes_and_the_gate(evaluate, fault_server, greval_says):

@@ -173,7 +173,8 @@ audit none.jsonl
 data empty.jsonl
 init -
 init cases.jsonl -o tone.yaml
-eval cases.csv -m tone
+eval cases.csv
+eval -m tone
 eval --limit 0
 judge prices nosuch
 local fetch gpt-9
