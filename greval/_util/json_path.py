@@ -58,23 +58,20 @@ class JsonPath:
         """
         try:
             return _follow_steps(content, self.steps, ())
-        except _MissingValueError as missing:
+        except LookupError as error:
             if self.optional:
                 return None
-            raise JsonPathError(f"nothing is at {self.text}: {missing}") from None
-
-
-class _MissingValueError(Exception):
-    """There is no value at the path."""
+            raise JsonPathError(f"nothing is at {self.text}: {error.args[0]}") from None
 
 
 def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[PathStep, ...]) -> object:
+    """Return the value at the end of steps; raise `LookupError` with what is there instead."""
     if not steps:
         return content
     step, *remaining = steps
     if step is None:
         if not isinstance(content, list):
-            raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
+            raise LookupError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
         values = [_follow_steps(item, tuple(remaining), (*done, n)) for n, item in enumerate(content)]
         if None not in remaining:
             return values
@@ -84,7 +81,7 @@ def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[Path
     if isinstance(step, str) and isinstance(content, dict) and step in content:
         return _follow_steps(content[step], tuple(remaining), (*done, step))
     description = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
-    raise _MissingValueError(f"{_format_steps(done)} is {description or _describe_type(content)}")
+    raise LookupError(f"{_format_steps(done)} is {description or _describe_type(content)}")
 
 
 def _format_steps(done: tuple[PathStep, ...]) -> str:
