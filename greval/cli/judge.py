@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from greval._util.wording import format_count
 from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Price, Prices
-from greval.report.tables import build_fields, print_line, print_lines
+from greval.report.tables import print_lines
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import JudgeCapabilities
@@ -80,6 +81,7 @@ def _format_price(price: Price, field: str) -> str:
 
 def _print_capabilities(capabilities: JudgeCapabilities) -> None:
     usage = capabilities.usage
+    table = Table(title=capabilities.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
         ("asked by", TIERS.get(capabilities.tier, capabilities.tier)),
         ("follows a JSON schema", capabilities.schema_enforced),
@@ -93,7 +95,8 @@ def _print_capabilities(capabilities: JudgeCapabilities) -> None:
             f"{format_count(usage.calls, 'call')}, {format_count(usage.input_tokens or 0, 'token')} in",
         ),
     )
+    for row in rows:
+        table.add_row(*row)
     console = create_console()
-    print_line(console, capabilities.judge, "bold")
-    console.print(build_fields(rows))
+    console.print(table)
     print_lines(console, capabilities.adaptations)
