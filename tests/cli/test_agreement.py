@@ -70,7 +70,7 @@ def test_labels_on_another_scale_are_an_exit_code(greval_says, tmp_path):
     assert out.startswith("OFF SCALE: 3 of 4 labels are not on the scale of the verdicts")
 
 
-def test_alpha_and_kappa_say_which_they_are(tmp_path, greval_says):
+def test_alpha_and_kappa_name_their_distance(tmp_path, greval_says):
     """A scale in order has both alphas; without one, by the scale or by the option, the order counts nowhere."""
     (tmp_path / "v.csv").write_text("id,question,answer,v\nq1,?,a,red\nq2,?,b,blue\nq3,?,c,pink\n")
     (tmp_path / "ana.csv").write_text("id,label\nq1,red\nq2,green\nq3,pink\n")

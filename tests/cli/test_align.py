@@ -65,7 +65,7 @@ def test_what_helped_is_shown_with_its_gain_and_the_diff(align):
     assert read_metric("tone.yaml") == TONE
 
 
-def test_where_nothing_helped_a_sentence_says_so(align, fault_server, empty_folder):
+def test_if_nothing_helped_no_file_is_written(align, fault_server, empty_folder):
     """A refusal is a finding and no failure: exit code 0, a plain sentence, and no file."""
     fault_server.plan = answers(tones(COUNT), helps=False)
     code, out, _ = align(*NEW)

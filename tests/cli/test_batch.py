@@ -43,7 +43,7 @@ def wait(greval_says, run):
     return [greval_says("batch", "status", run)[1] for _ in range(4)][-1]
 
 
-def test_the_commands_send_tell_and_collect(batches, greval_says):
+def test_submit_status_and_collect(batches, greval_says):
     """The three commands carry a run from cases to its report."""
     _, judge = batches
     write_cases(CASES)
@@ -57,8 +57,8 @@ def test_the_commands_send_tell_and_collect(batches, greval_says):
     assert "no batch is pending" in greval_says("batch", "status", "run")[1]
 
 
-def test_claims_take_two_batches_and_the_first_says_so(batches, greval_says):
-    """The list of claims comes first; what is open after it is told, and the same command sends it."""
+def test_claims_take_two_batches(batches, greval_says):
+    """The list of claims comes first; what is open after it is counted, and the same command sends it."""
     server, judge = batches
     server.answer = lambda body: json.dumps(judge_claims(convert_to_messages(body["messages"])))
     write_cases([{**case, "expected_answer": case["answer"]} for case in CASES])

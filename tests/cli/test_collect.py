@@ -230,7 +230,7 @@ def test_stopped_twice(folder):
     assert process.returncode == -signal.SIGINT
 
 
-def test_one_model_answers_for_all_methods_and_the_name_tells_what_it_was_given(tmp_path, fault_server, monkeypatch):
+def test_a_generator_answers_for_all_methods(tmp_path, fault_server, monkeypatch):
     """With --generator the model's words are the answer, from the aggregates of the retrieved documents."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")

@@ -1,4 +1,4 @@
-"""What goes wrong for a new user of the command line: each is told with what to do, and nothing is lost."""
+"""What goes wrong for a new user of the command line: each message has what to do, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(greval_says, judge):
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "pattern"),
     [
         (None, "connection: .*check --base-url, that the server runs there, and the network"),
         (
@@ -57,21 +57,21 @@ def run(greval_says, judge):
     ],
     ids=["down", "no such model", "key", "malformed"],
 )
-def test_a_run_that_fails_says_what_to_do(greval_says, fault_server, plan, told):
+def test_a_run_that_fails_prints_what_to_do(greval_says, fault_server, plan, pattern):
     """A run of which all failed says why, in the words of the judge's server, and what to mend, once."""
     url = fault_server.url if plan else "http://127.0.0.1:9"
     fault_server.plan = plan or fault.ok()
     words = ("evaluate", cases(), "-m", "correctness", "--judge", "openai:m", "--base-url", url, "--max-retries", 0)
     code, _, err = greval_says(*words, "-o", "run")
     assert code == 3
-    assert len(re.findall(told, err)) == 1
-    if "OPENAI_API_KEY" not in told:
-        assert len(re.findall(told, greval_says("report", "run")[2])) == 1
+    assert len(re.findall(pattern, err)) == 1
+    if "OPENAI_API_KEY" not in pattern:
+        assert len(re.findall(pattern, greval_says("report", "run")[2])) == 1
 
 
 @pytest.mark.parametrize("words", [("metrics", "draft", "tone", "A tone."), ("judge", "check")])
 def test_a_judge_that_cannot_be_asked(greval_says, fault_server, words):
-    """A model that is not there, a wrong key and a server that is down are told at the first call."""
+    """A model that is not there, a wrong key and a server that is down are reported at the first call."""
     code, _, err = greval_says(*words, *DOWN)
     assert code == 2
     assert "check --base-url, that the server runs there, and the network" in err
@@ -107,7 +107,7 @@ def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge)
 
 @pytest.mark.nightly
 def test_an_output_that_takes_no_more(greval_says, run):
-    """A full disk under the output is told in a line, also at the end of the process."""
+    """A full disk under the output is reported in a line, also at the end of the process."""
     for words in (("report", run), ("report", run, "--format", "json")):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run([PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -158,7 +158,7 @@ def test_texts_are_shown_as_they_are(greval_says, judge):
 
 
 def test_a_server_that_could_serve_nobody_does_not_start(greval_says):
-    """A misspelt judge and a file that holds no keys are told before the server takes connections."""
+    """A misspelt judge and a file that holds no keys are refused before the server takes connections."""
     pytest.importorskip("greval.serve")
     Path("keys.json").write_text("no keys", encoding="utf-8")
     code, out, err = greval_says("serve", "--port", 0, "--keys", "keys.json")
@@ -178,7 +178,7 @@ def test_a_server_without_a_batch_endpoint(greval_says, judge):
 
 
 def test_a_method_that_takes_its_sample_for_a_text(greval_says):
-    """A function that expects the question's text is told what it is given."""
+    """A function that expects the question's text gets a message on what it is given."""
     Path("mine.py").write_text("def ask(question):\n    return 'You ask: ' + question\n", encoding="utf-8")
     code, _, err = greval_says("collect", cases(), "--method", "mine.py:ask", "-o", "responses.jsonl")
     assert code == 3
@@ -214,7 +214,7 @@ def test_eval_dry_run(greval_says, fault_server):
 
 
 def test_gold_that_fits_no_case(greval_says):
-    """Gold of other ids is told: else its figures would be missing without a word."""
+    """Gold of other ids is reported: else its figures would be missing without a word."""
     Path("gold.jsonl").write_text('{"id": "other", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
     words = ("evaluate", cases(), "-m", "exact_match", "-o", "run", "--gold", "gold.jsonl")
     assert (
@@ -274,7 +274,7 @@ def test_tags_that_a_probe_has_too(greval_says):
 
 
 def test_an_output_that_has_no_such_letter(greval_says, judge):
-    """Where the output takes no letters of the data, this is told with the way out, and nothing is written wrongly."""
+    """Where the output takes no letters of the data, the message has the way out, and nothing is written wrongly."""
     cases(1, id="日本")
     assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
     surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}

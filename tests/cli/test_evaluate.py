@@ -33,7 +33,7 @@ def test_a_run_that_goes_well(greval_says, fault_server):
 
 
 def test_the_same_command_again_asks_nothing(greval_says, fault_server):
-    """What was judged is taken from the log: no request, the same report, and it is said."""
+    """What was judged is taken from the log: no request, the same report, and a note."""
     write("cases.jsonl", [case(1), case(2)])
     command = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run"]
     _, first, _ = greval_says(*command)
@@ -70,8 +70,8 @@ def test_a_single_item_that_failed_ends_with_3(greval_says, fault_server):
     assert "missing_item 1" in out
 
 
-def test_bad_rows_are_told_with_their_place_and_the_rest_is_judged(greval_says, fault_server):
-    """Rows that are no cases end with 3, are told with file and line, and stop nothing."""
+def test_faulty_rows_are_reported_and_the_others_judged(greval_says, fault_server):
+    """Rows that are no cases end with 3, are reported with file and line, and stop nothing."""
     Path("cases.jsonl").write_text(f"{json.dumps(case(1))}\nnot json\n{json.dumps(case(3))}\n", encoding="utf-8")
     code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
     assert code == 3
@@ -138,13 +138,13 @@ def test_a_library_of_ones_own(greval_says, fault_server):
     assert "name: tone" in greval_says("metrics", "show", "tone", "--library", "mine")[1]
 
 
-def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
+def test_quiet_prints_only_what_failed(greval_says, fault_server):
     """--quiet prints neither progress nor report; a line on stderr and the exit code still tell of failures."""
     fault_server.plan = [ok(), error(400)]
     write("cases.jsonl", [case(1), case(2), {"id": "q3", "answer": 3}])
     words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--quiet"]
-    told = "1 judgement failed, 1 unreadable row; greval report runs/cases shows why\n"
-    assert greval_says(*words) == (3, "", told)
+    note = "1 judgement failed, 1 unreadable row; greval report runs/cases shows why\n"
+    assert greval_says(*words) == (3, "", note)
     fault_server.plan = ok()
     write("cases.jsonl", [case(1), case(2)])
     assert greval_says(*words) == (0, "", "")
@@ -166,8 +166,8 @@ def test_secrets_are_never_printed(greval_says, fault_server):
     code, out, err = greval_says("evaluate", "cases.jsonl", *words)
     assert code == 3
     assert "authentication 1" in out
-    _, check, told = greval_says("judge", "check", *judged_by(fault_server))
-    assert KEY not in out + err + check + told + greval_says("results", "run")[1]
+    _, check, check_errors = greval_says("judge", "check", *judged_by(fault_server))
+    assert KEY not in out + err + check + check_errors + greval_says("results", "run")[1]
     assert all(KEY.encode() not in file.read_bytes() for file in Path("run").iterdir())
 
 
@@ -188,8 +188,8 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
         with started(*words) as process:
             until(lambda: server.calls == 3 + 2)
             process.send_signal(signal.SIGINT)
-            told = iter(process.stderr.readline, "")
-            lines = list(takewhile(lambda line: "stopping" not in line, told))
+            errors = iter(process.stderr.readline, "")
+            lines = list(takewhile(lambda line: "stopping" not in line, errors))
             release.set()
             out, err = process.communicate()
         assert process.returncode == 130, err

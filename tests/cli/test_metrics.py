@@ -68,7 +68,7 @@ def test_metrics_draft_prints_a_file(greval_says, fault_server):
     assert "left" not in err
 
 
-def test_metrics_draft_says_which_remarks_are_left(greval_says, fault_server):
+def test_metrics_draft_lists_remaining_remarks(greval_says, fault_server):
     """A writer that does not mend its faults is asked a bounded number of times, and what is left is named."""
     levels = [{"level": n, "means": f"Level {n} of it, told from"} for n in (0, 1)]
     fault_server.plan = lambda _: gives(WRITTEN | {"levels": levels})

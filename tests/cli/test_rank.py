@@ -125,7 +125,7 @@ def test_measures_of_trec_eval_are_compared_unless_they_are_counts(greval_says):
 @pytest.mark.parametrize(
     ("extra", "mean", "n", "treated"), [((), 0.5, 2, "counted as 0"), (("--trec-eval",), 1, 1, "left out")]
 )
-def test_questions_that_one_file_lacks_are_told(greval_says, extra, mean, n, treated):
+def test_questions_that_one_file_lacks_are_reported(greval_says, extra, mean, n, treated):
     """Without a ranking a question counts as 0, or is left out by trec_eval; without judgements it is left out."""
     Path("a.qrels").write_text("q1 0 d1 1\nq2 0 d1 1\n", encoding="utf-8")
     Path("a.run").write_text("q1 Q0 d1 1 2.5 x\nq7 Q0 d1 1 2.5 x\n", encoding="utf-8")
@@ -162,7 +162,7 @@ def test_a_question_has_a_row_for_each_run(greval_says, files):
 
 @pytest.mark.usefixtures("files")
 def test_a_bad_run_does_not_hide_the_others(greval_says):
-    """Each file that cannot be read is told on stderr with its line; the others are printed, and the code is 3."""
+    """Each file that cannot be read is reported on stderr with its line; the others are printed, and the code is 3."""
     Path("bad.run").write_text("q1 Q0 d1 1 2.5 x\nq1 Q0 d2\n", encoding="utf-8")
     Path("empty.run").write_bytes(b"")
     words = ("rank", "test.qrels", "bm25.run", "bad.run", "gone.run", "empty.run", "-m", "mrr")
@@ -177,7 +177,7 @@ def test_a_bad_run_does_not_hide_the_others(greval_says):
 
 
 @pytest.mark.usefixtures("files")
-def test_a_baseline_that_cannot_be_read_is_told(greval_says):
+def test_a_baseline_that_cannot_be_read_is_reported(greval_says):
     """Without the baseline the figures are printed, and that they are not compared."""
     Path("bad.run").write_text("q1\n", encoding="utf-8")
     code, table, _ = greval_says("rank", "test.qrels", "bm25.run", "dense.run", "--baseline", "bad.run", "-m", "mrr")

@@ -219,7 +219,7 @@ def files(empty_folder):
 
 
 @pytest.mark.usefixtures("files")
-def test_what_is_wrong_and_what_to_do_is_said(greval_says):
+def test_refused_commands(greval_says):
     """Each command ends with 2, prints nothing to stdout, and shows neither a traceback nor a key."""
     parts, accepted = [], []
     for line in COMMANDS.splitlines():

@@ -41,7 +41,7 @@ def test_an_edited_step_ends_with_2(folder, greval_says):
     assert "tone: not replayed: the judge would be asked something else: steps.0 changed" in err
 
 
-def test_reports_say_that_results_were_read_again(folder, greval_says):
+def test_reports_count_results_that_were_read_again(folder, greval_says):
     """The report on the terminal, as JSON and as HTML counts the results that were read again, and only those."""
 
     def report():

@@ -37,8 +37,8 @@ def test_reports_by_tag_and_as_json(a_run, greval_says):
     assert "It names what decides." in out
     assert "answer is not recorded" in out
     report = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
-    told = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in report["summaries"]}
-    assert told == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
+    counts = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in report["summaries"]}
+    assert counts == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
 
 
 def test_results_in_every_format(a_run, greval_says):
@@ -69,7 +69,7 @@ def test_a_reader_that_goes_away_is_no_error(greval_says):
 
 
 def test_shards_are_merged_once(greval_says, fault_server):
-    """The shards' rows become one run; merging again takes nothing over, and what is no run is told."""
+    """The shards' rows become one run; merging again takes nothing over, and what is no run is refused."""
     write("cases.jsonl", [case(n) for n in range(6)])
     for shard in ("1/2", "2/2"):
         words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
