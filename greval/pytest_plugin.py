@@ -136,16 +136,13 @@ class PluginState:
 STATE = pytest.StashKey[PluginState]()
 
 
+@dataclass(frozen=True)
 class CaseAssertions:
-    """The fixture `greval`: assertions on the judged or computed values of cases."""
+    """The fixture `greval`: assertions on the judged or computed values of cases; relative paths belong to folders."""
 
-    def __init__(
-        self, state: PluginState, judge: Judge | BaseChatModel | str | None, folders: tuple[Path, ...]
-    ) -> None:
-        """Store the state of the test run, the judge, and the folders that relative paths belong to."""
-        self._state = state
-        self._judge = judge
-        self._folders = folders
+    _state: PluginState
+    _judge: Judge | BaseChatModel | str | None
+    _folders: tuple[Path, ...]
 
     def assert_metric(  # noqa: PLR0913 - the bounds are arguments, as a test is read best
         self,
@@ -181,12 +178,8 @@ class CaseAssertions:
         from greval.errors import GrevalError
 
         try:
-            result, message = self._check(
-                case,
-                metric,
-                {"at_least": at_least, "at_most": at_most, "equals": equals, "one_of": one_of},
-                repeats,
-            )
+            expected = {"at_least": at_least, "at_most": at_most, "equals": equals, "one_of": one_of}
+            result, message = self._check(case, metric, expected, repeats)
         except GrevalError as error:
             # The trace would show greval's own code, which says nothing about the test.
             raise error.with_traceback(None) from None
@@ -229,11 +222,8 @@ class CaseAssertions:
         if not isinstance(metric, str | Path):
             return require_metric(metric), ()
         file, colon, name = str(metric).partition(":")
-        spec = (
-            f"{_find_file(file, self._folders)}{colon}{name}"
-            if file.endswith((FILE_SUFFIX, PYTHON_SUFFIX))
-            else str(metric)
-        )
+        is_file = file.endswith((FILE_SUFFIX, PYTHON_SUFFIX))
+        spec = f"{_find_file(file, self._folders)}{colon}{name}" if is_file else str(metric)
         if spec not in self._state.names:
             self._state.names[spec] = load_one_metric(spec)
         return self._state.names[spec]
@@ -305,7 +295,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Mark a test without a value as an error, also if it is expected to fail: it shows nothing about the answer."""
     report = yield
-    if call.when == "call" and call.excinfo is not None and _is_greval_error(call.excinfo.value):
+    if call.when != "call" or call.excinfo is None:
+        return report
+    from greval.errors import GrevalError
+
+    if isinstance(call.excinfo.value, GrevalError):
         report.outcome = "failed"
         # An attribute of the report, because workers send these to the controller.
         vars(report)["greval_error"] = True
@@ -373,15 +367,14 @@ def _format_reports(reports: list[dict[str, Any]]) -> list[str]:
     from greval.report.assertions import format_session
     from greval.runs.judge_session import JudgedRow
 
-    scales = {name: scale for report in reports for name, scale in report["scales"].items()}
+    scales = {
+        name: StoredMetric({"name": name, "scale": scale}).scale
+        for report in reports
+        for name, scale in report["scales"].items()
+    }
     stopped = sum((Counter(report["stopped"]) for report in reports), Counter[str]())
     rows = (JudgedRow(*row) for report in reports for row in report["rows"])
-    return format_session(
-        rows,
-        {name: StoredMetric({"name": name, "scale": scale}).scale for name, scale in scales.items()},
-        stopped,
-        Prices.load(),
-    )
+    return format_session(rows, scales, stopped, Prices.load())
 
 
 def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[tuple[str, Case | InvalidCaseRow]]:
@@ -408,21 +401,13 @@ def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[t
 
 def _find_file(file: str | Path, folders: tuple[Path, ...]) -> Path:
     """Return a file by its path relative to the first folder that has it; raise `DataError` if none has."""
-    match = next((path for folder in folders if (path := folder / file).is_file()), None)
-    if match is None:
-        from greval.errors import DataError
+    from greval.errors import DataError
 
-        looked = " nor in ".join(map(str, dict.fromkeys(folders)))
-        raise DataError(
-            f"{file}: no such file in {looked}; name it relative to the test file or to pytest's root folder"
-        )
-    return match
-
-
-def _is_greval_error(error: BaseException) -> bool:
-    from greval.errors import GrevalError
-
-    return isinstance(error, GrevalError)
+    for folder in folders:
+        if (path := folder / file).is_file():
+            return path
+    looked = " nor in ".join(map(str, dict.fromkeys(folders)))
+    raise DataError(f"{file}: no such file in {looked}; name it relative to the test file or to pytest's root folder")
 
 
 def _read_count(text: str) -> int:

@@ -23,11 +23,9 @@ from fault_server import FaultServer, gives, sample, says
 from langchain_core.messages import convert_to_messages
 from public_faces import FACES, NAMES
 from question_judge import REQUESTS, QuestionModelScript
-from typer.main import get_command
 
 from greval import errors, parse_metric, read_cases
 from greval.cli import main
-from greval.cli.app import app
 from greval.metrics.library import predefined
 from greval.records.result import FailureKind
 from greval.reference import SearchSettings
@@ -366,26 +364,6 @@ def whole_metrics():
 def test_metric_files_of_the_pages_are_valid(block):
     """Every whole metric file that a page shows is read without a fault."""
     assert parse_metric(block).steps
-
-
-def commands(command, names=()):
-    """Give every command of the command line with the names that lead to it."""
-    yield names, command
-    for name, sub in getattr(command, "commands", {}).items():
-        yield from commands(sub, (*names, name))
-
-
-@pytest.mark.parametrize(
-    ("names", "command"), [pytest.param(*c, id=" ".join(c[0])) for c in commands(get_command(app))]
-)
-def test_every_command_and_option_is_documented(names, command):
-    """docs/cli.md has a section for every command, which names each of its options."""
-    page = PAGES["docs/cli.md"].read_text(encoding="utf-8")
-    section = re.search(rf"^## {' '.join(('greval', *names))}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
-    assert section
-    shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
-    options = {option for parameter in shown for option in parameter.opts if option.startswith("-")}
-    assert {option for option in options if not re.search(rf"{option}\b", section[1])} == set()
 
 
 def code_of(*pages):

@@ -71,15 +71,6 @@ def test_tools_that_are_not_called():
     assert (found["parsed"], found["raw"].text) == (None, "no")
 
 
-def test_tier_is_told():
-    """A judge says how it can be asked."""
-    assert [ScriptedJudge([""], tier=tier).answer_tier for tier in ("schema", "tools", "text")] == [
-        "schema",
-        "tools",
-        "text",
-    ]
-
-
 @in_virtual_time
 async def test_delay():
     """A slow judge can be played, without holding up others."""

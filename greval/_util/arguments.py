@@ -15,15 +15,7 @@ T = TypeVar("T")
 
 
 def require_iterable(value: object, what: str, example: str) -> None:
-    """Raise if an argument is a single object instead of an iterable of them.
-
-    Args:
-        value: The argument.
-        what: What the argument should hold, as a plural noun for the message.
-        example: A correct argument, for the message.
-
-    Raises:
-        DataError: If it is a string, a path, a mapping or a single record.
+    """Raise `DataError` if an argument is a single object instead of an iterable of them.
 
     Example:
         >>> require_iterable("cases.jsonl", "cases", "read_cases('cases.jsonl')")
@@ -32,22 +24,13 @@ def require_iterable(value: object, what: str, example: str) -> None:
     """
     # A string, such as the name of a file, would be iterated character by character.
     if isinstance(value, str | bytes | Path | Mapping | BaseModel) or not isinstance(value, Iterable):
-        message = f"{what}: expected several, got {type(value).__name__}; pass them as {example}"
-        raise DataError(message)
+        raise DataError(f"{what}: expected several, got {type(value).__name__}; pass them as {example}")
 
 
 def require_any(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[[], Exception]) -> Iterator[T]:
-    """Yield all rows, but none before one of them meets a condition.
+    """Yield all rows, but none before one of them meets a condition; if none does, raise the error from `refuse`.
 
     Rows before the first match are buffered.
-
-    Args:
-        rows: The rows, read lazily.
-        is_met: The condition on a row.
-        refuse: A function that builds the error for the case that no row meets the condition.
-
-    Raises:
-        Exception: The error from `refuse`, if no row meets the condition.
 
     Example:
         >>> [*require_any([1, 2, 3], lambda row: row == 2, lambda: ValueError("no 2"))]
@@ -68,14 +51,7 @@ def require_any(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable
 
 
 def resolve_run_folder(run: object, example: str = "its folder, such as 'runs/first'") -> Path:
-    """Return the folder of one run.
-
-    Args:
-        run: The path as a string or a `Path`, or the object that `evaluate` returned.
-        example: A correct argument, for the message.
-
-    Raises:
-        DataError: If it is anything else, such as a list of runs.
+    """Return the folder of one run, given by its path or as the object that `evaluate` returned.
 
     Example:
         >>> resolve_run_folder("runs/first").name
@@ -91,15 +67,7 @@ def resolve_run_folder(run: object, example: str = "its folder, such as 'runs/fi
 
 
 def check_options(names: Iterable[str], shape: type, function: str) -> None:
-    """Raise if a keyword option of a function is unknown.
-
-    Args:
-        names: The names of the options that were passed.
-        shape: The `TypedDict` of the known options.
-        function: The name of the function, for the message.
-
-    Raises:
-        TypeError: If an option is unknown, as Python does. The message suggests the nearest name.
+    """Raise `TypeError`, as Python does, if a keyword option is not one of a `TypedDict`.
 
     Example:
         >>> from typing import TypedDict

@@ -32,13 +32,6 @@ class CloseOnExit:
 def write_atomically(path: Path, text: str) -> None:
     """Write a file atomically: readers see either the old or the new content, even after a kill or on a full disk.
 
-    Args:
-        path: The file, in an existing folder.
-        text: The whole content, written as UTF-8.
-
-    Raises:
-        OSError: If it cannot be written. The old content is kept.
-
     Example:
         >>> import tempfile
         >>> file = Path(tempfile.mkdtemp()) / "a.txt"
@@ -76,9 +69,6 @@ def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process without waiting, and return whether that succeeded.
 
     The system releases the lock when the file is closed, also if the process is killed.
-
-    Raises:
-        OSError: If the file system has no locks.
     """
     from filelock import lock_descriptor
 
@@ -89,9 +79,6 @@ def open_locked(path: Path) -> IO[str] | None:
     """Open a file that locks its folder, which is created if it does not exist; None if another process holds the lock.
 
     The file keeps the lock until it is closed.
-
-    Raises:
-        OSError: If the file cannot be written, or the file system has no locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("w")

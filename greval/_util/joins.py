@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -54,13 +54,6 @@ _PART = re.compile(
 )
 
 
-class _Fold(NamedTuple):
-    """A difference of form between ids, and the function that removes it."""
-
-    name: str
-    remove: Callable[[str], str]
-
-
 def remove_invisible(text: str) -> str:
     """Remove invisible characters, and blanks at the ends; any other blanks become one space."""
     if text.isascii() and text.isprintable():
@@ -97,20 +90,20 @@ def _remove_separators(text: str) -> str:
     return plain.replace("-", "") if _HASH.search(plain) else _LOOSE_SEPARATOR.sub("", plain)
 
 
-FOLDS = (
-    _Fold("blanks or invisible characters", remove_invisible),
-    _Fold("escapes such as %20", _remove_escapes),
-    _Fold("the Unicode form", lambda text: unicodedata.normalize("NFKC", text)),
-    _Fold("quotes or brackets", _remove_quotes),
+FOLDS: Mapping[str, Callable[[str], str]] = {
+    "blanks or invisible characters": remove_invisible,
+    "escapes such as %20": _remove_escapes,
+    "the Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+    "quotes or brackets": _remove_quotes,
     # Folding the case may undo the Unicode form.
-    _Fold("case", lambda text: unicodedata.normalize("NFKC", text.casefold())),
-    _Fold("the form of a URL", lambda text: _SCHEME.sub("", text).rstrip("/") or text),
-    _Fold("a trailing .0", lambda text: _WHOLE_FLOAT.sub(r"\1", text)),
+    "case": lambda text: unicodedata.normalize("NFKC", text.casefold()),
+    "the form of a URL": lambda text: _SCHEME.sub("", text).rstrip("/") or text,
+    "a trailing .0": lambda text: _WHOLE_FLOAT.sub(r"\1", text),
     # The zeros of a hash are digits.
-    _Fold("leading zeros", lambda text: text if _HASH.search(text) else _LEADING_ZEROS.sub("", text)),
-    _Fold("separators such as - and _", lambda text: _remove_separators(text) or text),
-)
-"""The differences that either side may have, in the order in which they are removed."""
+    "leading zeros": lambda text: text if _HASH.search(text) else _LEADING_ZEROS.sub("", text),
+    "separators such as - and _": lambda text: _remove_separators(text) or text,
+}
+"""The differences of form that either side may have, with what removes them, in their order."""
 PATH, ENDING, QUERY, PREFIX, PART = (
     "a path",
     "a file ending",
@@ -122,8 +115,8 @@ CUTS = frozenset({PATH, ENDING, QUERY})
 """What only one of two ids may have: `a/x` and `b/x` may well be two documents."""
 HINTED_CUTS = CUTS | {PREFIX, PART}
 """What is named in a message, but is no proof that two ids mean the same."""
-ALL_FOLDS = frozenset(fold.name for fold in FOLDS)
-AROUND = frozenset(fold.name for fold in FOLDS[:4])
+ALL_FOLDS = frozenset(FOLDS)
+AROUND = frozenset([*FOLDS][:4])
 """The differences that are removed before a path or an ending can be seen."""
 
 
@@ -135,7 +128,7 @@ def _fold_id(text: str, folds: frozenset[str]) -> str:
         return text
     if len(text) > MAX_ID_LENGTH:
         return remove_invisible(text)
-    for name, remove in FOLDS:
+    for name, remove in FOLDS.items():
         if name in folds:
             text = remove(text)
     return text
@@ -180,10 +173,7 @@ class NearIds(NamedTuple):
 def find_near_ids(left_ids: Iterable[str], right_ids: Iterable[str], *, hints: bool = False) -> NearIds | None:
     """Return an id of each side that nearly meet, or None if no two do.
 
-    Args:
-        left_ids: Ids that did not meet one of the other side.
-        right_ids: The same for the other side.
-        hints: Whether a prefix, or a number behind an id, counts as a difference of form too.
+    With `hints`, a prefix, or a number behind an id, counts as a difference of form too.
 
     Example:
         >>> print(find_near_ids(["D1.txt"], ["d1", "d2"]))
@@ -212,7 +202,7 @@ def find_near_ids(left_ids: Iterable[str], right_ids: Iterable[str], *, hints: b
 
 def _explain_difference(left_id: str, right_id: str, cuts: frozenset[str]) -> tuple[str, ...]:
     """Return the fewest differences without which two ids are equal: each that is not needed is dropped."""
-    names = (*(fold.name for fold in FOLDS), *sorted(cuts))
+    names = (*FOLDS, *sorted(cuts))
     needed = list(names)
     for name in reversed(names):
         remaining = frozenset(needed) - {name}
@@ -353,12 +343,7 @@ def name_remark(remark: str, name: str) -> str:
 
 
 def join_ids(left_ids: Iterable[str], right_ids: Iterable[str], names: tuple[str, str]) -> IdJoin:
-    """Join two sets of ids.
-
-    Args:
-        left_ids: The ids that are looked up.
-        right_ids: The ids that they should meet.
-        names: What the ids of each side are of, as plural nouns for messages.
+    """Join two sets of ids; `names` are what the ids of each side are of, as plural nouns for messages.
 
     Example:
         >>> found = join_ids(["d1", "d2", "d3"], ["d1", "D2"], ("documents", "gold documents"))
@@ -373,12 +358,7 @@ def join_ids(left_ids: Iterable[str], right_ids: Iterable[str], names: tuple[str
 
 
 class JoinCounter:
-    """Counts a join whose left side comes one id after the other, as the cases of a file do.
-
-    Args:
-        right: The ids of the right side.
-        names: What the ids of each side are of, as plural nouns for messages.
-    """
+    """Counts a join whose left side comes one id after the other, as the cases of a file do."""
 
     def __init__(self, right: Collection[str], names: tuple[str, str]) -> None:
         # What may be large and can be looked up already is not copied.
@@ -386,23 +366,13 @@ class JoinCounter:
         self._names = names
         self._met_right: set[str] = set()
         self._unmet: dict[str, None] = {}
-        self._total = self._met = 0
-
-    @property
-    def met(self) -> int:
-        """The number of ids of the left side so far that met one of the right side."""
-        return self._met
-
-    @property
-    def total(self) -> int:
-        """The number of ids of the left side so far."""
-        return self._total
+        self.total = self.met = 0
 
     def add(self, name: str) -> bool:
         """Count an id of the left side, and return whether it met one of the right side."""
-        self._total += 1
+        self.total += 1
         if name in self._right:
-            self._met += 1
+            self.met += 1
             self._met_right.add(name)
             return True
         if len(self._unmet) < MAX_COMPARED:
@@ -413,7 +383,7 @@ class JoinCounter:
         """Return the join of all ids so far."""
         missed = tuple(islice((name for name in self._right if name not in self._met_right), MAX_COMPARED))
         return build_join(
-            JoinSide(self._names[0], self._total, self._met, tuple(self._unmet)),
+            JoinSide(self._names[0], self.total, self.met, tuple(self._unmet)),
             JoinSide(self._names[1], len(self._right), len(self._met_right), missed),
         )
 

@@ -36,11 +36,7 @@ class JsonPath:
 
     @classmethod
     def parse(cls, text: str) -> JsonPath:
-        """Parse a path.
-
-        Raises:
-            JsonPathError: If the text is not a path.
-        """
+        """Parse a path; raise `JsonPathError` if the text is none."""
         bare = text.strip()
         optional = bare.endswith("?")
         remaining = bare.removesuffix("?").removeprefix(ROOT)
@@ -56,33 +52,26 @@ class JsonPath:
         return cls(bare, tuple(steps), optional)
 
     def find(self, content: object) -> object:
-        """Return the value at the path.
+        """Return the value at the path, a list if it contains `[*]`, and None if an optional path has no value.
 
-        Returns:
-            The value, or a list of values if the path contains `[*]`. None if an optional path has no value.
-
-        Raises:
-            JsonPathError: If there is no value. The message describes what was found instead.
+        Without a value, `JsonPathError` describes what was found instead.
         """
         try:
             return _follow_steps(content, self.steps, ())
-        except _MissingValueError as missing:
+        except LookupError as error:
             if self.optional:
                 return None
-            raise JsonPathError(f"nothing is at {self.text}: {missing}") from None
-
-
-class _MissingValueError(Exception):
-    """There is no value at the path."""
+            raise JsonPathError(f"nothing is at {self.text}: {error.args[0]}") from None
 
 
 def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[PathStep, ...]) -> object:
+    """Return the value at the end of steps; raise `LookupError` with what is there instead."""
     if not steps:
         return content
     step, *remaining = steps
     if step is None:
         if not isinstance(content, list):
-            raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
+            raise LookupError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
         values = [_follow_steps(item, tuple(remaining), (*done, n)) for n, item in enumerate(content)]
         if None not in remaining:
             return values
@@ -92,7 +81,7 @@ def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[Path
     if isinstance(step, str) and isinstance(content, dict) and step in content:
         return _follow_steps(content[step], tuple(remaining), (*done, step))
     description = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
-    raise _MissingValueError(f"{_format_steps(done)} is {description or _describe_type(content)}")
+    raise LookupError(f"{_format_steps(done)} is {description or _describe_type(content)}")
 
 
 def _format_steps(done: tuple[PathStep, ...]) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Iterable
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from greval._util.wording import did_you_mean
@@ -53,12 +51,9 @@ def load_python_object(
     Args:
         spec: The spec as it was given, for messages.
         parsed: The parsed spec.
-        error: The class of the errors.
+        error: The class of the errors, such as that an import or a call fails.
         from_here: Whether modules of the current folder can be imported.
         alternatives: Further names that may have been meant instead of a missing module.
-
-    Raises:
-        GrevalError: If the module, file or name does not exist, or importing or calling it fails.
     """
     module = import_user_module(spec, parsed.module, error, from_here=from_here, alternatives=alternatives)
     value = _find_attribute(module, parsed.name, spec, error)
@@ -103,32 +98,22 @@ def _find_attribute(module: ModuleType, name: str, spec: str, error: type[Greval
     return value
 
 
-class _SourceLoader(SourceFileLoader):
-    """Compiles the file each time."""
-
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as importlib calls it
-        """Return the code of the file."""
-        # A compiled copy on disk may be older than an edit of the same second and length.
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
     """Import a Python file, again only if it changed; its folder is added to the import path."""
     if not path.is_file():
         raise error(f"{spec}: there is no file {path}")
     path = path.resolve()
-    version = hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:8]
-    name = f"{FILE_MODULE_PREFIX}{path.stem}_{version}"
+    source = path.read_bytes()
+    name = f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode() + source).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     _add_to_import_path(path.parent)
-    loader = _SourceLoader(name, str(path))
-    module_spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert module_spec is not None  # noqa: S101 - always set with a loader
     # Registered before it runs, as `dataclasses` and `pickle` look modules up by name.
-    module = sys.modules[name] = importlib.util.module_from_spec(module_spec)
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = str(path)
     try:
-        loader.exec_module(module)
+        # Without importlib, whose compiled copy on disk may be older than an edit of the same second and length.
+        exec(compile(source, path, "exec"), vars(module))  # noqa: S102 - a file that the user names
     except Exception as cause:
         del sys.modules[name]
         raise error(f"{spec}: it cannot be imported: {type(cause).__name__}: {cause}") from cause

@@ -35,15 +35,6 @@ def open_shared_database(path: Path, script: str, timeout: float) -> sqlite3.Con
 
     Each statement is its own transaction unless one is begun. A write is safe from the end of the process, but not
     from a power failure, until the next checkpoint.
-
-    Args:
-        path: The file; it and its folder are created if they are missing.
-        script: SQL statements that may be run again.
-        timeout: The seconds to wait for another process that writes.
-
-    Raises:
-        OSError: If the folder cannot be created.
-        sqlite3.Error: If the file cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(

@@ -8,15 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from greval.cli.options import (
-    AnnotationFiles,
     By,
-    LabelColumns,
-    LabelFiles,
+    LabelOptions,
     Level,
     ReportFormat,
     RunFolder,
     exit_if_off_scale,
-    list_label_files,
+    expand_groups,
     print_report,
 )
 from greval.runs.run_reader import read_metrics
@@ -31,10 +29,11 @@ TreatAs = Annotated[
 ]
 
 
+@expand_groups
 def agreement(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
-    labels: LabelFiles = None,
     *,
+    labels: LabelOptions,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -44,8 +43,6 @@ def agreement(  # noqa: PLR0913 - the options of a command
             help="the metric that people judged as well; not needed if it is the only one",
         ),
     ] = None,
-    annotations: AnnotationFiles = None,
-    label_column: LabelColumns = None,
     by: By = None,
     people: Annotated[
         Literal["majority", "mean", "each"] | None,
@@ -64,8 +61,8 @@ def agreement(  # noqa: PLR0913 - the options of a command
     figures = agreed(
         run,
         metric or _find_only_metric(run),
-        list_label_files(run, labels, annotations),
-        label_columns=label_column or (),
+        labels.list_files(run),
+        label_columns=labels.label_column or (),
         combine=people,
         treat_as=treat_as,
         by=by or (),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -11,6 +10,7 @@ import typer
 
 from greval.cli import FAILED, STOPPED
 from greval.cli.completion import complete_metric
+from greval.cli.console import print_note
 from greval.cli.help_layout import input_option, judge_option, output_option
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
@@ -95,7 +95,7 @@ def align(  # noqa: PLR0913 - the options of a command
         "label_columns": label_column or (),
         "work": work,
         "concurrency": concurrency,
-        "on_told": partial(typer.echo, err=True),
+        "on_told": print_note,
         "max_calls": caps.max_calls,
         "max_cost": caps.max_cost,
         "prices": caps.read_prices(),
@@ -118,5 +118,5 @@ async def _align(
     try:
         return await align_async(run, metric, judge, annotations, stop=stop_on_signals(), **options)
     except StoppedError as error:
-        typer.echo(describe_stop(str(error)), err=True)
+        print_note(describe_stop(str(error)))
         raise typer.Exit(STOPPED if str(error) == ASKED else FAILED) from error

@@ -72,6 +72,8 @@ COMMAND_GROUPS = {
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 """The summaries of all commands."""
 PLACES = {
+    "calls": "greval.cli.results",
+    "help": "greval.cli.help_layout",
     "import": "greval.cli.import_verdicts",
     "merge": "greval.cli.report",
     **{name: f"greval.reference.commands.{name}" for name in ("index", "questions")},

@@ -114,12 +114,7 @@ def describe_pull(done: PullResult) -> Iterator[str]:
     answers, records = format_count(submitted, "submitted answer"), format_count(done.records, "record")
     yield f"{done.path}: {answers} on {answered:,} of {records}"
     for counts in done.annotators:
-        parts = {
-            "submitted": counts.submitted,
-            "draft": counts.draft,
-            "discarded": counts.discarded,
-            "pending": counts.pending,
-        }
+        parts = counts.model_dump(include={"submitted", "draft", "discarded", "pending"})
         yield f"  {counts.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
     if done.edited:
         yield (

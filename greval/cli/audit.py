@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from greval.cli import FAILED
-from greval.cli.options import Columns, ReportFormat, parse_columns, print_report
+from greval.cli.console import print_note
+from greval.cli.options import Columns, ReportFormat, parse_columns, print_report, print_row_faults
 from greval.datasets.case_reader import read_cases
-from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.datasets.row_faults import RowFault
 from greval.methods.fair_context.context_audit import audit_contexts
 from greval.records.case import Case
 from greval.report.audit import render
@@ -26,10 +27,8 @@ def audit(
     unread: list[RowFault] = []
     reading = read_cases(cases, columns=parse_columns(column))
     contexts = audit_contexts(_filter_cases(reading, unread))
-    if notice := reading.notice():
-        typer.echo(notice, err=True)
-    for line in describe_row_faults(f"{row.place}: {row.message}" for row in unread):
-        typer.echo(f"not a case: {line}", err=True)
+    print_note(reading.notice())
+    print_row_faults("not a case", (f"{row.place}: {row.message}" for row in unread))
     print_report(contexts, form, render)
     if unread:
         raise typer.Exit(FAILED)

@@ -12,6 +12,7 @@ import typer
 
 from greval._util.wording import format_count
 from greval.cli import FAILED
+from greval.cli.console import print_note
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import output_option
 from greval.cli.metric_specs import load_named_metrics
@@ -30,10 +31,10 @@ from greval.cli.options import (
     Show,
     expand_groups,
     parse_columns,
+    print_row_faults,
 )
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets.case_reader import read_cases
-from greval.datasets.row_faults import describe_row_faults
 from greval.runs.store import Store
 from greval.runs.store.plans import count_planned
 
@@ -41,19 +42,9 @@ if TYPE_CHECKING:
     from greval.runs.batch import SubmittedBatch
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
-SETTINGS = Only(
-    [
-        "base_url",
-        "temperature",
-        "seed",
-        "judge_options",
-        "max_tokens",
-        "max_items",
-        "structured",
-        "reason",
-        "reason_depth",
-    ]
-)
+UNBATCHED = {"timeout", "prompt_start", "confidence", "max_retries", "requests_per_minute", "tokens_per_minute"}
+"""The settings of a judge that a batch cannot keep."""
+SETTINGS = Only(field for field in JudgeOptions._fields if field not in UNBATCHED)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
 
 
@@ -91,10 +82,8 @@ def submit(  # noqa: PLR0913 - the options of a command
             asked=metric_names,
         )
     )
-    if notice := reading.notice():
-        typer.echo(notice, err=True)
-    for line in describe_row_faults(sent.unread):
-        typer.echo(f"not a case: {line}", err=True)
+    print_note(reading.notice())
+    print_row_faults("not a case", sent.unread)
     print_submitted(sent, out)
     if sent.unread:
         raise typer.Exit(FAILED)
@@ -136,8 +125,7 @@ def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
         unjudged = sum(count_planned(store.plans()).values()) - store.count()
     if unjudged > 0:
         open_results = format_count(unjudged, "result")
-        typer.echo(
-            f"{open_results} not judged yet: repeat the command that submitted the batch, which sends the next one",
-            err=True,
+        print_note(
+            f"{open_results} not judged yet: repeat the command that submitted the batch, which sends the next one"
         )
     report_and_exit(done, by=by or (), show=show, quiet=False)

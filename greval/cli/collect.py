@@ -12,12 +12,12 @@ import typer
 
 from greval._util.wording import format_count
 from greval.cli import FAILED, STOPPED
-from greval.cli.console import escape_control_characters
-from greval.cli.options import Columns, parse_columns, parse_tag_filters
+from greval.cli.console import print_note
+from greval.cli.options import Columns, parse_columns, parse_tag_filters, print_row_faults
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import filter_by_tags
-from greval.datasets.row_faults import RowFault, describe_row_faults
+from greval.datasets.row_faults import RowFault
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
@@ -93,8 +93,8 @@ def collect(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
     }
     done = asyncio.run(collect_responses(rows, methods, out, ProgressBar(quiet=quiet), options))
-    if not quiet and (notice := reading.notice()):
-        typer.echo(notice, err=True)
+    if not quiet:
+        print_note(reading.notice())
     _report_and_exit(done, quiet=quiet)
 
 
@@ -143,13 +143,12 @@ def print_method_errors(done: Collected) -> None:
     for method, errors in done.failures.items():
         for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
             hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
-            typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
+            print_note(f"{method}: {times} failed: {error}{hint}")
 
 
 def _report_and_exit(done: Collected, *, quiet: bool) -> None:
     """Print a summary and the errors of the methods, and exit with an error code if something failed."""
-    for line in describe_row_faults(done.unread, done.progress.unread):
-        typer.echo(f"not a sample: {line}", err=True)
+    print_row_faults("not a sample", done.unread, done.progress.unread)
     progress = done.progress
     if not quiet:
         print_method_errors(done)
@@ -157,7 +156,7 @@ def _report_and_exit(done: Collected, *, quiet: bool) -> None:
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{unread}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")
     if done.why:
-        typer.echo(f"stopped: {done.why}; run the same command again to go on", err=True)
+        print_note(f"stopped: {done.why}; run the same command again to go on")
         raise typer.Exit(STOPPED)
     if progress.failed or progress.unread:
         raise typer.Exit(FAILED)

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
-from greval.cli.options import OtherTags, RunFolder
-from greval.cli.shared_files import (
+from greval.cli.options import ClusterBy, CorrectedLevel, Correction, FailIf, MetricFilter, OtherTags, RunFolder
+from greval.cli.report_output import (
+    CheckedFormat,
     HtmlFile,
     MarkdownFile,
     format_command,
-    translate_write_error,
-    write_markdown_file,
+    get_gate_code,
+    print_checked_report,
+    write_shared_file,
 )
-from greval.stats.correction import Correction
 
 
 def compare(  # noqa: PLR0913 - the options of a command
@@ -33,22 +33,11 @@ def compare(  # noqa: PLR0913 - the options of a command
         Path | None, typer.Option(metavar="RUN", help="compare each method with itself in an earlier run")
     ] = None,
     by: OtherTags = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only these; repeatable")
-    ] = None,
-    method: Annotated[list[str] | None, typer.Option(metavar="METHOD", help="only these; repeatable")] = None,
-    correction: Annotated[
-        Correction, typer.Option(help="how p values are corrected for the number of tests")
-    ] = "bonferroni",
-    cluster_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TAG", help="questions with the same value are not independent, such as those on one document"
-        ),
-    ] = None,
-    level: Annotated[
-        float, typer.Option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
-    ] = 0.95,
+    metric: MetricFilter = None,
+    method: Annotated[list[str] | None, typer.Option(metavar="METHOD", help="only these methods; repeatable")] = None,
+    correction: Correction = "bonferroni",
+    cluster_by: ClusterBy = None,
+    level: CorrectedLevel = 0.95,
     form: CheckedFormat = "table",
     fail_if: FailIf = None,
     html: HtmlFile = None,
@@ -75,12 +64,10 @@ def compare(  # noqa: PLR0913 - the options of a command
     )
     comparison = comparison.model_copy(update={"gate": check_gate(comparison, fail_if or ())})
     if html:
-        from greval.report.html.comparison_page import write_comparison_page
+        from greval.report.html.comparison_page import build_comparison_page
 
-        with translate_write_error(html):
-            write_comparison_page(comparison, html, made_at=datetime.now(UTC), command=format_command())
-    if md:
-        write_markdown_file(md, list_comparison_checks(comparison))
-    print_checked_report(comparison, form, render, list_comparison_checks)
+        page = build_comparison_page(comparison, made_at=datetime.now(UTC), command=format_command())
+        write_shared_file(html, page)
+    print_checked_report(comparison, form, render, list_comparison_checks, markdown=md)
     if code := get_gate_code(comparison.gate):
         raise typer.Exit(code)

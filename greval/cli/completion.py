@@ -15,38 +15,17 @@ METRIC_SUFFIXES = (".yaml", ".yml", ".py")
 _SAFE_NAME = re.compile(r"\w[\w.+-]*")
 """File names that a shell reads as they are. Others are left out, because the script of zsh evaluates completions."""
 
-BASH_SCRIPT = f"""\
-_greval_completion() {{
-    local line="${{COMP_LINE:0:$COMP_POINT}}" words current before_colon reply
-    read -ra words <<< "$line"
-    [[ "$line" == *[[:space:]] ]] && words+=("")
-    current="${{words[${{#words[@]}} - 1]}}"
-    before_colon="${{current%"${{current##*:}}"}}"  # bash replaces only what follows the last colon
-    COMPREPLY=()
-    while IFS= read -r reply; do
-        [[ "$reply" ]] && COMPREPLY+=("${{reply#"$before_colon"}}")
-        [[ "$reply" == */ ]] && compopt -o nospace 2>/dev/null
-    done < <(COMP_WORDS="$line" COMP_CWORD=$((${{#words[@]}} - 1)) {COMPLETION_VARIABLE}=complete_bash "$1" 2>/dev/null)
-    return 0
-}}
-complete -o default -F _greval_completion greval
-"""
-"""The script for bash. Unlike the one of typer, it completes names with a colon, such as those of judges."""
-
 
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="bash, zsh or fish")],
 ) -> None:
-    """Print the completion script of a shell. With it, TAB completes commands, options, metrics and judges.
+    """Print the completion script of a shell. With it, TAB completes commands, options and metrics.
 
     \b
     bash: source <(greval completion bash)    in ~/.bashrc
     zsh:  source <(greval completion zsh)     in ~/.zshrc, after compinit
     fish: greval completion fish | source     in ~/.config/fish/config.fish
     """  # noqa: D301 - the mark of typer for lines that stay as they are
-    if shell == "bash":
-        typer.echo(BASH_SCRIPT, nl=False)
-        return
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # typer takes it from there, too
 
     typer.echo(get_completion_script(prog_name="greval", complete_var=COMPLETION_VARIABLE, shell=shell))
@@ -74,12 +53,3 @@ def complete_metric(incomplete: str) -> Iterator[str]:
         is_metric = path.suffix in METRIC_SUFFIXES or path.is_dir()
         if name.startswith(incomplete) and is_metric and _SAFE_NAME.fullmatch(path.name):
             yield name
-
-
-def complete_judge(incomplete: str) -> Iterator[str]:
-    """Yield the embedded judges and the models with a known price whose name begins like this."""
-    from greval.judging.local.models import MODELS
-    from greval.judging.model.prices import Prices
-
-    names = ["local", *(f"local:{name}" for name in MODELS), *Prices.load().models]
-    yield from (name for name in names if name.startswith(incomplete))

@@ -6,6 +6,7 @@ import re
 from copy import copy
 from typing import Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -31,6 +32,12 @@ def _escape_character(code: int) -> str:
     if code == DELETE:
         return "\u2421"
     return chr(CONTROL_PICTURES + code) if code < DELETE else f"\\u{code:04x}"
+
+
+def print_note(text: str | None) -> None:
+    """Print what people should know besides the output, if there is a text."""
+    if text:
+        typer.echo(escape_control_characters(text), err=True)
 
 
 class ReportConsole(Console):

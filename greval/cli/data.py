@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from shlex import quote
 
 import typer
 
-from greval.analysis.data_summary import summarise_data
+from greval.analysis.data_summary import MetricFit, summarise_data
 from greval.cli import USAGE_ERROR
-from greval.cli.config_text import choose_metrics
 from greval.cli.console import escape_control_characters
 from greval.cli.options import JUDGE_VARIABLE, Cases, Columns, ReportFormat, parse_columns, print_report, suggest_judge
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_sources import STDIN
 from greval.report.data_summary import render
+
+SUGGESTED = (
+    *("correctness", "faithfulness", "relevance", "completeness"),
+    *("recall@10", "ndcg@10", "edge_recall", "node_recall", "latency", "llm_calls"),
+)
+"""The metrics to begin with if they fit."""
 
 
 def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") -> None:
@@ -37,3 +43,9 @@ def data(cases: Cases, *, column: Columns = None, form: ReportFormat = "table") 
             typer.echo(escape_control_characters(line))
     if not summary.cases:
         raise typer.Exit(USAGE_ERROR)
+
+
+def choose_metrics(fitting: Sequence[MetricFit]) -> tuple[str, ...]:
+    """Choose the metrics to begin with: those suggested that fit, or else the first that fits; empty if none does."""
+    names = [fit.metric for fit in fitting]
+    return tuple(name for name in SUGGESTED if name in names) or tuple(names[:1])

@@ -17,7 +17,8 @@ from greval.analysis.summary import build_report
 from greval.apps import import_by_name
 from greval.cli import FAILED, STOPPED
 from greval.cli.collect import print_method_errors
-from greval.cli.evaluate import judge_plan, print_note
+from greval.cli.console import print_note
+from greval.cli.evaluate import judge_plan
 from greval.cli.options import JudgeName, JudgeOptions, create_console
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields

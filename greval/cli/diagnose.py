@@ -11,8 +11,8 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import find_typo, format_count
-from greval.cli.options import By, ReportFormat, RunFolder, create_console
-from greval.errors import StoreError
+from greval.cli.console import print_note
+from greval.cli.options import By, ReportFormat, RunFolder, create_console, translate_write_errors
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def diagnose(  # noqa: PLR0913 - the options of a command
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
         drawn = _draw_walks(store, rows, causes or WRONG, svg) if svg else 0
     if svg:
-        typer.echo(f"{svg}: {format_count(drawn, 'walk')} drawn", err=True)
+        print_note(f"{svg}: {format_count(drawn, 'walk')} drawn")
     table = tabulate_run(rows, by or (), run)
     if form == "json":
         typer.echo(table.select_causes(causes).model_dump_json(indent=2))
@@ -81,46 +81,36 @@ def diagnose(  # noqa: PLR0913 - the options of a command
 
 
 def _draw_walks(store: Store, rows: Iterable[Diagnosis], causes: Sequence[Cause], folder: Path) -> int:
-    """Draw the walk of each case of the causes into a file of the folder, and return their number.
-
-    Raises:
-        StoreError: If a file cannot be written.
-    """
+    """Draw the walk of each case of the causes into a file of the folder, and return their number."""
     from greval.analysis.diagnosis.api import read_newest_cases
     from greval.report.walk import draw_walk_svg
 
     rows_by_case = {(row.sample_id, row.method): row for row in rows if row.cause in causes}
     drawn = 0
-    for case in read_newest_cases(store):
-        row = rows_by_case.get((case.id, case.method))
-        if row is None or case.traversal is None:
-            continue
-        drawn += 1
-        name = NOT_IN_FILE_NAMES.sub("-", f"{case.method} {case.id}")[:MAX_FILE_NAME].strip("-.")
-        title = f"{row.cause}: {case.question}"
-        try:
+    with translate_write_errors(folder):
+        for case in read_newest_cases(store):
+            row = rows_by_case.get((case.id, case.method))
+            if row is None or case.traversal is None:
+                continue
+            drawn += 1
+            name = NOT_IN_FILE_NAMES.sub("-", f"{case.method} {case.id}")[:MAX_FILE_NAME].strip("-.")
+            title = f"{row.cause}: {case.question}"
             folder.mkdir(parents=True, exist_ok=True)
             # Numbered, because two cases may have one name when characters are replaced.
             write_atomically(folder / f"{drawn:03d}-{name}.svg", draw_walk_svg(case.traversal, case.gold, title=title))
-        except OSError as error:
-            raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return drawn
 
 
 def _parse_cause(name: str) -> Cause:
-    """Parse the name of a cause.
-
-    Raises:
-        typer.BadParameter: If there is no such cause. The message suggests the nearest one.
-    """
+    """Parse the name of a cause; raise `typer.BadParameter` with the nearest one if there is none."""
     from greval.analysis.diagnosis.records import CAUSES
 
     for cause in CAUSES:
         if cause == name.strip().lower():
             return cause
     suggestion = find_typo(name, CAUSES)
-    hinted = f"; did you mean {suggestion!r}?" if suggestion else ""
-    raise typer.BadParameter(f"--show: {name!r} is not a cause{hinted}; causes: {', '.join(CAUSES)})")
+    hint = f"; did you mean {suggestion!r}?" if suggestion else ""
+    raise typer.BadParameter(f"--show: {name!r} is not a cause{hint}; causes: {', '.join(CAUSES)})")
 
 
 def read_index(index: str | None) -> IndexInventory | None:

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from greval.analysis.duel.api import summarise_duel
+from greval.cli.console import print_note
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
-from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import input_option, output_option
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
+    Cache,
     CapOptions,
+    ClusterBy,
     Concurrency,
+    Correction,
+    Deadline,
+    DryRun,
     Folders,
     JudgeNames,
     JudgeOptions,
@@ -25,6 +31,7 @@ from greval.cli.options import (
     Quiet,
     Repeats,
     ReportFormat,
+    RetryFailed,
     StoreCalls,
     expand_groups,
     print_report,
@@ -35,7 +42,6 @@ from greval.datasets.case_records import read_records
 from greval.records.metric import Metric
 from greval.report.duel import render
 from greval.runs.config.run_input import CaseInput
-from greval.stats.correction import Correction
 
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
@@ -69,28 +75,14 @@ def duel(  # noqa: PLR0913 - the options of a command
     repeats: Repeats = 1,
     library: Folders = None,
     settings: JudgeOptions,
-    retry_failed: Annotated[bool, resuming_option(help="retry what failed")] = True,
-    cache: Annotated[
-        bool,
-        resuming_option(
-            "--cache/--no-cache", show_default=False, help="cache replies, and use those cached by other runs"
-        ),
-    ] = False,
+    retry_failed: RetryFailed = True,
+    cache: Cache = False,
     store_calls: StoreCalls = True,
     caps: CapOptions,
-    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS", help="stop after this time")] = None,
-    dry_run: Annotated[
-        bool, limit_option("--dry-run", help="forecast the calls and their cost without any call")
-    ] = False,
-    cluster_by: Annotated[
-        str | None,
-        output_option(
-            metavar="TAG", help="questions with the same value are not independent, such as those on one document"
-        ),
-    ] = None,
-    correction: Annotated[
-        Correction, output_option(help="how p values are corrected for the number of tests")
-    ] = "bonferroni",
+    deadline: Deadline = None,
+    dry_run: DryRun = False,
+    cluster_by: ClusterBy = None,
+    correction: Correction = "bonferroni",
     level: Level = 0.95,
     form: ReportFormat = "table",
     quiet: Quiet = False,
@@ -100,13 +92,14 @@ def duel(  # noqa: PLR0913 - the options of a command
     from greval.runs.duels import check_preferences, find_duel_folder
 
     metrics = load_named_metrics(metric, library).metrics if metric else ()
+    names = [definition.name for definition in metrics]
     folder = find_duel_folder(run, out)
     finished = None
     if metrics:
         check_preferences(metrics)
         model, judges = settings.build_config(judge).create_judges(metrics)
         pairs, remarks = read_duel(run, metrics, methods or (), limit)
-        typer.echo("".join(f"{remark}\n" for remark in remarks), err=True, nl=False)
+        print_note("\n".join(remarks))
         options: EvaluateOptions = {
             "judges": judges,
             "concurrency": concurrency,
@@ -130,9 +123,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         judging = partial(_judge_pairs, reading, metrics, model, folder, options)
         finished = asyncio.run(judge_cases(judging, ProgressBar(quiet=quiet), CaseInput(reading, iter(()))))
     if not quiet:
-        summary = summarise_duel(
-            folder, [metric.name for metric in metrics], cluster_by=cluster_by, correction=correction, level=level
-        )
+        summary = summarise_duel(folder, names, cluster_by=cluster_by, correction=correction, level=level)
         print_report(summary, form, render)
     if finished:
         report_and_exit(finished.run, by=(), show=0, quiet=True)

@@ -7,26 +7,23 @@ from typing import Annotated, Literal
 import typer
 
 from greval.cli.options import (
-    AnnotationFiles,
-    LabelColumns,
-    LabelFiles,
+    LabelOptions,
     Level,
     OtherTags,
     ReportFormat,
     RunFolder,
     exit_if_off_scale,
-    list_label_files,
+    expand_groups,
     print_report,
 )
 
 
+@expand_groups
 def estimate(  # noqa: PLR0913 - the options of a command
     run: RunFolder,
-    labels: LabelFiles = None,
     *,
+    labels: LabelOptions,
     metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that was labelled")],
-    annotations: AnnotationFiles = None,
-    label_column: LabelColumns = None,
     by: OtherTags = None,
     baseline: Annotated[
         str | None,
@@ -49,8 +46,8 @@ def estimate(  # noqa: PLR0913 - the options of a command
     estimates = estimated(
         run,
         metric,
-        list_label_files(run, labels, annotations),
-        label_columns=label_column or (),
+        labels.list_files(run),
+        label_columns=labels.label_column or (),
         by=by or (),
         baseline=baseline,
         drawn_by=drawn_by,

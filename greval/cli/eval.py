@@ -13,9 +13,11 @@ from greval.cli.options import (
     CapOptions,
     Concurrency,
     Depth,
+    DryRun,
     JudgeName,
     Limit,
     Quiet,
+    RetryFailed,
     StoreCalls,
     expand_groups,
 )
@@ -74,12 +76,12 @@ class PublishedOptions(NamedTuple):
     limit: Limit = None
     judge: JudgeName = None
     resume: Annotated[bool, resuming_option()] = True
-    retry_failed: Annotated[bool, resuming_option()] = True
+    retry_failed: RetryFailed = True
     store_calls: StoreCalls = True
     concurrency: Concurrency = None
     reason_depth: Depth = None
     ask_timeout: Annotated[float | None, limit_option("--timeout", min=0, metavar="SECONDS")] = None
-    dry_run: Annotated[bool, limit_option("--dry-run")] = False
+    dry_run: DryRun = False
     quiet: Quiet = False
 
 

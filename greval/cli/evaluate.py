@@ -18,11 +18,10 @@ from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.collect import convert_progress, print_method_errors
-from greval.cli.console import escape_control_characters
-from greval.cli.failures import list_failure_kinds, print_failure_hints
-from greval.cli.gate import get_gate_code, print_missed
+from greval.cli.console import print_note
 from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
+from greval.cli.report_output import get_gate_code, list_failure_kinds, print_failure_hints, print_missed
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
@@ -67,8 +66,8 @@ def run_command(context: typer.Context) -> None:
     unused = list_given_options(context, JUDGING_OPTIONS)
     if unused and not plan.judge and not plan.judges and not config.quiet:
         print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
-    if not silent and (line := command.describe_file()):
-        print_note(line)
+    if not silent:
+        print_note(command.describe_file())
     if config.dry_run:
         _print_plan_forecast(plan)
     else:
@@ -95,7 +94,7 @@ def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
     if done.collected and not silent:
         print_method_errors(done.collected)
     if done.collected and done.collected.why:
-        typer.echo(f"stopped: {done.collected.why}; run the same command again to go on", err=True)
+        print_note(f"stopped: {done.collected.why}; run the same command again to go on")
         raise typer.Exit(STOPPED)
     if config.result_files and not silent:
         typer.echo(f"results: {done.detailed} and {done.summary.name}")
@@ -105,11 +104,6 @@ def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
         # Last, and also if a condition was missed: the report ends the command by an exception.
         if config.result_files and not silent and done.run.why is None and len(plan.methods) > 1:
             _print_comparison(done.run, plan.methods)
-
-
-def print_note(note: str) -> None:
-    """Print what the user should know before the calls begin."""
-    typer.echo(escape_control_characters(note), err=True)
 
 
 def print_continuing(folder: Path) -> None:
@@ -129,8 +123,7 @@ def _print_plan_forecast(plan: RunPlan) -> None:
         counts = ", ".join(f"{name} {count:,}" for name, count in expected.missing.items())
         typer.echo(f"responses to ask for: {counts}; their context is not in the input tokens")
     print_forecast(expected.forecast)
-    if notice := plan.data.reading.notice():
-        typer.echo(notice, err=True)
+    print_note(plan.data.reading.notice())
 
 
 def _print_comparison(run: Run, methods: Sequence[str]) -> None:
@@ -142,7 +135,7 @@ def _print_comparison(run: Run, methods: Sequence[str]) -> None:
     try:
         render_comparison(compare(run, methods=methods), create_console())
     except DataError as error:
-        typer.echo(f"the methods cannot be compared: {error}", err=True)
+        print_note(f"the methods cannot be compared: {error}")
 
 
 def _create_emitter() -> Callable[[Result], None]:
@@ -157,10 +150,10 @@ def _create_emitter() -> Callable[[Result], None]:
     if not events.silent:
         return events
     if os.environ.get(OTEL_DISABLED, "").lower() == "true":
-        typer.echo(f"--otel: {OTEL_DISABLED} is true, so no event is emitted", err=True)
+        print_note(f"--otel: {OTEL_DISABLED} is true, so no event is emitted")
         return events
     events = OpenTelemetryEvents(create_otlp_provider())
-    typer.echo(f"--otel: events are sent to {get_otlp_endpoint()}", err=True)
+    print_note(f"--otel: events are sent to {get_otlp_endpoint()}")
     return events
 
 
@@ -213,9 +206,9 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
         _print_next_commands(folder, several=several, duels=any(preferences))
         print_failure_hints(run.folder, list_failure_kinds(report), report.judge or "", run.why or "")
     elif lacks:
-        typer.echo(f"{lacks}; greval report {folder} shows why", err=True)
+        print_note(f"{lacks}; greval report {folder} shows why")
     if run.why:
-        typer.echo(describe_stop(run.why), err=True)
+        print_note(describe_stop(run.why))
     # A gate that some of the cases pass may fail on all of them.
     if run.why == ASKED:
         raise typer.Exit(STOPPED)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from greval._util.wording import format_count
+from greval.cli import USAGE_ERROR
 from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
 from greval.cli.options import Columns, parse_columns
@@ -15,7 +16,6 @@ from greval.cli.options import Columns, parse_columns
 app = typer.Typer(
     help="Check gold data. Gold is what should have been retrieved, traversed and answered.", no_args_is_help=True
 )
-FAULTS_FOUND = 2
 
 
 @app.command("check")
@@ -51,4 +51,4 @@ def check(
     }
     typer.echo(f"{path}: {', '.join(format_count(count, what) for what, count in counts.items())}")
     if faults:
-        raise typer.Exit(FAULTS_FOUND)
+        raise typer.Exit(USAGE_ERROR)

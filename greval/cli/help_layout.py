@@ -1,23 +1,39 @@
-"""Layout of the help: the groups of options, and commands whose help lists many options in these groups."""
+"""Layout of the help, and `greval help`: the options that most runs need, the others in groups, with texts of keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 MAX_UNGROUPED = 14
 """A command with no more options than this lists them without groups."""
+FIRST_OPTIONS = frozenset(
+    (
+        *("metric", "cases", "run", "annotations", "methods", "types", "count", "limit", "config"),
+        *("judge", "model", "concurrency", "max_cost", "dry_run", "out", "by", "show", "fail_if", "fail_under", "form"),
+        *("quiet", "host", "port", "keys"),
+    )
+)
+"""The parameters of the options that are listed before all groups: those that most runs of a command need."""
+KEYS: Mapping[str, str] = {
+    "cases": "data",
+    "column": "columns",
+    "metric": "metrics",
+    "ask": "methods",
+    "traversal": "traversals",
+}
+"""The keys of a run that are not called like their parameter: they hold several values, and an option holds one."""
 MAX_NAME_WIDTH = 24
 """The width of the column of names; a longer name has a line of its own."""
 
 SERVER = "Server"
 INPUT, JUDGE, LIMITS, RESUMING, OUTPUT = "Cases and metrics", "Judge", "Limits", "Resuming", "Output"
 GROUPS = (SERVER, INPUT, JUDGE, LIMITS, RESUMING, OUTPUT)
-"""The groups of options in the order of the help. Options that are in no group follow as "Options"."""
+"""The groups of options in the order of the help, after the arguments and the options that are in no group."""
 
 server_option = partial(typer.Option, rich_help_panel=SERVER)
 """Declares an option of the server itself."""
@@ -47,17 +63,56 @@ class GroupedCommand(TyperCommand):
         return ["[OPTIONS]", *map(_format_argument, _list_params(self.params, "argument"))]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as in typer
-        """Write the arguments and the options with their help."""
+        """Write the arguments and the options; if there are many, the most used first and the others in groups."""
+        self._describe_options()
         params = self.get_params(ctx)
         options = _list_params(params, "option")
-        sections: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Arguments", *GROUPS)}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *GROUPS)}
         for argument in _list_params(params, "argument"):
             sections["Arguments"].append((_format_argument(argument).strip("[]"), argument.get_help_record(ctx)[1]))
         for option in options:
-            group = option.rich_help_panel if len(options) > MAX_UNGROUPED else None
+            is_first = len(options) <= MAX_UNGROUPED or option.name in FIRST_OPTIONS
             if record := option.get_help_record(ctx):
-                sections.setdefault(group or "Options", []).append(record)
+                sections["Options" if is_first else option.rich_help_panel or "Options"].append(record)
         write_sections(formatter, sections)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # noqa: ANN401 - as in typer
+        """Complete options, with their help."""
+        self._describe_options()
+        return super().shell_complete(ctx, incomplete)
+
+    def _describe_options(self) -> None:
+        """Give the options that have no help that of their key of a run."""
+        for option in _list_params(self.params, "option"):
+            option.help = option.help or describe_key(option.name, repeatable=option.multiple)
+
+
+def describe_key(name: str, *, repeatable: bool = False) -> str:
+    """Return the help of an option that has none of its own: the description of its key of a run.
+
+    Example:
+        >>> describe_key("seed"), describe_key("gold", repeatable=True)
+        ("the judge's random seed", 'gold, joined to the cases by id; repeatable')
+    """
+    # Imported for the help only: other commands start without it.
+    from greval.runs.config.judge_config import JUDGE_KEYS, MODEL
+    from greval.runs.config.model import RunConfig
+
+    descriptions = {field.alias or key: str(field.description) for key, field in RunConfig.model_fields.items()}
+    descriptions |= {**JUDGE_KEYS, "judge": JUDGE_KEYS[MODEL], "judge_options": JUDGE_KEYS["options"]}
+    text = " ".join(descriptions[KEYS.get(name, name)].split()).rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}{'; repeatable' if repeatable else ''}"
+
+
+def show_help(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND...", help="such as evaluate, or metrics draft")
+    ] = None,
+) -> None:
+    """Show the help of a command. Without a command, it lists all of them."""
+    root = context.find_root()
+    root.command.main([*(names or ()), "--help"], prog_name=root.info_name, standalone_mode=False)
 
 
 def write_sections(formatter: Any, sections: Mapping[str, Iterable[tuple[str, str]]]) -> None:  # noqa: ANN401 - as above

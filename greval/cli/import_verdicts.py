@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from greval._util.wording import format_count, format_names
-from greval.cli.console import escape_control_characters
-from greval.cli.evaluate import print_note, report_and_exit
-from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns
+from greval.cli.console import print_note
+from greval.cli.evaluate import report_and_exit
+from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns, print_row_faults
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file
 from greval.datasets.labelled_rows import LABEL_NAMES, VALUE, read_labelled_rows
-from greval.datasets.row_faults import describe_row_faults
 from greval.datasets.row_sources import STDIN
 from greval.errors import DataError
 from greval.metrics.dependencies import list_dependency_names
@@ -87,8 +86,8 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
     if not metric and not scale:
         raise typer.BadParameter(f"{WHICH_SCALE}{_describe_values(verdicts, columns)}")
     metrics = _load_metrics(metric, scale, name, over, library)
-    if not quiet and (note := _describe_assumed_order(metrics[0].scale if scale else None)):
-        typer.echo(escape_control_characters(note), err=True)
+    if not quiet:
+        print_note(_describe_assumed_order(metrics[0].scale if scale else None))
     unread: list[str] = []
     origin = UNKNOWN_SOURCE if verdicts == STDIN else identify_file(Path(verdicts))
     run = import_file(
@@ -99,14 +98,13 @@ def import_verdicts(  # noqa: PLR0913 - the options of a command
         cases=cases,
         method=method,
         columns=columns,
-        on_note=lambda note: None if quiet else typer.echo(escape_control_characters(note), err=True),
+        on_note=lambda note: None if quiet else print_note(note),
         on_unread=unread.append,
     )
     if not quiet:
         counts = f"{format_count(run.progress.done - run.progress.kept, 'result')} imported"
-        typer.echo(f"{counts}, {run.progress.kept:,} unchanged" if run.progress.kept else counts, err=True)
-        for line in describe_row_faults(unread, run.progress.unread):
-            typer.echo(escape_control_characters(f"not imported: {line}"), err=True)
+        print_note(f"{counts}, {run.progress.kept:,} unchanged" if run.progress.kept else counts)
+        print_row_faults("not imported", unread, run.progress.unread)
     report_and_exit(run, by=(), show=0, quiet=quiet)
 
 

@@ -8,7 +8,6 @@ import typer
 from rich.table import Table
 
 from greval._util.wording import format_count
-from greval.cli.completion import complete_judge
 from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
@@ -23,11 +22,6 @@ app = typer.Typer(help="Check the capabilities of a judge, and show prices.", no
 SETTINGS = Only(["base_url", "temperature", "judge_options", "max_tokens", "structured", "timeout"])
 PRICE_FIELDS = {"input": "input", "cached_input": "cached input", "output": "output"}
 TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
-
-
-@app.callback()
-def _group() -> None:
-    """Check the capabilities of a judge, and show prices."""
 
 
 @app.command("check")
@@ -56,11 +50,7 @@ def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, SETTINGS]
 def show_prices(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME...",
-            autocompletion=complete_judge,
-            help="a judge, or a part of the names of several; all without it",
-        ),
+        typer.Argument(metavar="NAME...", help="a judge, or a part of the names of several; all without it"),
     ] = None,
     *,
     prices: PriceFile = None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import typer
-
 from greval._util.wording import format_names
+from greval.cli.console import print_note
 from greval.metrics.sources import AskedMetrics, list_replaced_names, load_asked_metrics, load_one_metric
 from greval.records.metric import Metric
 
@@ -38,4 +37,4 @@ def load_named_metric(spec: str, folders: Sequence[Path] | None) -> tuple[Metric
 
 def _print_replaced_names(metrics: Iterable[Metric]) -> None:
     if names := list_replaced_names(metrics):
-        typer.echo(f"{format_names(names)}: your own definition is used, not the predefined one", err=True)
+        print_note(f"{format_names(names)}: your own definition is used, not the predefined one")

@@ -12,9 +12,19 @@ import typer
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.cli.completion import complete_metric
+from greval.cli.console import print_note
 from greval.cli.metric_specs import load_named_metric
-from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, create_console, expand_groups, print_table
-from greval.errors import DefinitionError, GrevalError
+from greval.cli.options import (
+    Folders,
+    JudgeName,
+    JudgeOptions,
+    Only,
+    create_console,
+    expand_groups,
+    print_table,
+    translate_write_errors,
+)
+from greval.errors import DefinitionError
 from greval.judging.model.prices import Prices
 from greval.metrics.file_check import CheckedMetric, check_metrics
 from greval.metrics.files import write_metric
@@ -145,14 +155,12 @@ def draft(  # noqa: PLR0913 - the options of a command
         _write_draft(file, metric_draft.metric)
     else:
         typer.echo(write_metric(metric_draft.metric), nl=False)
-    typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    typer.echo(f"# {_format_draft_cost(model.label, metric_draft.usage)}", err=True)
+    print_note(f"# drafted with {model.label}: review it before use")
+    print_note(f"# {_format_draft_cost(model.label, metric_draft.usage)}")
     if metric_draft.remarks:
-        typer.echo(
-            f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:", err=True
-        )
+        print_note(f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:")
     for remark in metric_draft.remarks:
-        typer.echo(f"# {remark}", err=True)
+        print_note(f"# {remark}")
 
 
 def _choose_draft_file(name: str, out: Path) -> Path:
@@ -174,12 +182,10 @@ def _choose_draft_file(name: str, out: Path) -> Path:
 def _write_draft(file: Path, metric: JudgedMetric) -> None:
     """Write a metric file, and beside it the JSON schema that its first line names for editors."""
     schema = file.with_name(SCHEMA_FILE)
-    try:
+    with translate_write_errors(file):
         if not schema.exists():
             write_atomically(schema, write_file_schema())
         write_atomically(file, write_metric(metric))
-    except OSError as error:
-        raise GrevalError(f"{file}: cannot be written: {error.strerror or error}") from error
     typer.echo(f"{file}: written, with {schema.name} beside it for editors")
 
 

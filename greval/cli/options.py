@@ -1,11 +1,15 @@
-"""Options that several commands share, in groups, and what is made of them."""
+"""Options that several commands share, in groups, and what is made of them.
+
+An option without a help text has that of its key of a run.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -13,22 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args,
 
 import typer
 from pydantic import BaseModel, JsonValue, ValidationError
-from rich.markup import escape
-from rich.table import Table
 
 from greval._util.joins import OFF_SCALE
 from greval.cli import FAILED
-from greval.cli.completion import complete_judge, complete_metric
-from greval.cli.console import ReportConsole
-from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
-from greval.errors import DataError, JudgeError
+from greval.cli.completion import complete_metric
+from greval.cli.console import ReportConsole, print_note
+from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
+from greval.datasets.row_faults import describe_row_faults
+from greval.errors import DataError, JudgeError, StoreError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.judge import KEY_VARIABLE, Judge, Structured
 from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import Metric, ReasonDepth, needs_judge
-from greval.runs.config.judge_config import JUDGE_KEYS, MODEL, SETTINGS, JudgeConfig
+from greval.report.tables import COLUMN_GAP, Column, build_table
+from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
+from greval.stats.correction import Correction as TestCorrection
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -36,59 +41,27 @@ if TYPE_CHECKING:
 Cases = Annotated[
     str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
 ]
-Columns = Annotated[
-    list[str] | None,
-    input_option(
-        "--column",
-        metavar="FIELD=NAME",
-        help="the column, or the path in JSON, of a field that is called otherwise; repeatable",
-    ),
-]
-METRIC_OPTION = input_option(
-    "--metric",
-    "-m",
-    metavar="METRIC",
-    autocompletion=complete_metric,
-    help="a name, a file, a folder, FILE.py:NAME, or several with commas; repeatable",
-)
+Columns = Annotated[list[str] | None, input_option("--column", metavar="FIELD=NAME")]
+METRIC_OPTION = input_option("--metric", "-m", metavar="METRIC", autocompletion=complete_metric)
 MetricNames = Annotated[list[str], METRIC_OPTION]
 OptionalMetricNames = Annotated[list[str] | None, METRIC_OPTION]
-AskedSpecs = Annotated[
+MetricFilter = Annotated[
     list[str] | None,
-    input_option(
-        "--ask",
-        metavar="[NAME=]METHOD",
-        help="ask this method for the responses first, as `greval collect --method` does; repeatable",
-    ),
+    typer.Option("--metric", "-m", metavar="METRIC", help="only these metrics; repeatable"),
 ]
-StoreCalls = Annotated[
-    bool,
-    output_option(
-        "--store-calls/--no-store-calls",
-        help="store each prompt and raw reply with the results (greval calls, greval replay)",
-    ),
-]
+AskedSpecs = Annotated[list[str] | None, input_option("--ask", metavar="[NAME=]METHOD")]
+StoreCalls = Annotated[bool, output_option("--store-calls/--no-store-calls")]
 Limit = Annotated[
     int | None,
-    input_option(
-        min=1,
-        # A larger number is no index of Python.
-        callback=lambda count: count and min(count, sys.maxsize),
-        metavar="N",
-        help="judge only the first N cases",
-    ),
+    # A larger number is no index of Python.
+    input_option(min=1, callback=lambda count: count and min(count, sys.maxsize), metavar="N"),
 ]
 AllRows = Annotated[
     bool,
     output_option("--all", help="also count rows that do not belong to the last plan, such as those of old answers"),
 ]
-Repeats = Annotated[
-    int,
-    input_option(
-        min=1, metavar="N", help="the number of times that each case is judged; the majority or the mean counts"
-    ),
-]
-MethodName = Annotated[str | None, input_option(metavar="METHOD", help="the method of the cases that do not name one")]
+Repeats = Annotated[int, input_option(min=1, metavar="N")]
+MethodName = Annotated[str | None, input_option(metavar="METHOD")]
 JUDGE_VARIABLE = "GREVAL_JUDGE"
 """The environment variable that names the judge of all commands."""
 SUGGESTED_MODEL, LOCAL_JUDGE = "openai:gpt-5.4-mini", "local"
@@ -96,40 +69,24 @@ JudgeName = Annotated[
     str | None,
     judge_option(
         "--judge",
-        autocompletion=complete_judge,
         envvar=JUDGE_VARIABLE,
         metavar="MODEL",
         help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
     ),
 ]
-JudgeNames = Annotated[
-    list[str] | None,
-    judge_option(
-        "--judge",
-        autocompletion=complete_judge,
-        envvar=JUDGE_VARIABLE,
-        metavar="[METRIC=]MODEL",
-        help="openai:MODEL, local, local:NAME or PROVIDER:MODEL, for metrics that name no judge; METRIC=MODEL for one "
-        "metric; repeatable",
-    ),
-]
-By = Annotated[list[str] | None, output_option("--by", metavar="TAG", help="group by a tag or by method; repeatable")]
-Show = Annotated[int, output_option(min=0, metavar="N", help="show N verdicts with their reasons")]
-Quiet = Annotated[bool, output_option("--quiet/--no-quiet", "-q", show_default=False, help="no progress, no report")]
-Folders = Annotated[
-    list[Path] | None,
-    input_option("--library", metavar="DIR", help="a folder with metric files of your own; repeatable"),
-]
+JudgeNames = Annotated[list[str] | None, judge_option("--judge", envvar=JUDGE_VARIABLE, metavar="[METRIC=]MODEL")]
+By = Annotated[list[str] | None, output_option("--by", metavar="TAG")]
+Show = Annotated[int, output_option(min=0, metavar="N")]
+Quiet = Annotated[bool, output_option("--quiet/--no-quiet", "-q", show_default=False)]
+Folders = Annotated[list[Path] | None, input_option("--library", metavar="DIR")]
+FailIf = Annotated[list[str] | None, output_option("--fail-if", metavar="CONDITION")]
+RetryFailed = Annotated[bool, resuming_option()]
+Cache = Annotated[bool, resuming_option("--cache/--no-cache", show_default=False)]
+Deadline = Annotated[float | None, limit_option(min=0, metavar="SECONDS")]
 AnnotationFiles = Annotated[
     list[Path] | None,
     input_option(
         metavar="FILE", help="a file of annotations in any format, repeatable; by default those in the run folder"
-    ),
-]
-LabelFiles = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="LABELS", show_default=False, help="files of labels, such as id,human_label; as --annotations"
     ),
 ]
 LabelColumns = Annotated[
@@ -140,7 +97,7 @@ LabelColumns = Annotated[
         help="a column with labels, of the files or else of the cases; repeatable, each is an annotator",
     ),
 ]
-Concurrency = Annotated[int | None, limit_option(min=1, metavar="N", help="the maximum number of concurrent calls")]
+Concurrency = Annotated[int | None, limit_option(min=1, metavar="N")]
 Level = Annotated[float, output_option(metavar="SHARE", help="the confidence level of the intervals")]
 ReportFormat = Annotated[
     Literal["table", "json"], output_option("--format", help="a table for people, or JSON for programs")
@@ -151,27 +108,25 @@ OtherTags = Annotated[
     output_option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
 ]
 
-PriceFile = Annotated[
-    Path | None,
-    limit_option(
-        "--prices", envvar=FILE_VARIABLE, metavar="FILE", help="your own price table; greval judge prices shows it"
+Correction = Annotated[TestCorrection, output_option(help="how p values are corrected for the number of tests")]
+CorrectedLevel = Annotated[
+    float, output_option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
+]
+ClusterBy = Annotated[
+    str | None,
+    output_option(
+        metavar="TAG", help="questions with the same value are not independent, such as those on one document"
     ),
 ]
-DryRun = Annotated[bool, limit_option("--dry-run", help="forecast the maximum number of calls without any call")]
-Depth = Annotated[
-    ReasonDepth | None,
-    judge_option(
-        "--reason-depth", help="how much the judge writes for each verdict; by default as each metric defines"
-    ),
+OutputFile = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="write to this file instead of stdout")
 ]
-FIELDS = {"traversal": "traversals", "json": "json_events"}
-"""The fields of a configuration that are not called like their option, of those that describe it."""
-REPEATABLE = ("where", "gold", "traversal")
-"""The options that are repeatable, of those that are described by their key."""
+PriceFile = Annotated[Path | None, limit_option("--prices", envvar=FILE_VARIABLE, metavar="FILE")]
+DryRun = Annotated[bool, limit_option("--dry-run")]
+Depth = Annotated[ReasonDepth | None, judge_option("--reason-depth")]
 FILE_WIDTH = 160
 MAX_WORD_CHARS = 24
 """A longer word may be broken in a table."""
-COLUMN_GAP = 2
 
 
 def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
@@ -186,9 +141,6 @@ def parse_columns(lines: Iterable[str] | None) -> dict[str, str]:
 
 def parse_tag_filters(filters: Iterable[str], option: str = "--where") -> dict[str, set[str]]:
     """Parse tag filters: a mapping from each tag to its accepted values.
-
-    Raises:
-        typer.BadParameter: If a filter is not written as tag=value.
 
     Example:
         >>> parse_tag_filters(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
@@ -215,9 +167,6 @@ def parse_temperature(text: str | float) -> float | str:
 
 def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
     """Parse options of the judge's model, each as `NAME=JSON`; a word that is no JSON is a text.
-
-    Raises:
-        JudgeError: If one has no name, is given twice, or is JSON that cannot be read.
 
     Example:
         >>> parse_judge_options(["reasoning_effort=low", "streaming=true", 'extra_body={"top_k": 1}'])
@@ -248,15 +197,7 @@ class JudgeOptions(NamedTuple):
     temperature: Annotated[Any, judge_option(metavar="T", parser=parse_temperature)] = 0.0
     seed: Annotated[int | None, judge_option(metavar="N")] = None
     timeout: Annotated[float, limit_option(metavar="SECONDS")] = 60.0
-    judge_options: Annotated[
-        list[str] | None,
-        judge_option(
-            "--judge-option",
-            metavar="NAME=JSON",
-            help="an option that is passed to the judge's model, such as reasoning_effort=low or "
-            'extra_body={"top_k":1}; repeatable',
-        ),
-    ] = None
+    judge_options: Annotated[list[str] | None, judge_option("--judge-option", metavar="NAME=JSON")] = None
     max_tokens: Annotated[int | None, judge_option(metavar="N")] = None
     max_items: Annotated[int | None, judge_option(metavar="N")] = None
     structured: Annotated[Structured, judge_option("--structured")] = "auto"
@@ -269,46 +210,19 @@ class JudgeOptions(NamedTuple):
     tokens_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
 
     def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
-        """Build the judge of a command, by the names that it gives.
-
-        Raises:
-            JudgeError: If a setting is invalid.
-        """
+        """Build the judge of a command, by the names that it gives; raise `JudgeError` if a setting is invalid."""
         settings = self._asdict()
         # The depth of reasons belongs to the metrics, not to the judge.
         del settings["reason_depth"]
         return build_judge_config({**settings, MODEL: [*names]} if names else settings)
 
     def create_judge(self, name: str | None) -> Judge:
-        """Create the judge of this name.
-
-        Raises:
-            JudgeError: If no judge is named, or if its name or a setting is invalid.
-        """
+        """Create the judge of this name; raise `JudgeError` without one, or if it or a setting is invalid."""
         return self.build_config().create_judge(name)
 
 
-def describe_option(name: str) -> str:
-    """Return the help of an option that has none of its own: the description of its key.
-
-    Example:
-        >>> describe_option("seed"), describe_option("gold")
-        ("the judge's random seed", 'gold, joined to the cases by id; repeatable')
-    """
-    # Imported here, because only commands that run a configuration need it.
-    from greval.runs.config.model import RunConfig
-
-    description = JUDGE_KEYS.get(name) or RunConfig.model_fields[FIELDS.get(name, name)].description
-    text = " ".join(str(description).split()).rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}{'; repeatable' if name in REPEATABLE else ''}"
-
-
 def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
-    """Build the judge of a run from its names and the values of the options of `JudgeOptions`.
-
-    Raises:
-        JudgeError: If a setting is invalid.
-    """
+    """Build the judge of a run from its names and the values of the options of `JudgeOptions`."""
     content = {name: value for name, value in settings.items() if name != "judge_options"}
     if pairs := settings.get("judge_options"):
         content["options"] = parse_judge_options(pairs)
@@ -321,18 +235,32 @@ def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
 class CapOptions(NamedTuple):
     """What ends a run early, and the prices that its cost is computed with."""
 
-    max_calls: Annotated[
-        int | None, limit_option(min=1, metavar="N", help="stop after N calls of the run, counted over all commands")
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        limit_option(min=0, metavar="USD", help="stop before the run costs more, counted over all commands"),
-    ] = None
+    max_calls: Annotated[int | None, limit_option(min=1, metavar="N")] = None
+    max_cost: Annotated[float | None, limit_option(min=0, metavar="USD")] = None
     prices: PriceFile = None
 
     def read_prices(self) -> Prices | None:
         """Read the price table, or the one that greval finds by itself."""
         return Prices.load(self.prices)
+
+
+class LabelOptions(NamedTuple):
+    """Where the labels of people are read from."""
+
+    labels: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="LABELS", show_default=False, help="files of labels, such as id,human_label; as --annotations"
+        ),
+    ] = None
+    annotations: AnnotationFiles = None
+    label_column: LabelColumns = None
+
+    def list_files(self, run: Path) -> list[Path] | None:
+        """Return the files of labels, None without any; raise `typer.BadParameter` if one is in place of the run."""
+        if run.is_file():
+            raise typer.BadParameter(f"{run.name} is a file; name the run folder first: RUN {run.name}")
+        return [*(self.labels or ()), *(self.annotations or ())] or None
 
 
 class Only(tuple[str, ...]):
@@ -359,9 +287,6 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             continue
         fields = get_type_hints(kind, include_extras=True)
         names = next((mark for mark in marks if isinstance(mark, Only)), tuple(fields))
-        for name in names:
-            option = get_args(fields[name])[-1]
-            option.help = option.help or describe_option(name)
         groups[parameter.name] = kind, names
         parameters += [
             parameter.replace(name=name, annotation=fields[name], default=kind._field_defaults[name]) for name in names
@@ -396,6 +321,12 @@ def require_judged(metric: Metric, done: str) -> None:
         raise typer.BadParameter(f"{metric.name} is computed: only what a model judges can be {done}")
 
 
+def print_row_faults(what: str, faults: Iterable[str], count: int | None = None) -> None:
+    """Print the faults of rows on stderr, the first of them if there are many."""
+    for line in describe_row_faults(faults, count):
+        print_note(f"{what}: {line}")
+
+
 def create_console() -> ReportConsole:
     """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
     return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
@@ -412,11 +343,10 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     words = [[name, *(word for row in listed for word in row[index].split())] for index, name in enumerate(names)]
     widths = [max(len(word) for word in column if len(word) <= MAX_WORD_CHARS) for column in words]
     fits = sum(widths) + COLUMN_GAP * len(widths) <= console.width
-    table = Table(box=None, pad_edge=False)
-    for name, width in zip(names, widths, strict=True):
-        table.add_column(name, overflow="fold", min_width=width if fits else None)
-    for row in listed:
-        table.add_row(*map(escape, row))
+    aligned = (
+        Column(name, left=True, min_width=width if fits else None) for name, width in zip(names, widths, strict=True)
+    )
+    table = build_table([*aligned], listed)
     # Rich rounds the widths of the columns that it narrows, and the sum may be one too many.
     console.print(table, width=console.width - (console.measure(table).maximum >= console.width))
 
@@ -427,6 +357,18 @@ def print_report(report: BaseModel, form: str, render: Callable[..., None], **op
         typer.echo(report.model_dump_json(indent=2))
     else:
         render(report, create_console(), **options)
+
+
+@contextmanager
+def translate_write_errors(out: Path | None) -> Iterator[None]:
+    """Turn write errors of an output file, by default stdout, into a `StoreError`."""
+    try:
+        yield
+    # The command ends without a message if the reader of the output, such as `head`, is gone.
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{out or 'stdout'}: cannot be written: {error.strerror or error}") from error
 
 
 def exit_if_off_scale(warnings: Iterable[str]) -> None:
@@ -443,10 +385,3 @@ def _format_option_error(fault: ErrorDetails) -> str:
     if key_path[:1] == ["options"]:
         return f"--judge-option: {what}"
     return f"--{'.'.join(key_path).replace('_', '-')}: {what}"
-
-
-def list_label_files(run: Path, labels: Iterable[Path] | None, annotations: Iterable[Path] | None) -> list[Path] | None:
-    """Return the files of labels, None without any; raise `typer.BadParameter` if one is in place of the run."""
-    if run.is_file():
-        raise typer.BadParameter(f"{run.name} is a file; name the run folder first: RUN {run.name}")
-    return [*(labels or ()), *(annotations or ())] or None

@@ -10,7 +10,7 @@ import typer
 
 from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.completion import complete_metric
-from greval.cli.failures import print_failure_hints
+from greval.cli.console import print_note
 from greval.cli.help_layout import input_option, output_option
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
@@ -31,6 +31,7 @@ from greval.cli.options import (
     require_judged,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
+from greval.cli.report_output import print_failure_hints
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.judging.model.judge import Judge
 from greval.records.metric import Metric, set_reason_depth
@@ -144,14 +145,14 @@ def _exit_with_status(probe_result: Probe, fail_under: float | None) -> None:
 
     below = probe_result.below(fail_under) if fail_under is not None else ()
     if below:
-        typer.echo(f"below a kill rate of {fail_under:g}: {', '.join(below)}", err=True)
+        print_note(f"below a kill rate of {fail_under:g}: {', '.join(below)}")
     if probe_result.why:
-        typer.echo(describe_stop(probe_result.why), err=True)
+        print_note(describe_stop(probe_result.why))
     if below:
         raise typer.Exit(MISSED)
     if probe_result.why or probe_result.failures or probe_result.unread:
         raise typer.Exit(STOPPED if probe_result.why == ASKED else FAILED)
     # A gate must not pass because nothing was measured.
     if fail_under is not None and not probe_result.measured:
-        typer.echo(f"no check has a kill rate to compare with {fail_under:g}", err=True)
+        print_note(f"no check has a kill rate to compare with {fail_under:g}")
         raise typer.Exit(MISSED)

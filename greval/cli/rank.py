@@ -9,10 +9,9 @@ import typer
 
 from greval._util.joins import JOIN_REMARKS
 from greval.cli import FAILED
-from greval.cli.console import escape_control_characters
-from greval.cli.options import Columns, parse_columns, print_report
+from greval.cli.console import escape_control_characters, print_note
+from greval.cli.options import Columns, CorrectedLevel, Correction, parse_columns, print_report
 from greval.datasets.ranked_rows import RankOrder, TieOrder
-from greval.stats.correction import Correction
 
 
 def rank(  # noqa: PLR0913 - the options of a command
@@ -52,12 +51,8 @@ def rank(  # noqa: PLR0913 - the options of a command
         TieOrder | None,
         typer.Option(help="keep the order of equal scores, or sort them by falling id, as --trec-eval does"),
     ] = None,
-    correction: Annotated[
-        Correction, typer.Option(help="how p values are corrected for the number of tests")
-    ] = "bonferroni",
-    level: Annotated[
-        float, typer.Option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
-    ] = 0.95,
+    correction: Correction = "bonferroni",
+    level: CorrectedLevel = 0.95,
     form: Annotated[
         Literal["table", "json", "csv"],
         typer.Option("--format", help="a table for people, JSON for programs, or CSV with a row for each figure"),
@@ -82,11 +77,11 @@ def rank(  # noqa: PLR0913 - the options of a command
         options["ties"] = ties
     report = measure_runs(qrels, runs, metric or (), **options)
     for run in report.unread:
-        typer.echo(escape_control_characters(f"not read: {run.message}"), err=True)
+        print_note(f"not read: {run.message}")
     if form == "csv":
         # The columns of CSV have no place for remarks.
         for remark in (warning for warning in report.warnings if warning.startswith(JOIN_REMARKS)):
-            typer.echo(escape_control_characters(remark), err=True)
+            print_note(remark)
         typer.echo(escape_control_characters(format_csv(report)), nl=False)
     else:
         print_report(report, form, render)

@@ -8,13 +8,13 @@ from shlex import quote
 import typer
 
 from greval._util.wording import format_count
+from greval.cli import USAGE_ERROR
+from greval.cli.console import print_note
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
 from greval.errors import DataError
 from greval.runs.replay import RefusedMetric, Replay, ReplayedMetric
 from greval.runs.replay import replay as replay_run
-
-REFUSED = 2
 
 
 def replay(
@@ -31,13 +31,13 @@ def replay(
     for replayed in done.replayed:
         typer.echo(_describe_replayed(replayed))
     for refused in done.refused:
-        typer.echo(f"{refused.metric}: not replayed: {refused.reason}", err=True)
+        print_note(f"{refused.metric}: not replayed: {refused.reason}")
     if not done.replayed and not done.refused:
         raise DataError(f"{run}: no judge was asked in this run, so there is no reply to read again")
     if done.replayed:
         typer.echo(_describe_next(run, done))
     if any(_is_fault(refused, done) for refused in done.refused):
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(USAGE_ERROR)
 
 
 def _describe_replayed(replayed: ReplayedMetric) -> str:

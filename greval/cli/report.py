@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import ValidationError
 
 from greval._util.wording import format_count
-from greval.analysis.summary import Report, build_report
-from greval.cli.failures import list_failure_kinds, print_failure_hints
-from greval.cli.gate import CheckedFormat, FailIf, get_gate_code, print_checked_report
-from greval.cli.options import AllRows, By, RunFolder, Show
-from greval.cli.shared_files import (
+from greval.analysis.summary import build_report
+from greval.cli.options import AllRows, By, FailIf, MetricFilter, RunFolder, Show
+from greval.cli.report_output import (
+    CheckedFormat,
     HtmlFile,
     MarkdownFile,
     format_command,
-    read_probe,
-    translate_write_error,
-    write_markdown_file,
+    get_gate_code,
+    list_failure_kinds,
+    print_checked_report,
+    print_failure_hints,
+    write_shared_file,
 )
+from greval.errors import DataError
 from greval.report.check_list import list_report_checks
 from greval.report.console import render
 from greval.runs.store import Store
 
-ProbeFiles = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="with --html: a result of `greval probe --format json` to show; repeatable"),
-]
+if TYPE_CHECKING:
+    from greval.trust.probing.records import Probe
 
 
 def report(  # noqa: PLR0913 - the options of a command
@@ -41,16 +42,16 @@ def report(  # noqa: PLR0913 - the options of a command
     worst: Annotated[
         int, typer.Option(min=0, metavar="N", help="show the N worst cases of each metric with their texts and reasons")
     ] = 0,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", metavar="METRIC", help="only these with --worst or --html; repeatable"),
-    ] = None,
+    metric: MetricFilter = None,
     all_rows: AllRows = False,
     form: CheckedFormat = "table",
     fail_if: FailIf = None,
     html: HtmlFile = None,
     md: MarkdownFile = None,
-    probe: ProbeFiles = None,
+    probe: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="with --html: a result of `greval probe --format json` to show; repeatable"),
+    ] = None,
     cost: Annotated[bool, typer.Option("--cost", help="show what each metric and group cost as well")] = False,
 ) -> None:
     """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
@@ -65,31 +66,34 @@ def report(  # noqa: PLR0913 - the options of a command
 
             run_report = run_report.model_copy(update={"gate": check_gate(store, fail_if)})
         if html:
-            _write_page(store, run_report, html, worst=worst, metrics=metric or (), probes=probe or ())
-    if md:
-        write_markdown_file(md, list_report_checks(run_report))
-    print_checked_report(run_report, form, partial(render, with_costs=cost), list_report_checks)
+            from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_page
+
+            content = PageContent(
+                made=datetime.now(UTC),
+                command=format_command(),
+                worst=worst or DEFAULT_WORST,
+                metrics=tuple(metric or ()),
+                probes=tuple(_read_probes(probe or ())),
+            )
+            write_shared_file(html, build_report_page(store, run_report, content))
+    print_checked_report(run_report, form, partial(render, with_costs=cost), list_report_checks, markdown=md)
     if form == "table":
         print_failure_hints(run, list_failure_kinds(run_report), run_report.judge or "")
     if code := get_gate_code(run_report.gate):
         raise typer.Exit(code)
 
 
-def _write_page(
-    store: Store, run_report: Report, path: Path, *, worst: int, metrics: Sequence[str], probes: Iterable[Path]
-) -> None:
-    """Write the page of a report."""
-    from greval.report.html.page import DEFAULT_WORST, PageContent, write_report_page
+def _read_probes(paths: Iterable[Path]) -> Iterator[Probe]:
+    """Read the outputs of `greval probe --format json`; raise `DataError` if one is none."""
+    from greval.trust.probing.records import Probe
 
-    content = PageContent(
-        made=datetime.now(UTC),
-        command=format_command(),
-        worst=worst or DEFAULT_WORST,
-        metrics=tuple(metrics),
-        probes=tuple(map(read_probe, probes)),
-    )
-    with translate_write_error(path):
-        write_report_page(store, run_report, path, content)
+    for path in paths:
+        try:
+            yield Probe.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except ValidationError as error:
+            raise DataError(f"{path}: is no probe; greval probe -m METRIC --format json > {path} writes one") from error
 
 
 def merge(

@@ -9,13 +9,15 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from greval.analysis.gate.conditions import check_conditions, split_condition
-from greval.cli.gate import FailIf
-from greval.cli.help_layout import GroupedCommand, input_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import KEYS, GroupedCommand, input_option, limit_option, output_option, resuming_option
 from greval.cli.options import (
     AskedSpecs,
     By,
+    Cache,
     Columns,
     Concurrency,
+    Deadline,
+    FailIf,
     Folders,
     JudgeNames,
     JudgeOptions,
@@ -24,6 +26,7 @@ from greval.cli.options import (
     OptionalMetricNames,
     Quiet,
     Repeats,
+    RetryFailed,
     Show,
     StoreCalls,
     build_judge_config,
@@ -43,14 +46,6 @@ NO_CASES = (
 )
 COMMAND = "command"
 """The name of the configuration of a command in typer's context."""
-NAMES: Mapping[str, str] = {
-    "cases": "data",
-    "column": "columns",
-    "metric": "metrics",
-    "ask": "methods",
-    "traversal": "traversals",
-}
-"""The keys that are not called like their parameter: they hold several values, and an option holds one."""
 PARSERS: Mapping[str, Callable[[Any], object]] = {
     "column": parse_columns,
     "ask": name_specs,
@@ -89,11 +84,11 @@ class RunOptions(NamedTuple):
     traversal: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
     doc_id_pattern: Annotated[str | None, input_option(metavar="REGEX")] = None
     library: Folders = None
-    retry_failed: Annotated[bool, resuming_option()] = True
+    retry_failed: RetryFailed = True
     resume: Annotated[bool, resuming_option()] = True
-    cache: Annotated[bool, resuming_option("--cache/--no-cache", show_default=False)] = False
+    cache: Cache = False
     store_calls: StoreCalls = True
-    deadline: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
+    deadline: Deadline = None
     shard: Annotated[str | None, input_option(metavar="K/N")] = None
     dry_run: Annotated[bool, limit_option("--dry-run/--no-dry-run", show_default=False)] = False
     by: By = None
@@ -172,7 +167,7 @@ def _read_options(ctx: Any, source: str) -> RunConfig:  # noqa: ANN401 - as abov
     content = {
         key: PARSERS[name](value) if name in PARSERS else value
         for name, value in values.items()
-        if (key := NAMES.get(name, name)) in keys
+        if (key := KEYS.get(name, name)) in keys
     }
     settings = {name: value for name, value in values.items() if name in JudgeOptions._fields and name not in keys}
     if names := content.pop("judge", None):

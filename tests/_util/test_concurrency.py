@@ -60,7 +60,7 @@ async def test_what_goes_on_beside_ends_with_the_run():
 
 
 @in_virtual_time
-async def test_what_goes_wrong_beside_is_told():
+async def test_an_error_in_the_background_is_raised():
     """An error beside the run is the run's error."""
     with pytest.raises(StoreError, match="no space"):
         async with run_in_background(fails(StoreError("no space"))):

@@ -145,7 +145,7 @@ def test_ids_of_two_kinds_cannot_meet():
     assert not join_ids(["d1", "d2", "d3"], ["d3", "chunk_5", "chunk_9"], NAMES).are_unlike
 
 
-def test_what_a_join_says():
+def test_how_a_join_is_described():
     """A join is described by both counts, an id of each side, and what differs; remarks begin with a loud word."""
     nothing = join_ids(["q1\u00a0", "q2"], ["q1", "q3"], NAMES)
     text = r"0 of 2 cases met 0 of 2 rows; 'q1\xa0' and 'q1' differ only in blanks or invisible characters"

@@ -1,23 +1,21 @@
-"""`greval align`: its tables at usual widths, JSON, what a dry run tells, and a sentence where nothing helped."""
+"""`greval align`: its report, JSON, a dry run, and a sentence where nothing helped."""
 
-import json
+from __future__ import annotations
+
+from functools import partial
 
 import pytest
-import typer
 from aligned_runs import MAGIC, TEXTS, TONE, case, labels, tones
 from fault_server import gives
-from typer.testing import CliRunner
 
 from greval import Judge, evaluate, write_metric
-from greval.cli.align import align
-from greval.errors import DataError, JudgeError
 from greval.metrics.files import read_metric
 from greval.trust.alignment.records import Alignment, AlignmentForecast
 from greval.trust.annotations.files import keep_annotations
 
 COUNT = 44
-app = typer.Typer()
-app.command("align")(align)
+WORDS = ("align", "tone.yaml", "--run", "run", "--judge", "openai:test", "--folds", "2", "--choosing", "12")
+NEW = ("--out", "new.yaml")
 
 
 def answers(truth, *, helps):
@@ -43,95 +41,64 @@ def answers(truth, *, helps):
 
 
 @pytest.fixture
-def scene(fault_server, tmp_path, monkeypatch):
-    """Give a function that writes a labelled run, a metric file and a server, and runs the command."""
-    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+def align(greval_says, fault_server, empty_folder, monkeypatch):
+    """Write a labelled run, a metric file and a server whose judge the writer's steps help, and give the command."""
     monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
-    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
     truth = tones(COUNT)
-    (tmp_path / "tone.yaml").write_text(write_metric(TONE))
-    judge = ("--judge", "openai:test", "--folds", "2", "--choosing", "12")
-
-    def told(*words, helps=True, width=160, code=0):
-        fault_server.plan = answers(truth, helps=helps)
-        run = tmp_path / "run"
-        evaluate([case(number) for number in truth], [TONE], Judge("openai:test"), out=run)
-        keep_annotations(run, labels(TONE, truth))
-        words = (tmp_path / "tone.yaml", "--run", run, *judge, *words)
-        done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
-        assert done.exit_code == code, (done.output, done.exception)
-        return done
-
-    told.folder = tmp_path
-    told.server = fault_server
-    return told
+    (empty_folder / "tone.yaml").write_text(write_metric(TONE), encoding="utf-8")
+    fault_server.plan = answers(truth, helps=True)
+    evaluate([case(number) for number in truth], [TONE], Judge("openai:test"), out="run")
+    keep_annotations(empty_folder / "run", labels(TONE, truth))
+    return partial(greval_says, *WORDS)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("width", [80, 160])
-def test_what_helped_is_shown_with_its_gain_and_the_diff(scene, width):
-    """The tables tell what was tried and what it gained on held-out folds; the diff and the file stand below."""
-    out = scene("--out", scene.folder / "new.yaml", width=width).stdout
-    words = " ".join(out.split())
-    for part in ("fold 1 of 2", "all labels", "examples", "rewrite", "chosen", "kappa", "before", "held-out folds"):
-        assert part in words
-    assert "accepted: the gain is beyond noise" in words
+def test_what_helped_is_shown_with_its_gain_and_the_diff(align):
+    """The report has what was tried, the gain and the diff; the steps are on stderr, and the metric in its file."""
+    code, out, err = align(*NEW)
+    assert code == 0
+    assert "accepted: the gain is beyond noise" in out
     assert "--- before/new.yaml" in out
-    assert "spent: " in words
-    assert read_metric(scene.folder / "new.yaml").name == "tone"
-    assert read_metric(scene.folder / "tone.yaml") == TONE
+    assert "spent: " in out
+    assert "fold 1, rewrite: judging 11 cases" in err
+    assert read_metric("new.yaml").name == "tone"
+    assert read_metric("tone.yaml") == TONE
 
 
-@pytest.mark.nightly
-def test_steps_are_told_beside_the_report(scene):
-    """What is being judged is told on stderr, so that stdout holds the report only."""
-    done = scene("--ways", "rewrite")
-    assert "fold 1, rewrite: judging 11 cases" in done.stderr
-    assert "judging" not in done.stdout.replace("judge", "")
-
-
-def test_where_nothing_helped_a_sentence_says_so(scene):
+def test_if_nothing_helped_no_file_is_written(align, fault_server, empty_folder):
     """A refusal is a finding and no failure: exit code 0, a plain sentence, and no file."""
-    out = scene("--out", scene.folder / "new.yaml", helps=False).stdout
-    assert "nothing helped: " in out
-    assert "nothing was written" in out
-    assert not (scene.folder / "new.yaml").exists()
+    fault_server.plan = answers(tones(COUNT), helps=False)
+    code, out, _ = align(*NEW)
+    assert (code, "nothing helped: " in out, "nothing was written" in out) == (0, True, True)
+    assert not (empty_folder / "new.yaml").exists()
 
 
 @pytest.mark.nightly
-def test_json_holds_all_of_it(scene):
+def test_json_holds_all_of_it(align):
     """The JSON form reads as the record that Python gives."""
-    found = Alignment.model_validate_json(scene("--format", "json").stdout)
-    assert found.accepted
-    assert found.usage.calls > 0
-    assert MAGIC in found.attempts[1].definition
+    alignment = Alignment.model_validate_json(align("--format", "json")[1])
+    assert alignment.accepted
+    assert alignment.usage.calls > 0
+    assert MAGIC in alignment.attempts[1].definition
 
 
-def test_a_dry_run_asks_nothing(scene):
-    """Calls, tokens and what they rest on are told beforehand, as a text and as JSON."""
-    out = scene("--dry-run").stdout
-    before = scene.server.calls
+def test_a_dry_run_asks_nothing(align, fault_server, empty_folder):
+    """Calls and tokens are printed beforehand, as a text and as JSON."""
+    calls = fault_server.calls
+    out = align("--dry-run")[1]
     assert "tone: 44 labelled items of 44 questions; at most:" in out
     assert "no model was called" in out
-    told = AlignmentForecast.model_validate(json.loads(scene("--dry-run", "--format", "json").stdout))
-    assert scene.server.calls == before
-    assert f"{told.calls} calls of openai:test to judge, {told.written} calls to write" in out
-    assert not (scene.folder / "run" / "align").exists()
+    forecast = AlignmentForecast.model_validate_json(align("--dry-run", "--format", "json")[1])
+    assert f"{forecast.calls} calls of openai:test to judge, {forecast.written} calls to write" in out
+    assert fault_server.calls == calls
+    assert not (empty_folder / "run" / "align").exists()
 
 
 @pytest.mark.nightly
-def test_a_cap_stops_in_order_and_the_same_command_goes_on(scene):
+def test_a_cap_stops_in_order_and_the_same_command_goes_on(align):
     """Exit code 3 with the reason, and then the same command comes to its end."""
-    stopped = scene("--max-calls", "20", code=3)
-    assert "stopped: the cap of 20 calls is reached" in stopped.stderr
-    assert "the results so far are kept" in stopped.stderr
-    assert "raise it to continue" in stopped.stderr
-    assert "judgements from before" in scene().stdout
-
-
-def test_faults_are_told_in_a_line(scene):
-    """No judge, too few labels and ways that are none are told before anything is asked."""
-    done = CliRunner().invoke(app, [str(scene.folder / "tone.yaml"), "--run", "nowhere"])
-    assert isinstance(done.exception, JudgeError)
-    assert isinstance(scene("--limit", "9", code=1).exception, DataError)
-    assert isinstance(scene("--ways", "magic", code=1).exception, DataError)
+    code, _, err = align("--max-calls", "20")
+    assert code == 3
+    assert "stopped: the cap of 20 calls is reached" in err
+    assert "the results so far are kept" in err
+    assert "judgements from before" in align()[1]

@@ -23,9 +23,9 @@ def test_both_forms_hold_the_same_methods(greval_says, responses):
     """The table names each method of the JSON."""
     code, table, _ = greval_says("audit", responses)
     assert code == 0
-    found = json.loads(greval_says("audit", responses, "--format", "json")[1])
-    assert [method["method"] for method in found["methods"]] == ["local", "walk"]
-    assert [method["cases"] for method in found["methods"]] == [2, 2]
+    audit = json.loads(greval_says("audit", responses, "--format", "json")[1])
+    assert [method["method"] for method in audit["methods"]] == ["local", "walk"]
+    assert [method["cases"] for method in audit["methods"]] == [2, 2]
     assert all(name in table for name in ("walk", "local"))
 
 
@@ -37,10 +37,3 @@ def test_rows_that_are_no_cases_end_with_3(greval_says, responses):
     assert code == 3
     assert "walk" in out
     assert err.startswith("not a case: responses.jsonl:5: ")
-
-
-def test_a_missing_file_ends_with_2(greval_says):
-    """A file that is not there is an error of use."""
-    code, out, err = greval_says("audit", "none.jsonl")
-    assert (code, out) == (2, "")
-    assert "none.jsonl: no such file" in err

@@ -70,11 +70,11 @@ def test_columns_can_be_named(greval_says):
 def test_json(greval_says):
     """As JSON everything is there, the examples included."""
     code, out, _ = greval_says("data", write_rows(), "--format", "json")
-    found = json.loads(out)
-    assert (code, found["cases"], found["fault_count"]) == (0, 2, 1)
-    assert found["fields"][0] == {"field": "question", "columns": ["user_input"], "cases": 2}
-    assert found["examples"][0]["answer"] == "Ada"
-    assert {"metric": "correctness", "kind": "judged", "cases": 1} in found["fitting"]
+    summary = json.loads(out)
+    assert (code, summary["cases"], summary["fault_count"]) == (0, 2, 1)
+    assert summary["fields"][0] == {"field": "question", "columns": ["user_input"], "cases": 2}
+    assert summary["examples"][0]["answer"] == "Ada"
+    assert {"metric": "correctness", "kind": "judged", "cases": 1} in summary["fitting"]
 
 
 def test_a_file_without_cases_ends_with_2(greval_says):

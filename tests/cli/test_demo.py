@@ -32,9 +32,9 @@ def test_both_parts(greval_says, fault_server, monkeypatch):
         assert re.search(rf"recall@5 +{method} +20 +19 +1 +0 .*0\.\d\d \[0\.\d\d, [01]\.\d\d\] n=19", searched)
     assert re.search(r"edge_recall\S+ +hybrid +20 +\d+ .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] n=\d", searched)
     assert "greval index ask runs/demo-searches/index" in searched
-    asked = fault_server.calls
+    calls = fault_server.calls
     assert greval_says("demo", "--judge", "openai:fake", "--limit", "1")[0] == 0
-    assert fault_server.calls == asked
+    assert fault_server.calls == calls
 
 
 @pytest.mark.parametrize(("judge", "code"), [("openai:fake", 3), ("nobody:x", 2)])
@@ -42,8 +42,8 @@ def test_searches_are_compared_also_without_a_judge(greval_says, fault_server, m
     """A judge that fails or cannot be used leaves the second part alone, and its exit code stands."""
     monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
     fault_server.plan = error(400)
-    found, out, _ = greval_says("demo", "--judge", judge, "--limit", "1")
-    assert found == code
+    exit_code, out, _ = greval_says("demo", "--judge", judge, "--limit", "1")
+    assert exit_code == code
     assert re.search(r"recall@5 +hybrid", out)
 
 

@@ -41,21 +41,21 @@ def test_a_table_and_the_command_for_the_cases(greval_says, run):
 
 def test_json_holds_the_diagnosis_of_each_case(greval_says, run):
     """Each case has one cause, and groups are by the tags of the command."""
-    found = json.loads(greval_says("diagnose", run, "--by", "kind", "--format", "json")[1])
-    assert [row["sample_id"] for row in found["rows"]] == ["q0", "q1", "q2", "q3"]
-    right = [row["sample_id"] for row in found["rows"] if row["cause"] == "answered rightly"]
+    diagnosis = json.loads(greval_says("diagnose", run, "--by", "kind", "--format", "json")[1])
+    assert [row["sample_id"] for row in diagnosis["rows"]] == ["q0", "q1", "q2", "q3"]
+    right = [row["sample_id"] for row in diagnosis["rows"] if row["cause"] == "answered rightly"]
     assert right == ["q0", "q2"]
-    (cause,) = {row["cause"] for row in found["rows"]} - {"answered rightly"}
-    shown = json.loads(greval_says("diagnose", run, "--show", cause, "--format", "json")[1])
-    assert [row["sample_id"] for row in shown["rows"]] == ["q1", "q3"]
+    (cause,) = {row["cause"] for row in diagnosis["rows"]} - {"answered rightly"}
+    selection = json.loads(greval_says("diagnose", run, "--show", cause, "--format", "json")[1])
+    assert [row["sample_id"] for row in selection["rows"]] == ["q1", "q3"]
 
 
 def test_walks_of_wrong_answers_are_drawn(greval_says):
     """Each wrong answer with a walk has a file; a right one and one without a walk have none."""
     walk = {"start_nodes": ["a"], "traversed_edges": [["a", "to", "b"]]}
     gold = {"essential_docs": ["d1"], "expected_edges": [["a", "to", "c"]]}
-    given = [("Yes.", walk), ("No.", walk), ("No.", None)]
-    write("cases.jsonl", [case(n, answer=answer, gold=gold, traversal=way) for n, (answer, way) in enumerate(given)])
+    answers = [("Yes.", walk), ("No.", walk), ("No.", None)]
+    write("cases.jsonl", [case(n, answer=answer, gold=gold, traversal=way) for n, (answer, way) in enumerate(answers)])
     judge = ScriptedJudge([{"reason": "So.", "value": value} for value in (1, 0, 0)])
     evaluate(read_cases("cases.jsonl"), [load_metric("correctness")], judge, out="run", concurrency=1)
     code, out, err = greval_says("diagnose", "run", "--svg", "drawn", "--format", "json")
@@ -64,19 +64,3 @@ def test_walks_of_wrong_answers_are_drawn(greval_says):
     (path,) = Path("drawn").iterdir()
     assert path.name == "001-q1.svg"
     assert "expected, not walked: a -to-&gt; c" in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("--by", "kinds"), "did you mean kind?"),
-        (("--show", "answered rihgtly"), "'answered rightly'"),
-        (("--index", "none"), "none"),
-        (("-m", "corectness"), "corectness"),
-    ],
-)
-def test_wrong_names_end_with_2(greval_says, run, words, part):
-    """A misspelt tag, cause, index or metric is an error of use."""
-    code, out, err = greval_says("diagnose", run, *words)
-    assert (code, out) == (2, "")
-    assert part in " ".join(err.split())

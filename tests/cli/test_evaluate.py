@@ -33,13 +33,13 @@ def test_a_run_that_goes_well(greval_says, fault_server):
 
 
 def test_the_same_command_again_asks_nothing(greval_says, fault_server):
-    """What was judged is taken from the log: no request, the same report, and it is said."""
+    """What was judged is taken from the log: no request, the same report, and a note."""
     write("cases.jsonl", [case(1), case(2)])
     command = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run"]
     _, first, _ = greval_says(*command)
     calls = fault_server.calls
-    code, again, err = greval_says(*command)
-    assert (code, again) == (0, first)
+    code, second, err = greval_says(*command)
+    assert (code, second) == (0, first)
     assert fault_server.calls == calls == 2
     assert "2/2 done (2 from before)" in err
 
@@ -70,8 +70,8 @@ def test_a_single_item_that_failed_ends_with_3(greval_says, fault_server):
     assert "missing_item 1" in out
 
 
-def test_bad_rows_are_told_with_their_place_and_the_rest_is_judged(greval_says, fault_server):
-    """Rows that are no cases end with 3, are told with file and line, and stop nothing."""
+def test_faulty_rows_are_reported_and_the_others_judged(greval_says, fault_server):
+    """Rows that are no cases end with 3, are reported with file and line, and stop nothing."""
     Path("cases.jsonl").write_text(f"{json.dumps(case(1))}\nnot json\n{json.dumps(case(3))}\n", encoding="utf-8")
     code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
     assert code == 3
@@ -128,26 +128,23 @@ def test_settings_reach_the_judge(greval_says, fault_server):
 
 
 def test_a_library_of_ones_own(greval_says, fault_server):
-    """--library makes the metrics of a folder known by name, to every command."""
+    """--library makes the metrics of a folder known by name."""
     Path("mine").mkdir()
     Path("mine/tone.yaml").write_text(TONE, encoding="utf-8")
     write("cases.jsonl", [case(1)])
-    own = ["--library", "mine"]
-    code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "tone", *own, *judged_by(fault_server))
-    assert code == 0
-    assert "Polite: 1, Rude: 0" in out
-    listed = greval_says("metrics", "list", *own)[1]
-    assert re.search(r"^tone +answer +question, answer +Polite, Rude", listed, re.MULTILINE)
-    assert "name: tone" in greval_says("metrics", "show", "tone", *own)[1]
+    words = ("-m", "tone", "--library", "mine", *judged_by(fault_server))
+    code, out, _ = greval_says("evaluate", "cases.jsonl", *words)
+    assert (code, "Polite: 1, Rude: 0" in out) == (0, True)
+    assert "name: tone" in greval_says("metrics", "show", "tone", "--library", "mine")[1]
 
 
-def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
+def test_quiet_prints_only_what_failed(greval_says, fault_server):
     """--quiet prints neither progress nor report; a line on stderr and the exit code still tell of failures."""
     fault_server.plan = [ok(), error(400)]
     write("cases.jsonl", [case(1), case(2), {"id": "q3", "answer": 3}])
     words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--quiet"]
-    told = "1 judgement failed, 1 unreadable row; greval report runs/cases shows why\n"
-    assert greval_says(*words) == (3, "", told)
+    note = "1 judgement failed, 1 unreadable row; greval report runs/cases shows why\n"
+    assert greval_says(*words) == (3, "", note)
     fault_server.plan = ok()
     write("cases.jsonl", [case(1), case(2)])
     assert greval_says(*words) == (0, "", "")
@@ -161,15 +158,6 @@ def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):
     assert "judge openai:of-the-house" in greval_says("evaluate", "cases.jsonl", *words)[1]
 
 
-def test_one_folder_is_written_by_one_run(greval_says):
-    """A second run into the same folder is told to wait or to take another one."""
-    write("cases.jsonl", [case(1, usage={"latency": 1.0})])
-    with StoreWriter.create(Path("run")):
-        code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run")
-    assert code == 2
-    assert "another run writes to this folder" in err
-
-
 def test_secrets_are_never_printed(greval_says, fault_server):
     """A key that a server echoes stands neither on the screen nor in the run folder."""
     fault_server.plan = lambda _: error(401, message="Wrong key: {authorization}")
@@ -178,8 +166,8 @@ def test_secrets_are_never_printed(greval_says, fault_server):
     code, out, err = greval_says("evaluate", "cases.jsonl", *words)
     assert code == 3
     assert "authentication 1" in out
-    _, check, told = greval_says("judge", "check", *judged_by(fault_server))
-    assert KEY not in out + err + check + told + greval_says("results", "run")[1]
+    _, check, check_errors = greval_says("judge", "check", *judged_by(fault_server))
+    assert KEY not in out + err + check + check_errors + greval_says("results", "run")[1]
     assert all(KEY.encode() not in file.read_bytes() for file in Path("run").iterdir())
 
 
@@ -200,13 +188,13 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
         with started(*words) as process:
             until(lambda: server.calls == 3 + 2)
             process.send_signal(signal.SIGINT)
-            told = iter(process.stderr.readline, "")
-            said = list(takewhile(lambda line: "stopping" not in line, told))
+            errors = iter(process.stderr.readline, "")
+            lines = list(takewhile(lambda line: "stopping" not in line, errors))
             release.set()
             out, err = process.communicate()
         assert process.returncode == 130, err
         assert "run the same command again to go on" in err
-        assert "Traceback" not in "".join(said) + err
+        assert "Traceback" not in "".join(lines) + err
         assert server.calls == 5
         assert re.search(r"correctness +12 +5 +0 +0 +7 ", out)
         with started(*words) as process:
@@ -227,17 +215,17 @@ def test_a_killed_run_goes_on_without_asking_twice(greval_says):
             until(lambda: server.calls == count // 2 + width)
             process.kill()
         assert process.returncode == -signal.SIGKILL
-        kept = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
-        assert len(kept) == count // 2
+        scored_ids = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
+        assert len(scored_ids) == count // 2
         until(lambda: server._flying == 0)
-        before = asked(server)
+        first_calls = asked(server)
         release.set()
         code, out, err = greval_says(*words)
-        again = asked(server) - before
+        later_calls = asked(server) - first_calls
         assert code == 0
-        assert {f"q{n}" for n in again} == {f"q{n}" for n in range(count)} - set(kept)
-        assert set(again.values()) == {1}
-        assert f"({len(kept)} from before)" in err
+        assert {f"q{n}" for n in later_calls} == {f"q{n}" for n in range(count)} - set(scored_ids)
+        assert set(later_calls.values()) == {1}
+        assert f"({len(scored_ids)} from before)" in err
         assert re.search(rf"correctness +{count} +{count} +0 +0 ", out)
 
 

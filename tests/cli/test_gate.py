@@ -39,8 +39,8 @@ def evaluate(greval_says, fault_server):
 def test_a_run_and_its_report_have_one_gate(evaluate, greval_says, conditions, code):
     """Both print each condition with its figures, and exit with 1 if one is met."""
     options = [word for condition in conditions for word in ("--fail-if", condition)]
-    for found, out, _ in (evaluate(*options), greval_says("report", "run", *options)):
-        assert found == code
+    for exit_code, out, _ in (evaluate(*options), greval_says("report", "run", *options)):
+        assert exit_code == code
         assert [line.split(";")[0].split(": ")[1] for line in out.splitlines() if line[:6] in {"passed", "FAILED"}] == (
             conditions
         )
@@ -53,23 +53,10 @@ def test_a_quiet_run_prints_what_was_missed(evaluate):
     assert err == "FAILED: correctness < 0.5; 0 < 0.5 (n = 4)\n"
 
 
-@pytest.mark.parametrize("condition", ["corectness < 0.5", "correctness", "correctness < baseline"])
-def test_a_wrong_condition_costs_no_call(evaluate, fault_server, condition):
+def test_a_wrong_condition_costs_no_call(evaluate, fault_server):
     """What can be checked before a run is checked before the judge is asked."""
-    code, _, err = evaluate("--fail-if", condition)
-    assert code == 2
-    assert repr(condition) in err
-    assert fault_server.calls == 0
-
-
-def test_an_unknown_tag_is_an_error_after_the_run(evaluate, greval_says):
-    """Tags are known when the cases were read: the run is kept, and the error names the nearest."""
-    for code, _, err in (
-        evaluate("--fail-if", "correctness@evn < 1"),
-        greval_says("report", "run", "--fail-if", "correctness@evn < 1"),
-    ):
-        assert code == 2
-        assert "did you mean correctness@even" in err
+    code, _, err = evaluate("--fail-if", "corectness < 0.5")
+    assert (code, "'corectness < 0.5'" in err, fault_server.calls) == (2, True, 0)
 
 
 def test_failed_outcomes_and_the_gate(evaluate, fault_server, greval_says):
@@ -106,7 +93,7 @@ def test_every_format_has_the_gate(greval_says, command, form):
         suite = ET.fromstring(out.encode("ascii"))[0]  # noqa: S314 - our own output
         assert (suite.get("tests"), suite.get("failures")) == ("4" if command == "report" else "3", "1")
     elif form == "json":
-        assert [one["met"] for one in json.loads(out)["gate"]] == [True, False]
+        assert [check["met"] for check in json.loads(out)["gate"]] == [True, False]
     elif form == "markdown":
         assert out.startswith("### greval: 1 of 2 conditions failed\n")
     else:

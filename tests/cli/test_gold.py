@@ -36,13 +36,6 @@ def test_each_fault_is_counted_and_ends_with_2(greval_says):
     assert last == f"{path}: 2 samples, 2 faults, 1 remark"
 
 
-def test_control_characters_of_the_file_do_not_reach_the_terminal(greval_says):
-    """An id with an escape sequence is printed with a visible substitute."""
-    _, out, _ = greval_says("gold", "check", write({"id": "\x1b[31mq", "essential_docs": []}))
-    assert "\x1b" not in out
-    assert "␛[31mq" in out
-
-
 def test_the_index_must_hold_what_the_gold_names(greval_says):
     """With --index, a document that no row of the index names is a fault."""
     path = write({"id": "q1", "essential_docs": ["d1", "d2"]})

@@ -29,9 +29,9 @@ def test_an_import_prints_the_report_and_what_was_read(verdicts, tmp_path, greva
     _, _, err = greval_says(*words)
     assert "0 results imported, 3 unchanged" in err
     code, out, _ = greval_says("report", tmp_path / "run", "--worst", "1", "--format", "json")
-    found = json.loads(out)
-    assert found["imported"] == [{"metric": "right", "judge": "gpt-4", "file": str(verdicts)}]
-    assert found["worst"][0]["cases"][0]["question"] == "When?"
+    report = json.loads(out)
+    assert report["imported"] == [{"metric": "right", "judge": "gpt-4", "file": str(verdicts)}]
+    assert report["worst"][0]["cases"][0]["question"] == "When?"
 
 
 def test_a_value_off_the_scale_is_exit_code_3(verdicts, tmp_path, greval_says):
@@ -52,22 +52,3 @@ def test_verdicts_on_a_metric_of_greval_have_its_scale(verdicts, tmp_path, greva
     assert code == 0
     assert "0: 1, 1: 1" in out
     assert "no judge was stated" in out
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((), "or --scale 0..3 --name NAME for any other (the values are no, yes)"),
-        (("--column", "value=why"), "(the values are Right., Wrong year.)"),
-        (("--column", "value=judge"), "'judge', which is to be value, is not there"),
-        (("-m", "correctness", *SCALE), "say what the verdicts are of"),
-        (("-m", "correctness", "--name", "x"), "belong to --scale"),
-        (("--scale", "0-3"), "expected 0..3"),
-        ((*SCALE, "--column", "value=judge"), "'judge', which is to be value, is not there"),
-    ],
-)
-def test_a_wrong_use_is_one_line(verdicts, tmp_path, greval_says, words, told):
-    """Exit code 2 and what to do."""
-    code, _, err = greval_says("import", verdicts, *words, "-o", tmp_path / "run")
-    assert code == 2
-    assert told in " ".join(err.split())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 import greval
-from greval.cli.config_text import quote_scalar
+from greval.cli.init import quote_scalar
 from greval.metrics.files.yaml_text import read_source
 from greval.runs.config.file import read_config_file
 
@@ -62,9 +62,9 @@ def test_the_page_shows_the_beginning_of_the_written_file(greval_says):
     with DEMO.open(encoding="utf-8") as shipped:
         Path("cases.jsonl").write_text("".join(islice(shipped, CASES_OF_PAGES)), encoding="utf-8")
     assert greval_says("init", "cases.jsonl")[0] == 0
-    shown = blocks("docs/config.md", "yaml")[0]
-    assert shown.count("\n") > 20
-    assert Path("greval.yaml").read_text(encoding="utf-8").startswith(shown)
+    block = blocks("docs/config.md", "yaml")[0]
+    assert block.count("\n") > 20
+    assert Path("greval.yaml").read_text(encoding="utf-8").startswith(block)
 
 
 def test_recognised_columns_and_the_metrics_that_fit_are_named(greval_says):

@@ -60,10 +60,3 @@ def test_judge_prices(greval_says, tmp_path):
     file.write_text(greval_says("judge", "prices", "gpt-4.1-mini", "--yaml")[1].replace("0.4", "0.3"), encoding="utf-8")
     out = greval_says("judge", "prices", "--prices", file)[1]
     assert [line.split() for line in out.splitlines()][1:-1] == [["openai:gpt-4.1-mini", "0.3", "0.1", "1.6"]]
-
-
-def test_judge_prices_of_an_unknown_model(greval_says):
-    """A model without a price is an error that says how to add one."""
-    code, _, err = greval_says("judge", "prices", "nosuch")
-    assert code == 2
-    assert "nosuch: no price is known; put it into a file of prices" in err

@@ -50,11 +50,3 @@ def test_other_commands_take_them_too(greval_says, fault_server, spec):
     assert greval_says("metrics", "show", spec)[0] == greval_says("metrics", "check", spec)[0] == 0
     code, out, err = greval_says("probe", spec, "--dry-run", *judged_by(fault_server))
     assert (code == 0) == spec.endswith(".yaml"), (out, err)
-
-
-@pytest.mark.usefixtures("own")
-def test_a_command_about_one_metric_refuses_several(greval_says, fault_server):
-    """A folder is no single metric."""
-    code, _, err = greval_says("probe", "own/", *judged_by(fault_server))
-    assert code == 2
-    assert "own/: are 2 metrics, relevance, tone; name one" in err

@@ -32,8 +32,8 @@ def test_a_panel_of_two_judges(greval_says, folders):
     code, out, _ = greval_says("panel", *folders, "-m", "correctness")
     assert code == 0
     assert "correctness" in out
-    found = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
-    assert found["metric"] == "correctness"
+    panel = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
+    assert panel["metric"] == "correctness"
 
 
 def test_the_verdicts_of_the_panel_are_written_as_annotations(greval_says, folders):
@@ -46,20 +46,3 @@ def test_the_verdicts_of_the_panel_are_written_as_annotations(greval_says, folde
         **{f"q{n}": str((n + 1) % 2) for n in range(5)},
         "q5": "",
     }
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("a", "-m", "correctness"), "two runs or more"),
-        (("a", "b", "-m", "corectness"), "did you mean correctness?"),
-        (("a", "b", "-m", "correctness", "--combine", "vote"), "majority"),
-        (("a", "none", "-m", "correctness"), "none: no run is there"),
-    ],
-)
-def test_what_is_no_panel_ends_with_2(greval_says, folders, words, part):
-    """One judge, an unknown metric, an unknown way to combine and a missing run are errors of use."""
-    assert folders
-    code, out, err = greval_says("panel", *words)
-    assert (code, out) == (2, "")
-    assert part in err

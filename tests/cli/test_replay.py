@@ -8,7 +8,6 @@ import pytest
 from command_line import TONE
 
 from greval import evaluate
-from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.files import read_metric
 from greval.testing import ScriptedJudge
 
@@ -42,15 +41,7 @@ def test_an_edited_step_ends_with_2(folder, greval_says):
     assert "tone: not replayed: the judge would be asked something else: steps.0 changed" in err
 
 
-def test_a_run_without_a_judge_ends_with_2(tmp_path, greval_says):
-    """A run of computed metrics has no reply to read again, which is said and not passed over in silence."""
-    evaluate(CASES, [COMPUTED_METRICS["token_f1"]], out=tmp_path / "run")
-    code, out, err = greval_says("replay", tmp_path / "run")
-    assert (code, out) == (2, "")
-    assert "no judge was asked in this run" in err
-
-
-def test_reports_say_that_results_were_read_again(folder, greval_says):
+def test_reports_count_results_that_were_read_again(folder, greval_says):
     """The report on the terminal, as JSON and as HTML counts the results that were read again, and only those."""
 
     def report():

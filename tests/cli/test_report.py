@@ -36,9 +36,9 @@ def test_reports_by_tag_and_as_json(a_run, greval_says):
     assert re.search(r"correctness +odd +2 +1 +1 +0 ", out)
     assert "It names what decides." in out
     assert "answer is not recorded" in out
-    found = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
-    told = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in found["summaries"]}
-    assert told == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
+    report = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
+    counts = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in report["summaries"]}
+    assert counts == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
 
 
 def test_results_in_every_format(a_run, greval_says):
@@ -64,23 +64,12 @@ def test_a_reader_that_goes_away_is_no_error(greval_says):
     with started("results", "run") as process:
         assert process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
-    assert (process.returncode, said) == (0, "")
-
-
-def test_a_file_that_cannot_be_written_is_told(greval_says, fault_server):
-    """Results that go to a folder that is not there end with one clear line, no traceback."""
-    write("cases.jsonl", [case(1)])
-    greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run")
-    for format_ in ("jsonl", "csv", "parquet"):
-        code, _, err = greval_says("results", "run", "--format", format_, "-o", "nowhere/out")
-        assert code == 2
-        assert "nowhere/out: cannot be written" in err
-        assert "Traceback" not in err
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_shards_are_merged_once(greval_says, fault_server):
-    """The shards' rows become one run; merging again takes nothing over, and what is no run is told."""
+    """The shards' rows become one run; merging again takes nothing over, and what is no run is refused."""
     write("cases.jsonl", [case(n) for n in range(6)])
     for shard in ("1/2", "2/2"):
         words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
@@ -115,11 +104,3 @@ def test_a_page_shows_a_probe(a_run, greval_says):
     code, _, err = greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")
     assert (code, err) == (2, "probe.json: is no probe; greval probe -m METRIC --format json > probe.json writes one\n")
     assert "add --html FILE" in greval_says("report", a_run, "--probe", "probe.json")[2]
-
-
-@pytest.mark.parametrize("option", ["--html", "--md"])
-def test_a_file_that_cannot_be_written_is_named(a_run, greval_says, option):
-    """A folder that does not exist is one line and exit code 2."""
-    code, _, err = greval_says("report", a_run, option, "missing/page")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "missing/page: cannot be written: No such file or directory" in err

@@ -15,7 +15,8 @@ from typer.main import get_command
 
 import greval
 from greval.cli.app import app
-from greval.cli.run_keys import NAMES, RunOptions
+from greval.cli.help_layout import KEYS
+from greval.cli.run_keys import RunOptions
 from greval.runs.config.judge_config import JUDGE_KEYS
 from greval.runs.config.model import RunConfig, list_keys
 
@@ -41,17 +42,13 @@ class TestKeys:
 
     def test_every_option_has_one_key(self):
         """The keys without an option are those of questions with groups, which a file describes."""
-        options = [NAMES.get(parameter.name, parameter.name) for parameter in COMMAND.params]
+        options = [KEYS.get(parameter.name, parameter.name) for parameter in COMMAND.params]
         keys = {*list_keys(RunConfig)}
         judge = {
             "judge.options" if name == "judge_options" else f"judge.{name}" for name in options if name not in keys
         }
         assert judge - {"judge.config", "judge.help"} == {f"judge.{name}" for name in JUDGE_KEYS} - WITHOUT_OPTION
         assert keys - {*options} == {"indexes", "group_by", "answering", "generation", "result_files"}
-
-    def test_every_option_has_a_help_text(self):
-        """An option without a text of its own has the description of its key."""
-        assert [parameter.name for parameter in COMMAND.params if not parameter.help] == []
 
     def test_every_flag_of_a_file_can_be_switched_off_on_the_command_line(self):
         """An option that is true in the file has a form that makes it false."""
@@ -64,7 +61,7 @@ class TestKeys:
             name: field.get_default(call_default_factory=True) for name, field in RunConfig.model_fields.items()
         }
         for name, value in RunOptions._field_defaults.items():
-            key = NAMES.get(name, name)
+            key = KEYS.get(name, name)
             if key in defaults:
                 assert (value or None) == (defaults[key] or None), name
 
@@ -162,51 +159,6 @@ class TestManifest:
 class TestFaults:
     """Faults are reported all at once, with line and what to do; nothing is judged."""
 
-    @pytest.mark.parametrize("content", ["data: [\n", "data: a\nmetric: [x]\n", "metrics: latency\n"])
-    def test_a_wrong_file_ends_with_2(self, run, content):
-        """Nothing is judged, and every line begins with the name of the file."""
-        code, out, err = run(content)
-        assert (code, out) == (2, "")
-        assert all(line.startswith("greval.yaml:") for line in err.splitlines())
-
-    def test_what_the_file_refers_to_is_reported_with_its_line(self, run):
-        """Files that are missing, metrics that do not exist and conditions that cannot be read, all at once."""
-        content = "data: cases.jsonl\ngold: none.jsonl\nmetrics:\n  - latency\n  - exact_mach\nfail_if: latency ~ 3\n"
-        code, out, err = run(content)
-        assert (code, out) == (2, "")
-        first, second, third = err.splitlines()[1:] if err.startswith("greval.yaml sets") else err.splitlines()
-        assert first == "greval.yaml:2: gold: there is no file none.jsonl"
-        assert second.startswith("greval.yaml:5: metrics.2: exact_mach: no such metric")
-        assert "did you mean exact_match?" in second
-        assert third.startswith("greval.yaml:6: fail_if: ")
-
-    @pytest.mark.parametrize(
-        ("judge", "message"),
-        [
-            ("nosuch", "greval.yaml:3: judge: judge 'nosuch': write PROVIDER:MODEL"),
-            (
-                "{model: openai:m, base_url: 'http://me:secret@x'}",
-                "greval.yaml:3: judge.base_url: the address",
-            ),
-        ],
-    )
-    def test_a_judge_that_cannot_be_used(self, run, judge, message):
-        """A wrong name or setting of the judge has its line, and no secret is printed."""
-        code, _, err = run(f"data: cases.jsonl\nmetrics: correctness\njudge: {judge}\n")
-        assert (code, err.startswith(message), "secret" in err) == (2, True, False), err
-
-    def test_no_metric(self, run, greval_says):
-        """Without a metric both ways to name one are told, and the command that lists those that fit."""
-        for code, _, err in (run("data: cases.jsonl\n"), greval_says("evaluate", "cases.jsonl")):
-            assert code == 2
-            assert "`greval data cases.jsonl` lists those that fit" in " ".join(err.split())
-
-    def test_without_cases_and_file(self, greval_says, empty_folder):
-        """Where nothing is named, both ways to name it are."""
-        code, _, err = greval_says("evaluate")
-        assert code == 2
-        assert "greval init" in " ".join(err.split())
-
     def test_help_does_not_need_a_valid_file(self, run):
         """A broken file does not hide the help."""
         assert run("nonsense", "--help")[0] == 0
@@ -245,14 +197,6 @@ class TestMethods:
         monkeypatch.delenv("OPENAI_API_KEY")
         code, _, err = run(self.CONTENT, "-m", "correctness", "--judge", "openai:m")
         assert (code, "OPENAI_API_KEY" in err, Path("runs").exists()) == (2, True, False)
-
-    def test_a_dry_run_asks_nothing(self, run):
-        """The forecast counts the missing responses."""
-        Path("rag.py").write_text(METHODS, encoding="utf-8")
-        code, out, _ = run(self.CONTENT, "--dry-run")
-        assert code == 0
-        assert "responses to ask for: old 2, new 2" in out
-        assert not Path("runs").exists()
 
     def test_ctrl_c_while_methods_are_asked(self, run, empty_folder):
         """What was answered stays, nothing is judged, and the same command goes on."""

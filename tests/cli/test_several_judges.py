@@ -101,25 +101,6 @@ def test_other_commands_use_the_judge_of_the_file(greval_says, fault_server, oth
     assert "a batch has one judge, and these metrics have judges openai:large (tone), openai:m (correctness)" in err
 
 
-@pytest.mark.parametrize(
-    ("names", "told"),
-    [
-        (["tune=openai:x"], "--judge tune=openai:x: no judged metric has this name; did you mean tone?"),
-        (["openai:a", "openai:b"], "--judge openai:b: all metrics have the judge openai:a already"),
-        (["tone=openai:a", "tone=openai:b"], "--judge tone=openai:b: tone has the judge openai:a already"),
-        (["tone=nonsense"], "judge 'nonsense': write PROVIDER:MODEL"),
-    ],
-)
-@pytest.mark.usefixtures("tone")
-def test_names_that_cannot_be_meant(greval_says, other_server, names, told):
-    """A slip in the name of a metric or a judge is refused before any call."""
-    words = [word for name in names for word in ("--judge", name)]
-    code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "tone.yaml", "-o", "run", *words)
-    assert code == 2
-    assert told in err
-    assert other_server.calls == 0
-
-
 def test_a_model_may_have_an_equals_sign():
     """Only a text without a colon before the sign is the name of a metric."""
     assert parse_judge_names(["openai:a=b", "tone=local"]) == {"": "openai:a=b", "tone": "local"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +44,8 @@ TRUTHS = (
     Truth("q-3", "Why 1843?", "1843", "Because.", ("a' + 'b", "{x}"), ("d1", "d2"), "dates"),
 )
 ALL = ("question", "answer", "expected_answer", "chunks")
+DOCUMENTED = (*ALL, "id", "documents")
+Rows = list[dict[str, Any]]
 
 
 class Export(NamedTuple):
@@ -57,12 +59,32 @@ class Export(NamedTuple):
     gold: bool = False
 
 
-Make = Callable[[Truth], Mapping[str, Any]]
+def fill(form: Any, values: Mapping[str, object]) -> Any:
+    """Fill a form: `$NAME` is a value, text with `{NAME}` holds one, and `{"$each": FORM}` a form for each chunk."""
+    if isinstance(form, str):
+        return values[form[1:]] if form.startswith("$") else form.replace("{question}", str(values["question"]))
+    if isinstance(form, list):
+        return [fill(part, values) for part in form]
+    if not isinstance(form, dict):
+        return form
+    if "$each" in form:
+        pairs = zip(values["documents"], values["chunks"], strict=True)
+        return [
+            fill(form["$each"], {**values, "document": document, "text": text, "n": n, "is_first": not n})
+            for n, (document, text) in enumerate(pairs)
+        ]
+    return {name: fill(part, values) for name, part in form.items()}
 
 
-def rows(make: Make) -> list[dict[str, Any]]:
-    """Return a row for each case."""
-    return [dict(make(truth)) for truth in TRUTHS]
+def rows(form: Mapping[str, Any], **more: object) -> Rows:
+    """Return a form filled for each case, with further or other fields."""
+    return [{**fill(form, list_values(truth)), **more} for truth in TRUTHS]
+
+
+def list_values(truth: Truth) -> dict[str, object]:
+    """Return the values of a case by their names in a form."""
+    lists = {"chunks": [*truth.chunks], "documents": [*truth.documents]}
+    return {**truth._asdict(), **lists, "first_chunk": truth.chunks[0], "first_document": truth.documents[0]}
 
 
 def as_json(content: object) -> bytes:
@@ -70,13 +92,13 @@ def as_json(content: object) -> bytes:
     return json.dumps(content, ensure_ascii=False, indent=2).encode()
 
 
-def as_lines(given: list[dict[str, Any]]) -> bytes:
+def as_lines(given: Rows) -> bytes:
     """Return JSON lines."""
     return "".join(f"{json.dumps(row)}\n" for row in given).encode()
 
 
 def as_csv(
-    given: list[dict[str, Any]],
+    given: Rows,
     *,
     delimiter: str = ",",
     encoding: str = "utf-8",
@@ -97,281 +119,220 @@ def numpy_cell(value: object) -> str:
     return f"[{chr(10).join(map(repr, value))}]" if isinstance(value, list) else repr(value)
 
 
-def ragas(truth: Truth) -> dict[str, Any]:
-    """Return a sample of ragas."""
-    return {
-        "user_input": truth.question,
-        "retrieved_contexts": [*truth.chunks],
-        "response": truth.answer,
-        "reference": truth.expected_answer,
-    }
+def bar_cell(value: object) -> object:
+    """Write a list with bars, as deepeval does."""
+    return "|".join(value) if isinstance(value, list) else value
 
 
-def old_ragas(truth: Truth) -> dict[str, Any]:
-    """Return a row of ragas before 0.2."""
-    return {
-        "question": truth.question,
-        "answer": truth.answer,
-        "contexts": [*truth.chunks],
-        "ground_truths": [truth.expected_answer],
-    }
+def dump_message(*place: str, **fields: object) -> dict[str, object]:
+    """Return an object as `dumpd` of LangChain writes it."""
+    return {"lc": 1, "type": "constructor", "id": [*place], "kwargs": fields}
 
 
-def deepeval(truth: Truth) -> dict[str, Any]:
-    """Return a golden of deepeval; its `context` is what should have been retrieved."""
-    return {
-        "input": truth.question,
-        "actual_output": truth.answer,
-        "expected_output": truth.expected_answer,
-        "retrieval_context": [*truth.chunks],
-        "context": ["The ideal passage."],
-        "source_file": "guide.pdf",
-    }
-
-
-def deepeval_run(truth: Truth) -> dict[str, Any]:
-    """Return a test case of a test run of deepeval."""
-    return {
-        "name": f"test_case_{truth.id}",
-        "input": truth.question,
-        "actualOutput": truth.answer,
-        "expectedOutput": truth.expected_answer,
-        "context": ["The ideal passage."],
-        "retrievalContext": [*truth.chunks],
-        "success": True,
-        "metricsData": [{"name": "Faithfulness", "score": 1.0, "success": True}],
-        "runDuration": 1.5,
-    }
-
-
-def openevals(truth: Truth) -> dict[str, Any]:
-    """Return the arguments of an evaluator of openevals."""
-    return {
-        "inputs": {"question": truth.question, "context": [*truth.chunks]},
-        "outputs": {"answer": truth.answer},
-        "reference_outputs": {"answer": truth.expected_answer},
-    }
-
-
-def langsmith_example(truth: Truth) -> dict[str, Any]:
-    """Return an example of a data set of LangSmith."""
-    return {
-        "id": truth.id,
-        "dataset_id": "0ddc",
-        "created_at": "2026-11-22T10:00:00Z",
-        "inputs": {"question": truth.question},
-        "outputs": {"answer": truth.expected_answer},
-        "metadata": {"topic": truth.topic},
-    }
-
-
-def langsmith_experiment(truth: Truth) -> dict[str, Any]:
-    """Return a row of the table of an experiment of LangSmith."""
-    return {
-        "inputs.question": truth.question,
-        "outputs.answer": truth.answer,
-        "error": None,
-        "reference.answer": truth.expected_answer,
-        "feedback.correctness": 1,
-        "execution_time": 1.25,
-        "example_id": truth.id,
-    }
-
-
-def braintrust(truth: Truth) -> dict[str, Any]:
-    """Return an event of an experiment of Braintrust, which autoevals judges."""
-    return {
-        "id": truth.id,
-        "input": {"question": truth.question},
-        "output": truth.answer,
-        "expected": truth.expected_answer,
-        "metadata": {"topic": truth.topic},
-        "tags": ["nightly", truth.topic],
-        "scores": {"Factuality": 0.6},
-    }
-
-
-def promptfoo(truth: Truth) -> dict[str, Any]:
-    """Return a result of promptfoo."""
-    return {
-        "id": truth.id,
-        "promptIdx": 0,
-        "provider": {"id": "openai:gpt-5", "label": ""},
-        "prompt": {"raw": f"Answer: {truth.question}", "label": "Answer"},
-        "vars": {"question": truth.question, "context": [*truth.chunks], "reference": truth.expected_answer},
-        "response": {"output": truth.answer, "tokenUsage": {"total": 10}},
-        "success": True,
-        "score": 1,
-        "latencyMs": 120,
-        "gradingResult": {"pass": True, "score": 1, "reason": "All assertions passed"},
-        "testCase": {"vars": {"question": truth.question}, "assert": [{"type": "llm-rubric", "value": "x"}]},
-    }
-
-
-def ragchecker(truth: Truth) -> dict[str, Any]:
-    """Return an input of RAGChecker."""
-    found = zip(truth.documents, truth.chunks, strict=True)
-    return {
-        "query_id": truth.id,
-        "query": truth.question,
-        "gt_answer": truth.expected_answer,
-        "response": truth.answer,
-        "retrieved_context": [{"doc_id": document, "text": text} for document, text in found],
-    }
-
-
-def graphrag_bench(truth: Truth) -> dict[str, Any]:
-    """Return a prediction of GraphRAG-Bench."""
-    return {
-        "id": truth.id,
-        "question": truth.question,
-        "source": "Medical",
-        "context": [*truth.chunks],
-        "evidence": ["A sentence of the corpus."],
-        "question_type": "Fact Retrieval",
-        "generated_answer": truth.answer,
-        "ground_truth": truth.expected_answer,
-    }
-
-
-def mlflow_table(given: list[dict[str, Any]]) -> bytes:
-    """Return the table that MLflow logs: the columns, and a list of cells for each row."""
-    return as_json({"columns": [*given[0]], "data": [[*row.values()] for row in given]})
-
-
-def llama_index(truth: Truth) -> dict[str, Any]:
-    """Return an example of a labelled data set of LlamaIndex."""
-    return {
-        "query": truth.question,
-        "query_by": {"model_name": "gpt-5", "type": "ai"},
-        "reference_contexts": ["The ideal passage."],
-        "reference_answer": truth.expected_answer,
-        "reference_answer_by": {"model_name": "gpt-5", "type": "ai"},
-    }
-
-
-def langfuse(truth: Truth) -> dict[str, Any]:
-    """Return an item of a data set of Langfuse."""
-    return {
-        "id": truth.id,
-        "input": {"question": truth.question},
-        "expectedOutput": {"answer": truth.expected_answer},
-        "metadata": {"topic": truth.topic},
-        "datasetId": "clx",
-    }
-
-
-def squad(truth: Truth) -> dict[str, Any]:
-    """Return a row of SQuAD on the Hugging Face hub."""
-    return {
-        "id": truth.id,
-        "title": "Notes",
-        "context": truth.chunks[0],
-        "question": truth.question,
-        "answers": {"text": [truth.expected_answer], "answer_start": [0]},
-    }
-
-
-def hotpot(truth: Truth) -> dict[str, Any]:
-    """Return a question of HotpotQA with its paragraphs as titles and sentences."""
-    found = zip(truth.documents, truth.chunks, strict=True)
-    return {
-        "_id": truth.id,
-        "question": truth.question,
-        "level": "hard",
-        "supporting_facts": [[truth.documents[0], 0]],
-        "context": [[document, [text]] for document, text in found],
-    }
-
-
-def hotpot_hub(truth: Truth) -> dict[str, Any]:
-    """Return the same as the Hugging Face hub has it: an object of lists."""
-    return {
-        "id": truth.id,
-        "question": truth.question,
-        "supporting_facts": {"title": [truth.documents[0]], "sent_id": [0]},
-        "context": {"title": [*truth.documents], "sentences": [[text] for text in truth.chunks]},
-    }
-
-
-def musique(truth: Truth) -> dict[str, Any]:
-    """Return a question of MuSiQue."""
-    found = enumerate(zip(truth.documents, truth.chunks, strict=True))
-    return {
-        "id": truth.id,
-        "question": truth.question,
-        "paragraphs": [
-            {"idx": n, "title": document, "paragraph_text": text, "is_supporting": not n}
-            for n, (document, text) in found
-        ],
-        "answer_aliases": [],
-        "answerable": True,
-    }
-
-
-def langchain(truth: Truth) -> dict[str, Any]:
-    """Return what a chain of LangChain returns, as `dumpd` writes it."""
-    found = zip(truth.documents, truth.chunks, strict=True)
-
-    def dumped(*place: str, **fields: object) -> dict[str, object]:
-        return {"lc": 1, "type": "constructor", "id": [*place], "kwargs": fields}
-
-    return {
-        "input": dumped("langchain", "schema", "HumanMessage", content=truth.question, type="human"),
-        "output": dumped("langchain", "schema", "AIMessage", content=truth.answer, type="ai"),
-        "documents": [
-            dumped("langchain", "Document", page_content=text, metadata={"source": document, "page": 3})
-            for document, text in found
-        ],
-    }
-
-
-def openai_item(truth: Truth) -> dict[str, Any]:
-    """Return an output item of an evaluation at OpenAI."""
-    return {
-        "datasource_item": {"question": truth.question, "expected": truth.expected_answer},
-        "sample": {"output": [{"role": "assistant", "content": truth.answer}]},
-    }
-
-
-def phoenix(truth: Truth) -> dict[str, Any]:
-    """Return a span of Phoenix in a table."""
-    return {
-        "context.span_id": truth.id,
-        "attributes.input.value": truth.question,
-        "attributes.output.value": truth.answer,
-        "attributes.retrieval.documents": [{"document.content": text} for text in truth.chunks],
-    }
-
-
-def chunk_objects(truth: Truth) -> dict[str, Any]:
-    """Return chunks as a vector store of people returns them, with keys of its own."""
-    found = zip(truth.documents, truth.chunks, strict=True)
-    return {
-        "id": truth.id,
-        "question": truth.question,
-        "answer": truth.answer,
-        "ground_truth": truth.expected_answer,
-        "contexts": [
-            {"content": text, "source": document, "chunk_index": n, "embedding": [0.1, 0.2], "meta": {"page": n}}
-            for n, (document, text) in enumerate(found)
-        ],
-    }
-
-
-def german(truth: Truth) -> dict[str, Any]:
-    """Return a row of a table whose columns have German names."""
-    return {
-        "Nr": truth.id,
-        "Frage": truth.question,
-        "Antwort der KI": truth.answer,
-        "Richtige Antwort": truth.expected_answer,
-        "Fundstellen": [*truth.chunks],
-        "Thema": truth.topic,
-    }
-
-
-GERMAN = {
+IDEAL = ["The ideal passage."]
+QA = {"question": "$question", "answer": "$answer"}
+RAGAS = {
+    "user_input": "$question",
+    "retrieved_contexts": "$chunks",
+    "response": "$answer",
+    "reference": "$expected_answer",
+}
+OLD_RAGAS = {**QA, "contexts": "$chunks", "ground_truths": ["$expected_answer"]}
+RAGAS_TEST_SET = {
+    "user_input": "$question",
+    "reference_contexts": IDEAL,
+    "reference": "$expected_answer",
+    "synthesizer_name": "single_hop_specific",
+}
+DEEPEVAL = {
+    "input": "$question",
+    "actual_output": "$answer",
+    "expected_output": "$expected_answer",
+    "retrieval_context": "$chunks",
+    # What should have been retrieved.
+    "context": IDEAL,
+    "source_file": "guide.pdf",
+}
+DEEPEVAL_RUN = {
+    "name": "$id",
+    "input": "$question",
+    "actualOutput": "$answer",
+    "expectedOutput": "$expected_answer",
+    "context": IDEAL,
+    "retrievalContext": "$chunks",
+    "success": True,
+    "metricsData": [{"name": "Faithfulness", "score": 1.0, "success": True}],
+    "runDuration": 1.5,
+}
+OPENEVALS = {
+    "inputs": {"question": "$question", "context": "$chunks"},
+    "outputs": {"answer": "$answer"},
+    "reference_outputs": {"answer": "$expected_answer"},
+}
+LANGSMITH = {
+    "id": "$id",
+    "dataset_id": "0ddc",
+    "created_at": "2026-11-22T10:00:00Z",
+    "inputs": {"question": "$question"},
+    "outputs": {"answer": "$expected_answer"},
+    "metadata": {"topic": "$topic"},
+}
+LANGSMITH_EXPERIMENT = {
+    "inputs.question": "$question",
+    "outputs.answer": "$answer",
+    "error": None,
+    "reference.answer": "$expected_answer",
+    "feedback.correctness": 1,
+    "execution_time": 1.25,
+    "example_id": "$id",
+}
+MLFLOW = {
+    "inputs": "$question",
+    "ground_truth": "$expected_answer",
+    "outputs": "$answer",
+    "retrieved_context": {"$each": {"content": "$text", "doc_uri": "u"}},
+    "token_count": 12,
+}
+MLFLOW_SET = {
+    "inputs": {"question": "$question"},
+    "outputs": {"response": "$answer"},
+    "expectations": {"expected_response": "$expected_answer"},
+}
+MLFLOW_FACTS = {
+    "inputs": {"question": "$question"},
+    "expectations": {"expected_facts": ["one fact", "another fact"]},
+}
+BRAINTRUST = {
+    "id": "$id",
+    "input": {"question": "$question"},
+    "output": "$answer",
+    "expected": "$expected_answer",
+    "metadata": {"topic": "$topic"},
+    "tags": ["nightly", "$topic"],
+    "scores": {"Factuality": 0.6},
+}
+AUTOEVALS = {"input": "$question", "output": "$answer", "expected": "$expected_answer", "context": "$chunks"}
+PROMPTFOO = {
+    "id": "$id",
+    "promptIdx": 0,
+    "provider": {"id": "openai:gpt-5", "label": ""},
+    "prompt": {"raw": "Answer: {question}", "label": "Answer"},
+    "vars": {"question": "$question", "context": "$chunks", "reference": "$expected_answer"},
+    "response": {"output": "$answer", "tokenUsage": {"total": 10}},
+    "success": True,
+    "score": 1,
+    "latencyMs": 120,
+    "gradingResult": {"pass": True, "score": 1, "reason": "All assertions passed"},
+    "testCase": {"vars": {"question": "$question"}, "assert": [{"type": "llm-rubric", "value": "x"}]},
+}
+PROMPT = "[openai:gpt-5] Answer: {{question}}"
+"""The column of the answers in a table of promptfoo."""
+RAGCHECKER = {
+    "query_id": "$id",
+    "query": "$question",
+    "gt_answer": "$expected_answer",
+    "response": "$answer",
+    "retrieved_context": {"$each": {"doc_id": "$document", "text": "$text"}},
+}
+BENCHMARK_QED = {
+    "question_id": "$id",
+    "question_text": "$question",
+    "answer": "$answer",
+    "assertions": [{"statement": "It is at nine.", "rank": 1}],
+}
+GRAPHRAG_BENCH = {
+    "id": "$id",
+    "question": "$question",
+    "source": "Medical",
+    "context": "$chunks",
+    "evidence": ["A sentence of the corpus."],
+    "question_type": "Fact Retrieval",
+    "generated_answer": "$answer",
+    "ground_truth": "$expected_answer",
+}
+LLAMA_INDEX = {
+    "query": "$question",
+    "query_by": {"model_name": "gpt-5", "type": "ai"},
+    "reference_contexts": IDEAL,
+    "reference_answer": "$expected_answer",
+    "reference_answer_by": {"model_name": "gpt-5", "type": "ai"},
+}
+LANGFUSE = {
+    "id": "$id",
+    "input": {"question": "$question"},
+    "expectedOutput": {"answer": "$expected_answer"},
+    "metadata": {"topic": "$topic"},
+    "datasetId": "clx",
+}
+SQUAD = {
+    "id": "$id",
+    "title": "Notes",
+    "context": "$first_chunk",
+    "question": "$question",
+    "answers": {"text": ["$expected_answer"], "answer_start": [0]},
+}
+HOTPOT = {
+    "_id": "$id",
+    "question": "$question",
+    "level": "hard",
+    "supporting_facts": [["$first_document", 0]],
+    "context": {"$each": ["$document", ["$text"]]},
+}
+HOTPOT_HUB = {
+    "id": "$id",
+    "question": "$question",
+    "supporting_facts": {"title": ["$first_document"], "sent_id": [0]},
+    "context": {"title": "$documents", "sentences": {"$each": ["$text"]}},
+}
+MUSIQUE = {
+    "id": "$id",
+    "question": "$question",
+    "paragraphs": {
+        "$each": {"idx": "$n", "title": "$document", "paragraph_text": "$text", "is_supporting": "$is_first"}
+    },
+    "answer_aliases": [],
+    "answerable": True,
+}
+LANGCHAIN = {
+    "input": dump_message("langchain", "schema", "HumanMessage", content="$question", type="human"),
+    "output": dump_message("langchain", "schema", "AIMessage", content="$answer", type="ai"),
+    "documents": {
+        "$each": dump_message(
+            "langchain", "Document", page_content="$text", metadata={"source": "$document", "page": 3}
+        )
+    },
+}
+OPENAI_ITEM = {
+    "datasource_item": {"question": "$question", "expected": "$expected_answer"},
+    "sample": {"output": [{"role": "assistant", "content": "$answer"}]},
+}
+PHOENIX = {
+    "context.span_id": "$id",
+    "attributes.input.value": "$question",
+    "attributes.output.value": "$answer",
+    "attributes.retrieval.documents": {"$each": {"document.content": "$text"}},
+}
+CHUNK_OBJECTS = {
+    "id": "$id",
+    **QA,
+    "ground_truth": "$expected_answer",
+    "contexts": {
+        "$each": {
+            "content": "$text",
+            "source": "$document",
+            "chunk_index": "$n",
+            "embedding": [0.1, 0.2],
+            "meta": {"page": "$n"},
+        }
+    },
+}
+NESTED = {
+    "request": {"text": "$question"},
+    "trace": {"hits": {"$each": {"body": "$text"}}, "final": {"text": "$answer"}},
+    "gold": {"essential_docs": "$documents"},
+    "truth": "$expected_answer",
+}
+GERMAN_COLUMNS = {
     "id": "Nr",
     "question": "Frage",
     "answer": "Antwort der KI",
@@ -379,283 +340,139 @@ GERMAN = {
     "chunks": "Fundstellen",
     "tags.topic": "Thema",
 }
-RUN = "".join(
-    f"{truth.id} Q0 {document} {rank} {9 - rank} bm25\n"
-    for truth in TRUTHS
-    for rank, document in enumerate(truth.documents, 1)
-)
-QRELS = "".join(
-    f"{truth.id} 0 {document} {3 - rank}\n" for truth in TRUTHS for rank, document in enumerate(truth.documents, 1)
-)
-DOCUMENTED = (*ALL, "id", "documents")
+GERMAN = {column: f"${field.removeprefix('tags.')}" for field, column in GERMAN_COLUMNS.items()}
+IN_GERMAN, IN_RAGAS = rows(GERMAN), rows(RAGAS)
 
-EXPORTS: Mapping[str, Export] = {
-    "ragas, pandas": Export("a.csv", as_csv(rows(ragas))),
-    "ragas, pandas with its index": Export(
-        "a.csv", as_csv([{"": str(n), **row} for n, row in enumerate(rows(ragas))], line="\n")
-    ),
-    "ragas, to_jsonl": Export("a.jsonl", as_lines(rows(ragas))),
-    "ragas, results with scores": Export(
-        "a.csv", as_csv([{**row, "faithfulness": 0.5, "answer_relevancy": "nan"} for row in rows(ragas)])
-    ),
-    "ragas, NumPy arrays": Export("a.csv", as_csv(rows(old_ragas), cell=numpy_cell)),
-    "ragas before 0.2, JSON": Export("a.json", as_json(rows(old_ragas))),
-    "pandas, to_json": Export(
-        "a.json",
-        as_json(
-            {
-                name: {str(n): row[name] for n, row in enumerate(rows(ragas))}
-                for name in ("user_input", "response", "reference", "retrieved_contexts")
-            }
-        ),
-    ),
-    "ragas, generated test set": Export(
-        "a.csv",
-        as_csv(
-            rows(
-                lambda truth: {
-                    "user_input": truth.question,
-                    "reference_contexts": ["The ideal passage."],
-                    "reference": truth.expected_answer,
-                    "synthesizer_name": "single_hop_specific",
-                }
-            )
-        ),
-        ("question", "expected_answer"),
-    ),
-    "deepeval, JSON": Export("a.json", as_json(rows(deepeval))),
-    "deepeval, CSV with bars": Export(
-        "a.csv", as_csv(rows(deepeval), cell=lambda value: "|".join(value) if isinstance(value, list) else value)
-    ),
-    "deepeval, test run": Export("a.json", as_json({"testCases": rows(deepeval_run), "testPassed": 3})),
-    "deepeval, goldens": Export(
-        "a.json",
-        as_json([{**row, "actual_output": None, "retrieval_context": None} for row in rows(deepeval)]),
-        ("question", "expected_answer"),
-    ),
-    "openevals": Export("a.jsonl", as_lines(rows(openevals))),
-    "LangSmith, examples": Export("a.jsonl", as_lines(rows(langsmith_example)), ("id", "question", "expected_answer")),
-    "LangSmith, examples in a table": Export(
-        "a.csv", as_csv(rows(langsmith_example), cell=json.dumps), ("id", "question", "expected_answer")
-    ),
-    "LangSmith, experiment": Export(
-        "a.csv", as_csv(rows(langsmith_experiment)), ("id", "question", "answer", "expected_answer")
-    ),
-    "MLflow, table of results": Export(
-        "a.json",
-        mlflow_table(
-            rows(
-                lambda truth: {
-                    "inputs": truth.question,
-                    "ground_truth": truth.expected_answer,
-                    "outputs": truth.answer,
-                    "retrieved_context": [{"content": text, "doc_uri": "u"} for text in truth.chunks],
-                    "token_count": 12,
-                }
-            )
-        ),
-    ),
-    "MLflow, evaluation set": Export(
-        "a.jsonl",
-        as_lines(
-            rows(
-                lambda truth: {
-                    "inputs": {"question": truth.question},
-                    "outputs": {"response": truth.answer},
-                    "expectations": {"expected_response": truth.expected_answer},
-                }
-            )
-        ),
-        ("question", "answer", "expected_answer"),
-    ),
-    "MLflow, facts that must be there": Export(
-        "a.jsonl",
-        as_lines(
-            rows(
-                lambda truth: {
-                    "inputs": {"question": truth.question},
-                    "expectations": {"expected_facts": ["one fact", "another fact"]},
-                }
-            )
-        ),
-        ("question",),
-    ),
-    "MLflow, static table": Export(
-        "a.csv",
-        as_csv(
-            rows(
-                lambda truth: {
-                    "inputs": truth.question,
-                    "ground_truth": truth.expected_answer,
-                    "predictions": truth.answer,
-                }
-            )
-        ),
-        ("question", "answer", "expected_answer"),
-    ),
-    "predictions beside the right answers": Export(
-        "a.csv",
-        as_csv(
-            rows(
-                lambda truth: {
-                    "question": truth.question,
-                    "answer": truth.expected_answer,
-                    "predictions": truth.answer,
-                }
-            )
-        ),
-        ("question", "answer", "expected_answer"),
-    ),
-    "Braintrust, events": Export(
-        "a.jsonl", as_lines(rows(braintrust)), ("id", "question", "answer", "expected_answer")
-    ),
-    "autoevals, arguments": Export(
-        "a.json",
-        as_json(
-            rows(
-                lambda truth: {
-                    "input": truth.question,
-                    "output": truth.answer,
-                    "expected": truth.expected_answer,
-                    "context": [*truth.chunks],
-                }
-            )
-        ),
-    ),
-    "promptfoo, JSON": Export(
-        "a.json", as_json({"evalId": "e", "results": {"version": 3, "results": rows(promptfoo)}}), (*ALL, "id")
-    ),
-    "promptfoo, JSON lines": Export("a.jsonl", as_lines(rows(promptfoo)), (*ALL, "id")),
-    "promptfoo, CSV": Export(
-        "a.csv",
-        as_csv(
-            rows(
-                lambda truth: {
-                    "question": truth.question,
-                    "reference": truth.expected_answer,
-                    "[openai:gpt-5] Answer: {{question}}": truth.answer,
-                }
-            )
-        ),
-        ("question", "answer", "expected_answer"),
-        {"answer": "[openai:gpt-5] Answer: {{question}}"},
-    ),
-    "RAGChecker": Export("a.json", as_json({"results": rows(ragchecker)}), DOCUMENTED),
-    "BenchmarkQED, answers": Export(
-        "a.json",
-        as_json(
-            rows(
-                lambda truth: {
-                    "question_id": truth.id,
-                    "question_text": truth.question,
-                    "answer": truth.answer,
-                    "assertions": [{"statement": "It is at nine.", "rank": 1}],
-                }
-            )
-        ),
-        ("id", "question", "answer"),
-    ),
-    "GraphRAG-Bench": Export("a.json", as_json(rows(graphrag_bench)), (*ALL, "id")),
-    "GraphRAG-Bench, Parquet": Export("a.parquet", b"", (*ALL, "id")),
-    "LlamaIndex": Export("a.json", as_json({"examples": rows(llama_index)}), ("question", "expected_answer")),
-    "Langfuse": Export("a.json", as_json(rows(langfuse)), ("id", "question", "expected_answer")),
-    "SQuAD": Export("a.jsonl", as_lines(rows(squad)), ("id", "question", "expected_answer")),
-    "HotpotQA": Export("a.json", as_json(rows(hotpot)), ("id", "question", "chunks", "documents")),
-    "HotpotQA, hub": Export("a.jsonl", as_lines(rows(hotpot_hub)), ("id", "question", "chunks", "documents")),
-    "MuSiQue": Export(
-        "a.jsonl",
-        as_lines(rows(musique)),
-        ("id", "question", "chunks", "documents"),
-        {"chunks": "paragraphs", "gold.essential_docs": "paragraphs[*].title"},
-    ),
-    "LangChain, messages and documents": Export(
-        "a.jsonl", as_lines(rows(langchain)), ("question", "answer", "chunks", "documents")
-    ),
-    "OpenAI evals": Export(
-        "a.jsonl",
-        as_lines(rows(openai_item)),
-        ("question", "answer", "expected_answer"),
-        {
-            "question": "datasource_item.question",
-            "answer": "sample.output[0].content",
-            "expected_answer": "datasource_item.expected",
-        },
-    ),
-    "Phoenix, spans": Export(
-        "a.csv",
-        as_csv(rows(phoenix), cell=json.dumps),
-        ("id", "question", "answer", "chunks"),
-        {
-            "id": "context.span_id",
-            "question": "attributes.input.value",
-            "answer": "attributes.output.value",
-            "chunks": 'attributes.retrieval.documents[*]["document.content"]',
-        },
-    ),
-    "chunks with keys of their own": Export("a.jsonl", as_lines(rows(chunk_objects)), DOCUMENTED),
-    "Excel in Germany": Export("a.csv", as_csv(rows(german), delimiter=";", encoding="cp1252"), (*ALL, "id"), GERMAN),
-    "Excel's Unicode text": Export("a.tsv", as_csv(rows(ragas), delimiter="\t", encoding="utf-16"), ALL),
-    "a table with a mark and capitals": Export(
-        "a.csv",
-        as_csv([{name.upper(): value for name, value in row.items()} for row in rows(ragas)], encoding="utf-8-sig"),
-    ),
-    "a workbook of Excel": Export("a.xlsx", b"", (*ALL, "id"), GERMAN),
-    "TREC, run": Export("a.run", RUN.encode(), ("id", "documents")),
-    "TREC, qrels": Export("a.qrels", QRELS.encode(), ("id",), gold=True),
-    "a nested file of one's own": Export(
-        "a.jsonl",
-        as_lines(
-            rows(
-                lambda truth: {
-                    "request": {"text": truth.question},
-                    "trace": {"hits": [{"body": text} for text in truth.chunks], "final": {"text": truth.answer}},
-                    "gold": {"essential_docs": [*truth.documents]},
-                    "truth": truth.expected_answer,
-                }
-            )
-        ),
-        ALL,
-        {
-            "question": "request.text",
-            "answer": "trace.final.text",
-            "chunks": "trace.hits[*].body",
-            "expected_answer": "truth",
-        },
-    ),
-    "a table in another language": Export("a.csv", as_csv(rows(german)), refused="name it with --column question=NAME"),
-    "JSON in another language": Export(
-        "a.jsonl", as_lines(rows(german)), refused="or named with --column question=NAME"
-    ),
-    "questions of BEIR": Export(
-        "a.jsonl",
-        as_lines(rows(lambda truth: {"_id": truth.id, "text": truth.question, "metadata": {}})),
-        refused="or named with --column question=NAME",
-    ),
-    "a list under another name": Export(
-        "a.json", as_json({"items_of_mine": rows(ragas)}), refused="an object with the list under"
-    ),
-    "a table of Central Europe": Export(
-        "a.csv",
-        "question,answer\nKdo napsal Poznámky?,Příliš žluťoučký kůň\n".encode("cp1250"),
-        refused="save the file as UTF-8",
-    ),
-    "a workbook of old Excel": Export("a.xls", b"\xd0\xcf\x11\xe0", refused="save the table as .xlsx or .csv"),
-    "a packed file": Export("a.jsonl.gz", b"\x1f\x8b", refused="unpack it first"),
-}
+
+def write_trec(line: str) -> bytes:
+    """Return a line for each document of a case, by its rank."""
+    return "".join(
+        line.format(id=truth.id, document=document, rank=rank, score=9 - rank, grade=3 - rank)
+        for truth in TRUTHS
+        for rank, document in enumerate(truth.documents, 1)
+    ).encode()
+
+
+def transpose(given: Rows) -> dict[str, dict[str, object]]:
+    """Return an object of columns, each an object by the numbers of the rows, as `to_json` of pandas does."""
+    return {name: {str(n): row[name] for n, row in enumerate(given)} for name in given[0]}
+
+
+def list_exports() -> Iterator[tuple[str, Export]]:  # noqa: PLR0915 - a table, whose rows are statements
+    """Yield the exports with their names."""
+    asked, asked_and_expected = ("question",), ("question", "expected_answer")
+    answered = (*asked_and_expected, "answer")
+    with_id = ("id", *asked_and_expected)
+    retrieved = ("id", "question", "chunks", "documents")
+    yield "ragas, pandas", Export("a.csv", as_csv(IN_RAGAS))
+    indexed = [{"": str(n), **row} for n, row in enumerate(IN_RAGAS)]
+    yield "ragas, pandas with its index", Export("a.csv", as_csv(indexed, line="\n"))
+    yield "ragas, to_jsonl", Export("a.jsonl", as_lines(IN_RAGAS))
+    scored = rows(RAGAS, faithfulness=0.5, answer_relevancy="nan")
+    yield "ragas, results with scores", Export("a.csv", as_csv(scored))
+    yield "ragas, NumPy arrays", Export("a.csv", as_csv(rows(OLD_RAGAS), cell=numpy_cell))
+    yield "ragas before 0.2, JSON", Export("a.json", as_json(rows(OLD_RAGAS)))
+    yield "pandas, to_json", Export("a.json", as_json(transpose(IN_RAGAS)))
+    yield "ragas, generated test set", Export("a.csv", as_csv(rows(RAGAS_TEST_SET)), asked_and_expected)
+    yield "deepeval, JSON", Export("a.json", as_json(rows(DEEPEVAL)))
+    yield "deepeval, CSV with bars", Export("a.csv", as_csv(rows(DEEPEVAL), cell=bar_cell))
+    run = {"testCases": rows(DEEPEVAL_RUN), "testPassed": 3}
+    yield "deepeval, test run", Export("a.json", as_json(run))
+    goldens = rows(DEEPEVAL, actual_output=None, retrieval_context=None)
+    yield "deepeval, goldens", Export("a.json", as_json(goldens), asked_and_expected)
+    yield "openevals", Export("a.jsonl", as_lines(rows(OPENEVALS)))
+    yield "LangSmith, examples", Export("a.jsonl", as_lines(rows(LANGSMITH)), with_id)
+    yield "LangSmith, examples in a table", Export("a.csv", as_csv(rows(LANGSMITH), cell=json.dumps), with_id)
+    yield "LangSmith, experiment", Export("a.csv", as_csv(rows(LANGSMITH_EXPERIMENT)), ("id", *answered))
+    table = rows(MLFLOW)
+    logged = {"columns": [*table[0]], "data": [[*row.values()] for row in table]}
+    yield "MLflow, table of results", Export("a.json", as_json(logged))
+    yield "MLflow, evaluation set", Export("a.jsonl", as_lines(rows(MLFLOW_SET)), answered)
+    yield "MLflow, facts that must be there", Export("a.jsonl", as_lines(rows(MLFLOW_FACTS)), asked)
+    static = {"inputs": "$question", "ground_truth": "$expected_answer", "predictions": "$answer"}
+    yield "MLflow, static table", Export("a.csv", as_csv(rows(static)), answered)
+    predicted = {"question": "$question", "answer": "$expected_answer", "predictions": "$answer"}
+    yield "predictions beside the right answers", Export("a.csv", as_csv(rows(predicted)), answered)
+    yield "Braintrust, events", Export("a.jsonl", as_lines(rows(BRAINTRUST)), ("id", *answered))
+    yield "autoevals, arguments", Export("a.json", as_json(rows(AUTOEVALS)))
+    evaluation = {"evalId": "e", "results": {"version": 3, "results": rows(PROMPTFOO)}}
+    yield "promptfoo, JSON", Export("a.json", as_json(evaluation), (*ALL, "id"))
+    yield "promptfoo, JSON lines", Export("a.jsonl", as_lines(rows(PROMPTFOO)), (*ALL, "id"))
+    prompts = {"question": "$question", "reference": "$expected_answer", PROMPT: "$answer"}
+    yield "promptfoo, CSV", Export("a.csv", as_csv(rows(prompts)), answered, {"answer": PROMPT})
+    yield "RAGChecker", Export("a.json", as_json({"results": rows(RAGCHECKER)}), DOCUMENTED)
+    yield "BenchmarkQED, answers", Export("a.json", as_json(rows(BENCHMARK_QED)), ("id", "question", "answer"))
+    yield "GraphRAG-Bench", Export("a.json", as_json(rows(GRAPHRAG_BENCH)), (*ALL, "id"))
+    yield "GraphRAG-Bench, Parquet", Export("a.parquet", b"", (*ALL, "id"))
+    yield "LlamaIndex", Export("a.json", as_json({"examples": rows(LLAMA_INDEX)}), asked_and_expected)
+    yield "Langfuse", Export("a.json", as_json(rows(LANGFUSE)), with_id)
+    yield "SQuAD", Export("a.jsonl", as_lines(rows(SQUAD)), with_id)
+    yield "HotpotQA", Export("a.json", as_json(rows(HOTPOT)), retrieved)
+    yield "HotpotQA, hub", Export("a.jsonl", as_lines(rows(HOTPOT_HUB)), retrieved)
+    columns = {"chunks": "paragraphs", "gold.essential_docs": "paragraphs[*].title"}
+    yield "MuSiQue", Export("a.jsonl", as_lines(rows(MUSIQUE)), retrieved, columns)
+    messages = ("question", "answer", "chunks", "documents")
+    yield "LangChain, messages and documents", Export("a.jsonl", as_lines(rows(LANGCHAIN)), messages)
+    columns = {
+        "question": "datasource_item.question",
+        "answer": "sample.output[0].content",
+        "expected_answer": "datasource_item.expected",
+    }
+    yield "OpenAI evals", Export("a.jsonl", as_lines(rows(OPENAI_ITEM)), answered, columns)
+    columns = {
+        "id": "context.span_id",
+        "question": "attributes.input.value",
+        "answer": "attributes.output.value",
+        "chunks": 'attributes.retrieval.documents[*]["document.content"]',
+    }
+    spans = as_csv(rows(PHOENIX), cell=json.dumps)
+    yield "Phoenix, spans", Export("a.csv", spans, ("id", "question", "answer", "chunks"), columns)
+    yield "chunks with keys of their own", Export("a.jsonl", as_lines(rows(CHUNK_OBJECTS)), DOCUMENTED)
+    excel = as_csv(IN_GERMAN, delimiter=";", encoding="cp1252")
+    yield "Excel in Germany", Export("a.csv", excel, (*ALL, "id"), GERMAN_COLUMNS)
+    yield "Excel's Unicode text", Export("a.tsv", as_csv(IN_RAGAS, delimiter="\t", encoding="utf-16"))
+    capitals = [{name.upper(): value for name, value in row.items()} for row in IN_RAGAS]
+    yield "a table with a mark and capitals", Export("a.csv", as_csv(capitals, encoding="utf-8-sig"))
+    yield "a workbook of Excel", Export("a.xlsx", b"", (*ALL, "id"), GERMAN_COLUMNS)
+    yield "TREC, run", Export("a.run", write_trec("{id} Q0 {document} {rank} {score} bm25\n"), ("id", "documents"))
+    yield "TREC, qrels", Export("a.qrels", write_trec("{id} 0 {document} {grade}\n"), ("id",), gold=True)
+    columns = {
+        "question": "request.text",
+        "answer": "trace.final.text",
+        "chunks": "trace.hits[*].body",
+        "expected_answer": "truth",
+    }
+    yield "a nested file of one's own", Export("a.jsonl", as_lines(rows(NESTED)), ALL, columns)
+    unnamed = "named with --column question=NAME"
+    yield (
+        "a table in another language",
+        Export("a.csv", as_csv(IN_GERMAN), refused="name it with --column question=NAME"),
+    )
+    yield "JSON in another language", Export("a.jsonl", as_lines(IN_GERMAN), refused=unnamed)
+    beir = {"_id": "$id", "text": "$question", "metadata": {}}
+    yield "questions of BEIR", Export("a.jsonl", as_lines(rows(beir)), refused=unnamed)
+    mine = as_json({"items_of_mine": IN_RAGAS})
+    yield "a list under another name", Export("a.json", mine, refused="an object with the list under")
+    czech = "question,answer\nKdo napsal Poznámky?,Příliš žluťoučký kůň\n".encode("cp1250")
+    yield "a table of Central Europe", Export("a.csv", czech, refused="save the file as UTF-8")
+    yield "a workbook of old Excel", Export("a.xls", b"\xd0\xcf\x11\xe0", refused="save the table as .xlsx or .csv")
+    yield "a packed file", Export("a.jsonl.gz", b"\x1f\x8b", refused="unpack it first")
+
+
+EXPORTS: Mapping[str, Export] = dict(list_exports())
 
 
 def write_export(export: Export, folder: Path) -> Path:
     """Write an export; Parquet and Excel are made by their libraries."""
     path = folder / export.file
     if path.suffix == ".parquet":
-        parquet.write_table(pa.Table.from_pylist(rows(graphrag_bench)), path)
+        parquet.write_table(pa.Table.from_pylist(rows(GRAPHRAG_BENCH)), path)
     elif path.suffix == ".xlsx":
         book = openpyxl.Workbook()
         book.active.append(["Stand", "November"])
         sheet = book.create_sheet("Fragen")
-        given = rows(german)
-        sheet.append([*given[0]])
-        for row in given:
+        sheet.append([*IN_GERMAN[0]])
+        for row in IN_GERMAN:
             sheet.append([repr(value) if isinstance(value, list) else value for value in row.values()])
         book.save(path)
     else:

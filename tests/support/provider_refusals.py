@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import fault_server as fault
@@ -68,279 +68,170 @@ def report_fault(name: str, value: object) -> Body:
     }
 
 
-ROUTER = {"message": "Provider returned error", "code": 400}
-HTTP_REFUSALS: Sequence[Refusal] = (
-    Refusal(
-        "OpenAI",
+def answer_as_vllm(message: str, **more: Any) -> Body:
+    """Build the body of an error in the form of vLLM."""
+    return {"object": "error", "message": message, "type": "BadRequestError", **more, "code": 400}
+
+
+def answer_as_gemini(message: str) -> list[Body]:
+    """Build the body of an error in the form of Gemini."""
+    return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]
+
+
+BAD_REQUEST = 400
+STATUSES = {"OpenRouter": 404, "llama.cpp": 500} | dict.fromkeys(
+    ("Mistral", "Mistral, nested", "TGI", "TGI, temperature", "TGI, template"), 422
+)
+"""The statuses of the refusals that are no bad request."""
+PASSED_ON = {
+    "raw": '{"error": {"message": "`temperature` is deprecated for this model."}}',
+    "provider_name": "Harbour",
+}
+BODIES: Sequence[tuple[Callable[[Body], bool], str, Mapping[str, Any]]] = (
+    (
         sends_temperature,
-        400,
-        say(
-            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
-            "supported.",
-            param="temperature",
-            code="unsupported_value",
-        ),
         "temperature",
+        {
+            "OpenAI": say(
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
+                "supported.",
+                param="temperature",
+                code="unsupported_value",
+            )
+        },
     ),
-    Refusal(
-        "OpenAI, system",
+    (
         sends_system,
-        400,
-        say(
-            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
-            param="messages[0].role",
-            code="unsupported_value",
-        ),
         "system",
-    ),
-    Refusal(
-        "OpenAI, schema",
-        sends_schema,
-        400,
-        say(
-            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
-            param="response_format",
-        ),
-        "tools",
-    ),
-    Refusal(
-        "Azure",
-        sends_schema,
-        400,
-        say(
-            "response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later",
-            code="BadRequest",
-        ),
-        "tools",
-    ),
-    Refusal(
-        "Azure, limit",
-        sends_new_limit,
-        400,
-        say("Unrecognized request argument supplied: max_completion_tokens"),
-        "max_tokens",
-    ),
-    Refusal(
-        "Azure, temperature",
-        sends_temperature,
-        400,
-        say("Unsupported parameter: 'temperature' is not supported with this model.", code="unsupported_parameter"),
-        "temperature",
-    ),
-    Refusal(
-        "Gemini",
-        sends_schema,
-        400,
-        [
-            {
+        {
+            "OpenAI, system": say(
+                "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+                param="messages[0].role",
+                code="unsupported_value",
+            ),
+            "Gemini, Gemma": answer_as_gemini("Developer instruction is not enabled for models/gemma-3-27b-it"),
+            "Mistral, template": answer_as_vllm(
+                "Conversation roles must alternate user/assistant/user/assistant/...", param=None
+            ),
+            "vLLM": answer_as_vllm("System role not supported", param=None),
+            "vLLM, newer": {
                 "error": {
+                    "message": "Only user and assistant roles are supported!",
+                    "type": "BadRequestError",
                     "code": 400,
-                    "message": 'Invalid JSON payload received. Unknown name "additionalProperties" at '
-                    "'generation_config.response_schema': Cannot find field.",
-                    "status": "INVALID_ARGUMENT",
                 }
-            }
-        ],
-        "tools",
+            },
+            "TGI, template": {"error": "Template error: invalid operation: System role not supported (in <string>:1)"},
+            "LM Studio": {
+                "error": "Error rendering prompt with jinja template: 'Only user and assistant roles are supported!'"
+            },
+            "llama.cpp": {"error": {"code": 500, "message": "System role not supported", "type": "server_error"}},
+        },
     ),
-    Refusal(
-        "Gemini, Gemma",
-        sends_system,
-        400,
-        [
-            {
+    (
+        sends_temperature,
+        "temperature",
+        {
+            "Azure, temperature": say(
+                "Unsupported parameter: 'temperature' is not supported with this model.", code="unsupported_parameter"
+            ),
+            "xAI": {
+                "code": "Client specified an invalid argument",
+                "error": "Argument not supported on this model: temperature",
+            },
+            "OpenRouter, passed on": {
+                "error": {"message": "Provider returned error", "code": 400, "metadata": PASSED_ON}
+            },
+            "TGI, temperature": {
+                "error": "Input validation error: `temperature` must be strictly positive",
+                "error_type": "validation",
+            },
+        },
+    ),
+    (
+        sends_schema,
+        "tools",
+        {
+            "OpenAI, schema": say(
+                "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+                param="response_format",
+            ),
+            "Azure": say(
+                "response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later",
+                code="BadRequest",
+            ),
+            "Gemini": answer_as_gemini(
+                'Invalid JSON payload received. Unknown name "additionalProperties" at '
+                "'generation_config.response_schema': Cannot find field."
+            ),
+            "DeepSeek": say("This response_format type is unavailable now", code="invalid_request_error"),
+            "Groq": say(
+                "This model does not support response format `json_schema`. See supported models at "
+                "https://console.example.com/docs/structured-outputs#supported-models",
+                param="response_format",
+            ),
+            "TGI": "Failed to deserialize the JSON body into the target type: response_format: unknown variant "
+            "`json_schema`, expected one of `json`, `regex` at line 1 column 412",
+            "LM Studio, schema": {"error": "The loaded model's runtime cannot use a grammar for response_format"},
+        },
+    ),
+    (
+        sends_tools,
+        "text",
+        {
+            "Ollama": {
                 "error": {
-                    "code": 400,
-                    "message": "Developer instruction is not enabled for models/gemma-3-27b-it",
-                    "status": "INVALID_ARGUMENT",
+                    "message": "registry.example.com/library/gemma2:latest does not support tools",
+                    "type": "api_error",
                 }
-            }
-        ],
-        "system",
+            },
+            "vLLM, tools": answer_as_vllm(
+                '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+            ),
+        },
     ),
-    Refusal(
-        "DeepSeek",
-        sends_schema,
-        400,
-        say("This response_format type is unavailable now", code="invalid_request_error"),
-        "tools",
-    ),
-    Refusal(
-        "DeepSeek, reasoner",
+    (
         sends_structure,
-        400,
-        say("deepseek-reasoner does not support this tool_choice or response_format", code="invalid_request_error"),
         "tools text",
+        {
+            "DeepSeek, reasoner": say(
+                "deepseek-reasoner does not support this tool_choice or response_format", code="invalid_request_error"
+            ),
+            "Groq, tools": say("`response_format` and `tool calling` are not supported with this model"),
+            "OpenRouter": {
+                "error": {"message": "No endpoints found that support response_format or tool use.", "code": 404}
+            },
+        },
     ),
-    Refusal(
-        "Groq",
-        sends_schema,
-        400,
-        say(
-            "This model does not support response format `json_schema`. See supported models at "
-            "https://console.example.com/docs/structured-outputs#supported-models",
-            param="response_format",
-        ),
-        "tools",
-    ),
-    Refusal(
-        "Groq, tools",
-        sends_structure,
-        400,
-        say("`response_format` and `tool calling` are not supported with this model"),
-        "tools text",
-    ),
-    Refusal("Mistral", sends_new_limit, 422, report_fault("max_completion_tokens", 300), "max_tokens"),
-    Refusal(
-        "Mistral, nested",
+    (
         sends_new_limit,
-        422,
-        {"object": "error", "message": report_fault("max_completion_tokens", 300), "type": "invalid_request_error"},
         "max_tokens",
-    ),
-    Refusal(
-        "Mistral, template",
-        sends_system,
-        400,
         {
-            "object": "error",
-            "message": "Conversation roles must alternate user/assistant/user/assistant/...",
-            "type": "BadRequestError",
-            "param": None,
-            "code": 400,
+            "Azure, limit": say("Unrecognized request argument supplied: max_completion_tokens"),
+            "Mistral": report_fault("max_completion_tokens", 300),
+            "Mistral, nested": {
+                "object": "error",
+                "message": report_fault("max_completion_tokens", 300),
+                "type": "invalid_request_error",
+            },
         },
-        "system",
     ),
-    Refusal(
-        "xAI",
-        sends_temperature,
-        400,
-        {"code": "Client specified an invalid argument", "error": "Argument not supported on this model: temperature"},
-        "temperature",
-    ),
-    Refusal(
-        "OpenRouter",
-        sends_structure,
-        404,
-        {"error": {"message": "No endpoints found that support response_format or tool use.", "code": 404}},
-        "tools text",
-    ),
-    Refusal(
-        "OpenRouter, passed on",
-        sends_temperature,
-        400,
-        {
-            "error": {
-                **ROUTER,
-                "metadata": {
-                    "raw": '{"error": {"message": "`temperature` is deprecated for this model."}}',
-                    "provider_name": "Harbour",
-                },
-            }
-        },
-        "temperature",
-    ),
-    Refusal(
-        "Ollama",
-        sends_tools,
-        400,
-        {
-            "error": {
-                "message": "registry.example.com/library/gemma2:latest does not support tools",
-                "type": "api_error",
-            }
-        },
-        "text",
-    ),
-    Refusal(
-        "vLLM",
-        sends_system,
-        400,
-        {
-            "object": "error",
-            "message": "System role not supported",
-            "type": "BadRequestError",
-            "param": None,
-            "code": 400,
-        },
-        "system",
-    ),
-    Refusal(
-        "vLLM, newer",
-        sends_system,
-        400,
-        {"error": {"message": "Only user and assistant roles are supported!", "type": "BadRequestError", "code": 400}},
-        "system",
-    ),
-    Refusal(
-        "vLLM, tools",
-        sends_tools,
-        400,
-        {
-            "object": "error",
-            "message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
-            "type": "BadRequestError",
-            "code": 400,
-        },
-        "text",
-    ),
-    Refusal(
-        "TGI",
-        sends_schema,
-        422,
-        "Failed to deserialize the JSON body into the target type: response_format: unknown variant `json_schema`, "
-        "expected one of `json`, `regex` at line 1 column 412",
-        "tools",
-    ),
-    Refusal(
-        "TGI, temperature",
-        sends_temperature,
-        422,
-        {"error": "Input validation error: `temperature` must be strictly positive", "error_type": "validation"},
-        "temperature",
-    ),
-    Refusal(
-        "TGI, template",
-        sends_system,
-        422,
-        {"error": "Template error: invalid operation: System role not supported (in <string>:1)"},
-        "system",
-    ),
-    Refusal(
-        "LM Studio",
-        sends_system,
-        400,
-        {"error": "Error rendering prompt with jinja template: 'Only user and assistant roles are supported!'"},
-        "system",
-    ),
-    Refusal(
-        "LM Studio, schema",
-        sends_schema,
-        400,
-        {"error": "The loaded model's runtime cannot use a grammar for response_format"},
-        "tools",
-    ),
-    Refusal(
-        "llama.cpp",
-        sends_system,
-        500,
-        {"error": {"code": 500, "message": "System role not supported", "type": "server_error"}},
-        "system",
-    ),
-    Refusal(
-        "DashScope",
+    (
         is_not_streamed,
-        400,
-        say("This model only support stream mode, please enable the stream parameter to access the model."),
         "streaming",
+        {
+            "DashScope": say(
+                "This model only support stream mode, please enable the stream parameter to access the model."
+            ),
+            "DashScope, thinking": say("parameter.enable_thinking must be set to false for non-streaming calls"),
+        },
     ),
-    Refusal(
-        "DashScope, thinking",
-        is_not_streamed,
-        400,
-        say("parameter.enable_thinking must be set to false for non-streaming calls"),
-        "streaming",
-    ),
+)
+"""The bodies of refusals by who refuses: what is refused, and the change after which it is asked."""
+HTTP_REFUSALS = tuple(
+    Refusal(provider, refuses, STATUSES.get(provider, BAD_REQUEST), body, change)
+    for refuses, change, bodies in BODIES
+    for provider, body in bodies.items()
 )
 
 

@@ -21,21 +21,7 @@ AWKWARD = " -:#'\"{}[]>|&*!%@`,?~=.\\/\n\t\u00a0\u200d\u2028\x00\x85\ufeff"
 """Characters that YAML, prompts or file names give a meaning to, or that are not seen."""
 
 YAML_WORDS = (
-    "yes",
-    "no",
-    "true",
-    "null",
-    "~",
-    "1",
-    "1.0",
-    "0x1F",
-    "1e3",
-    ".nan",
-    "2024-01-01",
-    "<<",
-    "=",
-    "- a",
-    "a: b",
+    *("yes", "no", "true", "null", "~", "1", "1.0", "0x1F", "1e3", ".nan", "2024-01-01", "<<", "=", "- a", "a: b"),
 )
 """Texts that a careless writer of YAML turns into something else."""
 

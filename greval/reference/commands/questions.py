@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from greval.cli import FAILED, STOPPED
-from greval.cli.completion import complete_judge
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
 from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
 from greval.cli.progress_bar import describe_stop, stop_on_signals
@@ -53,16 +52,13 @@ def questions(  # noqa: PLR0913 - the options of a command
     model: Annotated[
         str | None,
         judge_option(
-            autocompletion=complete_judge,
             metavar="MODEL",
             help="a model that words the questions, named as a judge is; by default templates word them",
         ),
     ] = None,
     judge: Annotated[
         str | None,
-        judge_option(
-            autocompletion=complete_judge, metavar="MODEL", help="a model that checks them; by default that of --model"
-        ),
+        judge_option(metavar="MODEL", help="a model that checks them; by default that of --model"),
     ] = None,
     settings: Annotated[JudgeOptions, SETTINGS],
     concurrency: Concurrency = None,

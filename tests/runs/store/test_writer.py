@@ -213,7 +213,7 @@ def test_a_writer_that_nobody_flushes_syncs_the_log_itself(tmp_path, monkeypatch
         sizes = []
         for number in range(6):
             writer.append(str(number), row(str(number)))
-            sizes.append((tmp_path / FILE).stat().st_size)
+            sizes.append((tmp_path / "results.sqlite").stat().st_size)
     assert sizes[1] < sizes[2] == sizes[4] <= sizes[5]
 
 
