@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, IO
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
@@ -195,7 +195,7 @@ def list_added_columns(names: Iterable[str]) -> list[str] | None:
 
 
 def write_csv(
-    lines: Iterable[str], file: TextIO, layout: TableLayout | None = None, *, escape_formulas: bool = False
+    lines: Iterable[str], file: IO[str], layout: TableLayout | None = None, *, escape_formulas: bool = False
 ) -> None:
     """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
 

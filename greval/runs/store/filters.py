@@ -30,9 +30,7 @@ class ResultFilter(NamedTuple):
 
     def build_conditions(self) -> tuple[list[str], list[str]]:
         """Return the SQL conditions on a row of `results`, and the values of their parameters."""
-        values_by_tag: dict[str, list[str]] = defaultdict(list)
-        for name, value in self.tags:
-            values_by_tag[name].append(value)
+        values_by_tag = self.group_tags()
         parameters = {
             "sample_id = ?": self.sample_id,
             "method = ?": self.method,
@@ -43,6 +41,13 @@ class ResultFilter(NamedTuple):
         }
         conditions = {condition: value for condition, value in parameters.items() if value is not None}
         return [*conditions], [*conditions.values()]
+
+    def group_tags(self) -> dict[str, list[str]]:
+        """Group the values by the names of their tags."""
+        values_by_tag: dict[str, list[str]] = defaultdict(list)
+        for name, value in self.tags:
+            values_by_tag[name].append(value)
+        return values_by_tag
 
 
 ANY_RESULT = ResultFilter()
