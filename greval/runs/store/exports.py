@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, IO
+from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
