@@ -28,9 +28,9 @@ def test_a_stopping_server_answers_requests_in_flight(tmp_path):
     app.router.routes.insert(0, app.router.routes.pop())  # before the server's own
 
     async def ask(server):
-        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
-            answer = asyncio.create_task(asked.get("/v1/waits/0.4"))
-            async with asked.stream("GET", "/v1/runs/a/events") as stream:
+        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as http_client:
+            answer = asyncio.create_task(http_client.get("/v1/waits/0.4"))
+            async with http_client.stream("GET", "/v1/runs/a/events") as stream:
                 lines = stream.aiter_lines()
                 await anext(lines)
                 server.server.should_exit = True

@@ -31,11 +31,15 @@ def test_a_forecast_is_that_of_the_command(client, tmp_path):
     definitions = [greval.load_metric("correctness"), greval.load_metric("exact_match")]
     expected = forecast(cases, definitions, JUDGE, out=tmp_path / "none", repeats=2)
     for source in ({"dataset": uploaded(client, cases)}, {"cases": cases}):
-        shown = client.post("/v1/forecast", json={**body, **source}).json()
-        assert shown["metrics"] == [entry.model_dump(mode="json") for entry in expected.expected]
-        assert (shown["calls"], shown["results"], shown["cost"]) == (10, 12, expected.cost)
-        assert shown["input_tokens"] == sum(entry.input_tokens for entry in expected.expected) > 0
-        assert (shown["cases"], shown["judge"]) == (6, "openai:gpt-5.4-mini")
+        served_forecast = client.post("/v1/forecast", json={**body, **source}).json()
+        assert served_forecast["metrics"] == [entry.model_dump(mode="json") for entry in expected.expected]
+        assert (served_forecast["calls"], served_forecast["results"], served_forecast["cost"]) == (
+            10,
+            12,
+            expected.cost,
+        )
+        assert served_forecast["input_tokens"] == sum(entry.input_tokens for entry in expected.expected) > 0
+        assert (served_forecast["cases"], served_forecast["judge"]) == (6, "openai:gpt-5.4-mini")
     assert client.post("/v1/forecast", json={**body, **source, "limit": 2}).json()["calls"] == 4
     assert client.get("/v1/runs").json()["runs"] == []
 
@@ -44,9 +48,9 @@ def test_fitting_metrics_are_listed_with_the_number_of_cases(client):
     """Own metrics are among them, those that need a tag too; without metrics nothing else is forecast."""
     assert client.post("/v1/metrics", json={"yaml": TONE}).status_code == 201
     cases = [*rows(2), *rows(3)[2:], {"id": "x", "question": "Why?", "answer": "So.", "tags": {"mood": "calm"}}]
-    shown = client.post("/v1/forecast", json={"cases": cases}).json()
-    fitting = {entry["metric"]: entry["cases"] for entry in shown["fitting"]}
+    served_forecast = client.post("/v1/forecast", json={"cases": cases}).json()
+    fitting = {entry["metric"]: entry["cases"] for entry in served_forecast["fitting"]}
     assert (fitting["correctness"], fitting["exact_match"], fitting["tone"]) == (3, 3, 1)
     assert "edge_recall" not in fitting
-    assert any("chunks" in entry["missing"] for entry in shown["nearly"] if entry["metric"] == "faithfulness")
-    assert (shown["metrics"], shown["calls"], shown["cost"]) == ([], 0, None)
+    assert any("chunks" in entry["missing"] for entry in served_forecast["nearly"] if entry["metric"] == "faithfulness")
+    assert (served_forecast["metrics"], served_forecast["calls"], served_forecast["cost"]) == ([], 0, None)

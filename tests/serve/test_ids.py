@@ -18,7 +18,7 @@ from greval.serve.service import PLAIN_NAME, Tenant
 def test_ids_of_any_name_are_plain(name):
     """Whatever the name, its id is a valid file name; a plain name begins its ids, of which no two are equal."""
     ids = [create_id(name) for _ in range(20)]
-    assert all(PLAIN_NAME.fullmatch(made) and len(made) <= 64 for made in ids)
+    assert all(PLAIN_NAME.fullmatch(run_id) and len(run_id) <= 64 for run_id in ids)
     assert len({*ids}) > 15
     if re.fullmatch("[a-zA-Z0-9]+", name) and len(name) <= MAX_NAME_LENGTH:
         assert ids[0].startswith(f"{name}-")

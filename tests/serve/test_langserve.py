@@ -148,9 +148,9 @@ def test_the_rest_of_a_config_is_left_out(tmp_path, judge, fault_server):
         "/metrics/correctness/invoke", json={"input": CASE, "config": config, "kwargs": {"stop": ["a"]}}
     )
     assert answer.status_code == 200
-    (asked,) = fault_server.bodies
-    assert asked["model"] == "x"
-    assert "Say 1." not in json.dumps(asked)
+    (judge_request,) = fault_server.bodies
+    assert judge_request["model"] == "x"
+    assert "Say 1." not in json.dumps(judge_request)
     assert "stolen" not in json.dumps(dict(fault_server.headers[0]))
 
 

@@ -36,10 +36,10 @@ def test_each_save_keeps_the_former_text(metric_client):
     assert [version["saved"] for version in versions] == sorted(
         (version["saved"] for version in versions), reverse=True
     )
-    shown = [metric_client.get(f"/v1/metrics/tone/versions/{n}").json()["yaml"] for n in (1, 2, 3)]
-    assert shown == texts()
-    gone = metric_client.get("/v1/metrics/tone/versions/4")
-    assert (gone.status_code, gone.json()["code"]) == (404, "version_not_found")
+    version_texts = [metric_client.get(f"/v1/metrics/tone/versions/{n}").json()["yaml"] for n in (1, 2, 3)]
+    assert version_texts == texts()
+    missing = metric_client.get("/v1/metrics/tone/versions/4")
+    assert (missing.status_code, missing.json()["code"]) == (404, "version_not_found")
     assert metric_client.get("/v1/metrics/tone/versions/0").status_code == 422
 
 
@@ -100,9 +100,9 @@ def test_what_somebody_else_saved_is_not_overwritten(metric_client):
     assert metric_client.delete("/v1/metrics/tone", headers={"If-Match": etag}).status_code == 412
     assert metric_client.post("/v1/metrics/tone/versions/1/restore", headers={"If-Match": etag}).status_code == 412
     metric_client.delete("/v1/metrics/tone")
-    gone = saved(metric_client, second, etag)
-    assert (gone.status_code, gone.json()["code"]) == (412, "metric_changed")
-    assert "deleted" in gone.json()["detail"]
+    deleted = saved(metric_client, second, etag)
+    assert (deleted.status_code, deleted.json()["code"]) == (412, "metric_changed")
+    assert "deleted" in deleted.json()["detail"]
 
 
 def test_deleting_a_metric_deletes_its_versions(metric_client, tmp_path):

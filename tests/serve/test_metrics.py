@@ -30,15 +30,15 @@ def test_every_predefined_metric_is_listed_and_shown(metric_client):
     listed = {info["name"]: info for info in metric_client.get("/v1/metrics").json()["metrics"]}
     assert [*listed] == [*predefined()]
     for name, metric in predefined().items():
-        shown = metric_client.get(f"/v1/metrics/{name}").json()
-        assert {key: shown[key] for key in listed[name]} == listed[name]
-        assert shown["scale"] == metric.scale.model_dump(mode="json")
-        assert shown["origin"] == "predefined"
+        detail = metric_client.get(f"/v1/metrics/{name}").json()
+        assert {key: detail[key] for key in listed[name]} == listed[name]
+        assert detail["scale"] == metric.scale.model_dump(mode="json")
+        assert detail["origin"] == "predefined"
         if isinstance(metric, JudgedMetric):
-            assert parse_metric(shown["yaml"]) == metric
-            assert shown["steps"] == [*metric.steps]
+            assert parse_metric(detail["yaml"]) == metric
+            assert detail["steps"] == [*metric.steps]
         else:
-            assert shown["yaml"] is None
+            assert detail["yaml"] is None
 
 
 def test_lists_are_filtered(metric_client):
@@ -75,12 +75,12 @@ def test_a_name_is_taken_once(metric_client):
         return metric_client.post("/metrics/tone/invoke", json={"input": CASE}).json()["output"]["fingerprint"]
 
     create(metric_client, tone())
-    before = judge_anew()
+    fingerprint_before = judge_anew()
     assert create(metric_client, tone()).status_code == 409
     changed = tone().replace("Courteous.", "Friendly.")
     assert create(metric_client, changed, replace=True).status_code == 201
     assert metric_client.get("/v1/metrics/tone").json()["yaml"] == changed
-    assert judge_anew() != before
+    assert judge_anew() != fingerprint_before
 
 
 @pytest.mark.parametrize("name", ["Höflichkeit", "丁寧さ", "शिष्टता", "tone-2.v@1", "_x"])
@@ -132,9 +132,9 @@ def test_own_metrics_build_on_own_metrics(metric_client):
         assert [row["metric"] for row in rows] == ["own_chunks", "built"]
         return [row["fingerprint"] for row in rows]
 
-    before = judge_anew()
+    fingerprints_before = judge_anew()
     assert create(metric_client, chunks.replace("Courteous.", "Useful."), replace=True).status_code == 201
-    assert all(old != new for old, new in zip(before, judge_anew(), strict=True))
+    assert all(old != new for old, new in zip(fingerprints_before, judge_anew(), strict=True))
     refused = metric_client.delete("/v1/metrics/own_chunks")
     assert (refused.status_code, refused.json()["code"]) == (409, "metric_in_use")
     assert create(metric_client, tone("own_chunks"), replace=True).status_code == 201
@@ -189,8 +189,8 @@ def test_a_formula_is_saved_and_used(metric_client):
     formula = f"name: usable\ndescription: Correct and quick.\nformula: {expression}\n"
     answer = create(metric_client, formula)
     assert (answer.status_code, answer.json()["kind"], answer.json()["needs"]) == (201, "computed", [])
-    shown = metric_client.get("/v1/metrics/usable").json()
-    assert (shown["yaml"], shown["steps"], shown["scale"]["high"]) == (formula, [], 1.0)
+    detail = metric_client.get("/v1/metrics/usable").json()
+    assert (detail["yaml"], detail["steps"], detail["scale"]["high"]) == (formula, [], 1.0)
     body = {"cases": [{**CASE, "usage": {"latency": 3}}], "metrics": ["usable"]}
     rows_of_metrics = metric_client.post("/v1/evaluate", json=body).json()["results"]
     values = {row["metric"]: row["outcome"]["judgements"][0]["value"] for row in rows_of_metrics}

@@ -40,10 +40,10 @@ def test_a_function_of_the_operator_is_a_metric_of_the_server(tmp_path, spec):
 def test_no_request_loads_code_or_files(tmp_path, spec, name):
     """What is a spec on the command line is an unknown name in a request, and nothing is imported for it."""
     name = name.format(spec=spec, folder=tmp_path)
-    before = [module for module in sys.modules if "operator_code" in module]
+    modules_before = [module for module in sys.modules if "operator_code" in module]
     with serving(tmp_path / "runs") as client:
         body = {"metrics": [name], "cases": [{"question": "Who?", "answer": "Ada"}]}
         assert client.post("/v1/evaluate", json=body).status_code == 404
         run = {"dataset": uploaded(client, rows(1)), "metrics": [name]}
         assert client.post("/v1/runs", json=run).status_code == 404
-    assert [module for module in sys.modules if "operator_code" in module] == before
+    assert [module for module in sys.modules if "operator_code" in module] == modules_before

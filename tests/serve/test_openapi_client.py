@@ -44,10 +44,10 @@ def generated(keyed, tmp_path, monkeypatch):
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=SECONDS, check=True, env={**os.environ, "PATH": path}
     )
-    said = done.stdout + done.stderr
-    assert "will not be generated" not in said, said
-    assert "Unable to process" not in said, said
-    assert "Could not find" not in said, said
+    output = done.stdout + done.stderr
+    assert "will not be generated" not in output, output
+    assert "Unable to process" not in output, output
+    assert "Could not find" not in output, output
     monkeypatch.syspath_prepend(tmp_path)
     yield lambda name: importlib.import_module(f"{PACKAGE}.{name}")
     for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
@@ -82,8 +82,10 @@ def test_a_generated_client_does_the_work(keyed, generated):
         page = call("runs.list_results", run.id)
         assert [row.sample_id for row in page.results] == ["q0", "q1", "q2"]
 
-        said = [models.Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(3)]
-        stored = call("people.put_annotations", run.id, body=said)
+        annotations = [
+            models.Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(3)
+        ]
+        stored = call("people.put_annotations", run.id, body=annotations)
         assert (stored.annotations, stored.held) == (3, 3)
         assert isinstance(call("figures.measure_agreement", run.id, metric="correctness"), models.Agreement)
         assert isinstance(call("figures.report_run", run.id), models.Report)

@@ -34,8 +34,8 @@ def test_schema_names_are_plain():
 
 def test_references_are_there():
     """Each schema that an operation refers to is in the document."""
-    named = set(re.findall(r"'\$ref': '#/components/schemas/([^']+)'", str(DOCUMENT["paths"])))
-    assert named <= DOCUMENT["components"]["schemas"].keys()
+    references = set(re.findall(r"'\$ref': '#/components/schemas/([^']+)'", str(DOCUMENT["paths"])))
+    assert references <= DOCUMENT["components"]["schemas"].keys()
 
 
 def test_streams_have_a_schema():
@@ -48,9 +48,9 @@ def test_streams_have_a_schema():
 
 def test_every_route_knows_its_parameters(tmp_path):
     """Each parameter of the document is taken by its route, whatever its value."""
-    with client(create_app(ServerSettings(runs=tmp_path))) as asked:
+    with client(create_app(ServerSettings(runs=tmp_path))) as http_client:
         for method, path, operation in OPERATIONS:
             names = [parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
-            answer = asked.request(method, path, params=dict.fromkeys(names, "x"))
+            answer = http_client.request(method, path, params=dict.fromkeys(names, "x"))
             faults = answer.json()["faults"] if answer.is_error else ()
             assert not [fault for fault in faults if fault["place"].startswith("query.") and fault["code"] == "unknown"]

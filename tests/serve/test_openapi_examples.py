@@ -119,8 +119,8 @@ def recorded(folder):
         send("list_datasets", "GET", "/v1/datasets")
         send("show_dataset", "GET", f"/v1/datasets/{data}")
         send("list_dataset_cases", "GET", f"/v1/datasets/{data}/cases?limit=1")
-        asked = {"dataset": data, "metrics": ["correctness"], "name": "first", "concurrency": 1}
-        run = send("start_run", "POST", "/v1/runs", asked, **QUEUED)["id"]
+        body = {"dataset": data, "metrics": ["correctness"], "name": "first", "concurrency": 1}
+        run = send("start_run", "POST", "/v1/runs", body, **QUEUED)["id"]
         ended(client, run)
         send("list_runs", "GET", "/v1/runs")
         verdicts = "id,question,value\nq1,Who wrote it?,yes\nq2,When was it?,no\n"
@@ -139,19 +139,19 @@ def recorded(folder):
             {"sample_id": case["id"], "method": case["method"], "metric": "correctness", "annotator": "ana", "value": 1}
             for case in METHODS
         ]
-        asked = {"metric": "correctness", "annotator": "ana", "sample": "random:2", "limit": 1}
-        send("plan_run_labels", "POST", f"/v1/runs/{run}/labels", asked)
+        body = {"metric": "correctness", "annotator": "ana", "sample": "random:2", "limit": 1}
+        send("plan_run_labels", "POST", f"/v1/runs/{run}/labels", body)
         send("put_annotations", "PUT", f"/v1/runs/{run}/annotations", people)
         send("list_annotations", "GET", f"/v1/runs/{run}/annotations")
         send("measure_agreement", "GET", f"/v1/runs/{run}/agreement?metric=correctness")
         send("estimate_verdicts", "GET", f"/v1/runs/{run}/estimate?metric=correctness")
-        asked = {"metric": "correctness", "dataset": data, "checks": ["empty"], "limit": 1, "concurrency": 1}
-        probe = send("start_probe", "POST", "/v1/runs/probe", asked, **QUEUED)["id"]
+        body = {"metric": "correctness", "dataset": data, "checks": ["empty"], "limit": 1, "concurrency": 1}
+        probe = send("start_probe", "POST", "/v1/runs/probe", body, **QUEUED)["id"]
         ended(client, probe)
         send("show_probe", "GET", f"/v1/runs/{probe}/probe")
         labelled = judge_labelled_cases(client)
-        asked = {"run": labelled, "metric": "correctness", "folds": 2, "ways": ["examples"], "max_calls": 500}
-        aligned = send("start_alignment", "POST", "/v1/runs/align", asked, **QUEUED)["id"]
+        body = {"run": labelled, "metric": "correctness", "folds": 2, "ways": ["examples"], "max_calls": 500}
+        aligned = send("start_alignment", "POST", "/v1/runs/align", body, **QUEUED)["id"]
         ended(client, aligned)
         send("show_alignment", "GET", f"/v1/runs/{aligned}/alignment")
         send("resume_run", "POST", f"/v1/runs/{run}/resume", {"max_calls": 500}, **QUEUED)
@@ -178,8 +178,8 @@ def test_errors_of_bodies_are_of_methods_with_bodies():
     for path, item in DOCUMENT["paths"].items():
         for method, operation in item.items():
             assert ({"408", "413", "415"} <= operation["responses"].keys()) == (method in {"post", "put"}), path
-    with plain_client(create_app(ServerSettings())) as asked:
-        assert asked.request("GET", "/v1/judges", content=b"x" * 9_000_000).status_code == 200
+    with plain_client(create_app(ServerSettings())) as http_client:
+        assert http_client.request("GET", "/v1/judges", content=b"x" * 9_000_000).status_code == 200
 
 
 def test_the_server_is_named():

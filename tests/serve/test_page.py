@@ -78,14 +78,14 @@ def test_nothing_else_is_served(client):
 
 def test_what_the_page_needs_ships():
     """Each file that the page or one of its modules names is there, and each that is there is needed."""
-    named = set(re.findall(r'(?:href|src)="/page/([^"]+)"', INDEX))
+    linked_files = set(re.findall(r'(?:href|src)="/page/([^"]+)"', INDEX))
     for path, text in SCRIPTS.items():
         for target in IMPORT.findall(text):
             folder = path.rsplit("/", 1)[0].split("/")
             for part in target.split("/"):
                 folder = folder[:-1] if part == ".." else folder if part == "." else [*folder, part]
-            named.add("/".join(folder))
-    assert named == FILES.keys() - {"index.html"}
+            linked_files.add("/".join(folder))
+    assert linked_files == FILES.keys() - {"index.html"}
 
 
 def test_modules_are_fetched_at_once():

@@ -10,14 +10,14 @@ from greval.records.result import Failed, Failure, Result, Usage
 def test_figures(tmp_path):
     """Requests by the template of their path, calls, tokens and failures by kind are counted for Prometheus."""
     app = made(tmp_path)
-    asked = client(app)
-    asked.get("/v1/who/ana")
-    asked.get("/nowhere")
+    http_client = client(app)
+    http_client.get("/v1/who/ana")
+    http_client.get("/nowhere")
     failed = Failed(error=Failure(kind="timeout", message="late"), failures=(Failure(kind="length", message="cut"),))
     usage = Usage(calls=2, input_tokens=100, output_tokens=7)
     row = Result(metric="m", fingerprint="f", judge="openai:x", tier="schema", outcome=failed, usage=usage, latency=0.4)
     app.state.service.counters.count_result(row)
-    answer = asked.get("/metrics-exposition")
+    answer = http_client.get("/metrics-exposition")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     for line in (
         'greval_requests_total{method="GET",route="/v1/who/{name}",status="200"} 1.0',

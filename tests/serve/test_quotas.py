@@ -62,9 +62,9 @@ def test_all_calls_are_counted_in_one_place(runs):
         assert client.post("/v1/evaluate", json=COMPUTED).status_code == 200
         assert used(client)["calls/day"] == 0
         for path, body in PATHS:
-            before = len(judge.calls)
+            calls_before = len(judge.calls)
             assert client.post(path, json=body).status_code == 200
-            assert len(judge.calls) > before
+            assert len(judge.calls) > calls_before
             assert used(client)["calls/day"] == used(client)["calls/month"] == len(judge.calls), path
         ended(client, started(client, uploaded(client, rows(5))))
         amounts = used(client)

@@ -223,17 +223,17 @@ def test_refusals_are_those_of_the_golden_file(server):
     """Each is a problem document without a path of the server; nobody is asked for it, and nothing of it is stored."""
     client, runs, judge, ids = server
     stored, calls, parts = list_stored(runs), len(judge.calls), []
-    for request, kind, content, shown in list_requests():
+    for request, kind, content, shown_content in list_requests():
         method, path = request.split(" ")
         body = content
         for name, value in ids.items():
             path, body = path.replace(name, value), body.replace(f'"{name}"', f'"{value}"')
         headers = {"Content-Type": kind} if kind else {}
         answer = client.request(method, path, content=body.encode() or None, headers=headers)
-        assert answer.is_error, (request, shown, answer.text)
+        assert answer.is_error, (request, shown_content, answer.text)
         assert answer.headers["content-type"] == "application/problem+json", request
         assert str(runs) not in answer.text, request
-        text = "\n".join([f"{request} {shown}".rstrip(), *describe(answer.json())])
+        text = "\n".join([f"{request} {shown_content}".rstrip(), *describe(answer.json())])
         for name, value in ids.items():
             text = text.replace(value, name)
         parts.append("".join(f"{line[:SHOWN]}\n" for line in text.splitlines()))

@@ -96,18 +96,18 @@ def test_several_workers(tmp_path):
     """Several processes serve one address and count together; each has its part of the calls."""
     with server_process("--workers", 2, "--calls", 8, folder=tmp_path) as server:
         until(lambda: server.log.count("Application startup complete") == 2)
-        asked, processes = 1, set()  # the one that waited for the start
+        request_count, processes = 1, set()  # the one that waited for the start
         with ThreadPoolExecutor(16) as clients:
             while len(processes) < 2:
                 statuses = clients.map(
                     lambda _: httpx.get(f"{server.url}/health", timeout=SECONDS).status_code, range(40)
                 )
                 assert {*statuses} == {200}
-                asked += 40
+                request_count += 40
                 lines = [json.loads(line) for line in server.log.splitlines()]
                 processes = {line["process"] for line in lines if line.get("route") == "/health"}
         text = httpx.get(f"{server.url}/metrics-exposition", timeout=SECONDS).text
-        assert f'greval_requests_total{{method="GET",route="/health",status="200"}} {asked}.0' in text
+        assert f'greval_requests_total{{method="GET",route="/health",status="200"}} {request_count}.0' in text
         assert server.stop() == 0
     both = create_app(ServerSettings(runs=tmp_path, workers=2, limits=ServerLimits(calls=8)))
     assert both.state.service.call_limit.width == 4

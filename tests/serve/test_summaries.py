@@ -31,7 +31,7 @@ FAILED = Failed(error=Failure(kind="timeout", message="late"))
 
 def results_of(metric):
     judged = NUMBERS[metric].map(lambda number: Judgement(value=str(number), number=number, reason="r"))
-    scored = st.lists(judged, min_size=1, max_size=3).map(lambda given: Scored(judgements=tuple(given)))
+    scored = st.lists(judged, min_size=1, max_size=3).map(lambda judgements: Scored(judgements=tuple(judgements)))
     return st.builds(
         Result,
         method=st.sampled_from(["a", "b"]),

@@ -122,8 +122,8 @@ def test_lists_and_names_are_of_each_tenant(tenants, bens):
     assert client.get("/v1/metrics?own=true", headers=ben).json()["metrics"] == []
     text_of_ben = tone().replace("Courteous.", "Of ben.")
     assert client.post("/v1/metrics", json={"yaml": text_of_ben}, headers=ben).status_code == 201
-    shown = {name: client.get("/v1/metrics/tone", headers=key).json()["yaml"] for name, key in (("a", ana), ("b", ben))}
-    assert (shown["b"], "Friendly." in shown["a"]) == (text_of_ben, True)
+    texts = {name: client.get("/v1/metrics/tone", headers=key).json()["yaml"] for name, key in (("a", ana), ("b", ben))}
+    assert (texts["b"], "Friendly." in texts["a"]) == (text_of_ben, True)
     assert len(client.get("/v1/metrics/tone/versions", headers=ben).json()["versions"]) == 1
     assert client.delete("/v1/metrics/tone", headers=ben).status_code == 204
     assert client.get("/v1/metrics/tone", headers=ana).status_code == 200

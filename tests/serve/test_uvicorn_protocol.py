@@ -48,19 +48,19 @@ def test_connections_without_a_request_are_closed(serve):
 def test_clients_that_do_not_read(serve):
     """A client that asks for much and takes nothing of it is cut off; its answer is not made any further."""
     with serve(patience=0.3) as server:
-        made = []
+        sent_parts = []
 
         @server.app.get("/v1/endless")
         async def endless():
             async def parts():
                 while True:
-                    made.append(1)
+                    sent_parts.append(1)
                     yield b"x" * MEGABYTE
 
             return StreamingResponse(parts())
 
         with connect(server.url) as line:
             line.sendall(b"GET /v1/endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            until(lambda: made)
+            until(lambda: sent_parts)
             until(lambda: not server.server.server_state.tasks)
-        assert len(made) < 50
+        assert len(sent_parts) < 50

@@ -14,8 +14,7 @@ from greval.errors import ArgillaArgumentError, ArgillaError
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, build_fault, describe_errors
-from greval.serve.schemas.metrics import MAX_METRICS
-from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE, ArgillaClient

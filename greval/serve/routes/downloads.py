@@ -94,8 +94,8 @@ class RunDownload:
 
 def write_file(write: Callable[..., None], path: Path, folder: Path, *arguments: Any) -> None:  # noqa: ANN401 - as above
     """Write a file by a function; errors name runs instead of paths, and a full disk."""
-    others = [argument for argument in arguments if isinstance(argument, Path)]
-    with hide_paths_in_errors(folder, *others), report_full_disk():
+    other_folders = [argument for argument in arguments if isinstance(argument, Path)]
+    with hide_paths_in_errors(folder, *other_folders), report_full_disk():
         write(path, folder, *arguments)
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 
 from greval.errors import DefinitionError
 from greval.records.case import Case
+from greval.records.metric import ReasonDepth
+from greval.records.record import Record
+from greval.records.result import Result
 from greval.serve.problems import ServeError, describe_errors, parse_faults
-from greval.serve.schemas.cases import check_limits, read_rows
-from greval.serve.schemas.metrics import EvaluateRequest, EvaluationResponse, UnreadCase
+from greval.serve.schemas.cases import UnreadCase, check_limits, read_rows
+from greval.serve.schemas.metrics import Yaml
+from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
@@ -18,6 +24,45 @@ from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.metric_texts import check_metric_text
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
+
+MAX_UNSAVED = 10
+MAX_REPEATS = 9
+
+
+class EvaluateRequest(StrictRequest):
+    """Cases and the metrics to judge them by; a case is an object with the fields of a case.
+
+    Field names of other tools are recognised; `columns` has the name, or the path in JSON, of each field that is called
+    otherwise. `judge` is the first by default. `reason_depth` is how much the judge writes for each verdict; it
+    overrides the metrics' own setting. `unsaved` are texts of metric files: in this request, each stands for the metric
+    of its name, which need not exist.
+    """
+
+    cases: Annotated[
+        list[Any],
+        Field(
+            examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]],
+            # Checked by the reader, with the same message as elsewhere.
+            json_schema_extra={"minItems": 1},
+        ),
+    ]
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
+    unsaved: Annotated[list[Yaml], Field(max_length=MAX_UNSAVED)] = Field(default_factory=list)
+    columns: dict[str, str] | None = None
+    judge: ShortText | None = None
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1
+    reason_depth: ReasonDepth | None = None
+
+
+class EvaluationResponse(Record):
+    """One result for each case and metric, in this order, including metrics that others build on.
+
+    `notice` lists the field names of other tools that were recognised, and what was ignored.
+    """
+
+    results: Sequence[Result]
+    unread: Sequence[UnreadCase] = ()
+    notice: str | None = None
 
 
 @router.post("/evaluate", responses=describe_errors(404, 422, 500, 502, 503))

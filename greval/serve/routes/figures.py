@@ -85,9 +85,9 @@ class RunFigures:
     folder: JudgedFolder
     cache: Annotated[FigureCache, Depends(get_figure_cache)]
 
-    async def respond(self, make: Callable[..., Record], *others: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
+    async def respond(self, make: Callable[..., Record], *other_folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
         """Return an analysis of the run and others, computed in a child process, or cached if they are unchanged."""
-        folders = (self.folder, *others)
+        folders = (self.folder, *other_folders)
         # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
         stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
@@ -175,8 +175,8 @@ async def compare_run(
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    others = filter(None, [comparison.find_against()])
-    return await figures.respond(compare_folders, *others, **comparison.list_options(), questions=questions)
+    other_folders = filter(None, [comparison.find_against()])
+    return await figures.respond(compare_folders, *other_folders, **comparison.list_options(), questions=questions)
 
 
 def compare_folders(
@@ -260,9 +260,10 @@ async def compare_panel(  # noqa: PLR0913 - what one may ask for
     level: Level = 0.95,
 ) -> Response:
     """Compare the judges of several runs on the cases that all judged, and with people if there are annotations."""
-    others = [find_judged_folder(figures.tenant, name) for name in dict.fromkeys(run) if name != figures.folder.name]
+    names = [name for name in dict.fromkeys(run) if name != figures.folder.name]
+    other_folders = [find_judged_folder(figures.tenant, name) for name in names]
     options = {"combine": combine, "treat_as": treat_as, "level": level}
-    return await figures.respond(compare_judges, *others, metric=metric, by=by or (), **options)
+    return await figures.respond(compare_judges, *other_folders, metric=metric, by=by or (), **options)
 
 
 def compare_judges(*folders: Path, metric: str, **options: Any) -> Panel:  # noqa: ANN401 - those of `panel`

@@ -14,15 +14,22 @@ from greval.datasets.row_fields import read_fields
 from greval.records.case import CLAIM_FIELDS, OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Gold
 from greval.records.metric import Metric, is_preference
 from greval.records.metric_input import may_be_empty
+from greval.records.record import Record
 from greval.serve.case_limits import find_excess
 from greval.serve.problems import Fault, ServeError, build_fault, convert_faults
-from greval.serve.schemas.metrics import UnreadCase
 from greval.serve.settings import ServerLimits
 
 Schema = dict[str, Any]
 SINGLE_INPUT = "input"
 """The field of a request with a single case."""
 UNKNOWN_FIELD = "Extra inputs are not permitted"
+
+
+class UnreadCase(Record):
+    """A case that could not be read: its position, from 1, and the reason."""
+
+    case: int
+    message: str
 
 
 def check_limits(sent: Sequence[object], limits: ServerLimits, field: str) -> None:

@@ -1,27 +1,24 @@
-"""Request and response schemas of the metric and judging routes."""
+"""Request and response schemas of the metric routes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from greval.records.case import Over
 from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
-from greval.records.result import Result, Usage
+from greval.records.result import Usage
 from greval.serve.problems import Fault
-from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, ShortText, StrictRequest
 from greval.serve.state.metric_library import Origin
 from greval.serve.state.metric_texts import DiffLine
 from greval.serve.state.metric_versions import MetricVersion
 
 MAX_YAML = 65_536
 """The most characters of a metric file that a client may send: parsing more takes seconds."""
-MAX_METRICS = 50
-MAX_UNSAVED = 10
-MAX_REPEATS = 9
 MAX_DESCRIPTION = 2_000
 Yaml = Annotated[str, Field(min_length=1, max_length=MAX_YAML)]
 
@@ -155,46 +152,3 @@ class MetricDraft(Record):
     yaml: str
     warnings: Sequence[str] = ()
     usage: Usage
-
-
-class EvaluateRequest(StrictRequest):
-    """Cases and the metrics to judge them by; a case is an object with the fields of a case.
-
-    Field names of other tools are recognised; `columns` has the name, or the path in JSON, of each field that is called
-    otherwise. `judge` is the first by default. `reason_depth` is how much the judge writes for each verdict; it
-    overrides the metrics' own setting. `unsaved` are texts of metric files: in this request, each stands for the metric
-    of its name, which need not exist.
-    """
-
-    cases: Annotated[
-        list[Any],
-        Field(
-            examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]],
-            # Checked by the reader, with the same message as elsewhere.
-            json_schema_extra={"minItems": 1},
-        ),
-    ]
-    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
-    unsaved: Annotated[list[Yaml], Field(max_length=MAX_UNSAVED)] = Field(default_factory=list)
-    columns: dict[str, str] | None = None
-    judge: ShortText | None = None
-    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1
-    reason_depth: ReasonDepth | None = None
-
-
-class UnreadCase(Record):
-    """A case that could not be read: its position, from 1, and the reason."""
-
-    case: int
-    message: str
-
-
-class EvaluationResponse(Record):
-    """One result for each case and metric, in this order, including metrics that others build on.
-
-    `notice` lists the field names of other tools that were recognised, and what was ignored.
-    """
-
-    results: Sequence[Result]
-    unread: Sequence[UnreadCase] = ()
-    notice: str | None = None

@@ -16,6 +16,8 @@ def _convert_integral(value: object) -> object:
 
 INTEGRAL = BeforeValidator(_convert_integral)
 """Put this after the bounds of a number, or they would be missing in its schema."""
+MAX_METRICS = 50
+"""The most metrics of a request that is answered at once."""
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A name of something that the client did not create here, such as a judge or a tag."""

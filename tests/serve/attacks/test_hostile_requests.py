@@ -40,12 +40,12 @@ def test_100_megabytes(tmp_path):
     """A body of 100 MB is refused, announced or not, and the server's memory does not grow with it."""
     with server_process(folder=tmp_path) as server:
         memory = psutil.Process(server.process.pid).memory_info
-        before, part = memory().rss, b" " * MEGABYTE
+        bytes_before, part = memory().rss, b" " * MEGABYTE
         for headers in (JSON, JSON | {"Content-Length": str(100 * MEGABYTE)}):
             content = (part for _ in range(100))
             answer = httpx.post(f"{server.url}/v1/evaluate", content=content, headers=headers, timeout=SECONDS)
             assert answer.status_code == 413
-        assert memory().rss - before < 40 * MEGABYTE
+        assert memory().rss - bytes_before < 40 * MEGABYTE
         assert httpx.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
 
 

@@ -20,14 +20,14 @@ def test_a_run_is_served_at_the_printed_address(greval_says):
     for name in ("my first run", "other"):
         write("cases.jsonl", [case(1, usage={"latency": 1.0})])
         assert greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", f"runs/{name}", "--quiet")[0] == 0
-    before = sorted(Path("runs").iterdir())
+    folders_before = sorted(Path("runs").iterdir())
     with (
         started("open", "runs/my first run") as process,
         httpx.Client(timeout=SECONDS, follow_redirects=True) as client,
     ):
         try:
-            found = re.match(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32})/runs/(\S+) ", process.stdout.readline())
-            address, token, name = found.groups()
+            printed = re.match(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32})/runs/(\S+) ", process.stdout.readline())
+            address, token, name = printed.groups()
             sent = {"Authorization": f"Bearer {token}"}
             assert client.get(f"{address}/v1/runs").status_code == 401
             assert "<html" in client.get(address).text
@@ -39,7 +39,7 @@ def test_a_run_is_served_at_the_printed_address(greval_says):
             process.kill()  # else a failure would wait for the server for ever
     assert (listed["id"], name) == ("my-first-run", "my-first-run")
     assert [row["sample_id"] for row in results] == ["q1"]
-    assert sorted(Path("runs").iterdir()) == before
+    assert sorted(Path("runs").iterdir()) == folders_before
 
 
 def test_what_is_no_run_is_told(greval_says):

@@ -18,8 +18,8 @@ ASKED = RunRequest(dataset="d", metrics=("exact",))
 
 def start(client, dataset, key, headers=None, **more):
     """Ask for a run with a key."""
-    asked = {"dataset": dataset, "metrics": ["token_f1"], **more}
-    return client.post("/v1/runs", json=asked, headers={"Idempotency-Key": key, **(headers or {})})
+    body = {"dataset": dataset, "metrics": ["token_f1"], **more}
+    return client.post("/v1/runs", json=body, headers={"Idempotency-Key": key, **(headers or {})})
 
 
 def test_a_repeated_request_gives_the_same_run(tmp_path):
@@ -29,16 +29,16 @@ def test_a_repeated_request_gives_the_same_run(tmp_path):
         first = start(client, dataset, "k1")
         run = first.json()["id"]
         ended(client, run)
-        again = start(client, dataset, "k1")
-        assert (again.status_code, again.json()["id"]) == (202, run)
-        assert again.headers["location"] == first.headers["location"]
-        assert again.json()["status"] == "finished"
-        other = start(client, dataset, "k2").json()["id"]
-        assert other != run
-        assert {info["id"] for info in client.get("/v1/runs").json()["runs"]} == {run, other}
+        repeated = start(client, dataset, "k1")
+        assert (repeated.status_code, repeated.json()["id"]) == (202, run)
+        assert repeated.headers["location"] == first.headers["location"]
+        assert repeated.json()["status"] == "finished"
+        second_run = start(client, dataset, "k2").json()["id"]
+        assert second_run != run
+        assert {info["id"] for info in client.get("/v1/runs").json()["runs"]} == {run, second_run}
     with serving(tmp_path / "runs") as client:  # the key is on disk
         assert start(client, dataset, "k1").json()["id"] == run
-        ended(client, other)
+        ended(client, second_run)
 
 
 @pytest.mark.nightly

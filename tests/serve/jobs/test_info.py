@@ -64,17 +64,19 @@ async def test_streams_of_a_run_read_it_once(tmp_path):
     assert infos[0].status == "finished"
     shutil.rmtree(folder)
     await asyncio.sleep(POLL_SECONDS)
-    gone = await asyncio.gather(*(watch.read(tenant, folder, 0.0) for _ in range(3)), return_exceptions=True)
-    assert [type(error) for error in gone] == [ServeError] * 3
+    errors = await asyncio.gather(*(watch.read(tenant, folder, 0.0) for _ in range(3)), return_exceptions=True)
+    assert [type(error) for error in errors] == [ServeError] * 3
 
 
 async def test_a_resumed_run_is_not_taken_for_ended(tmp_path):
     """A stream that begins right after a run was resumed follows it, though its end was read a moment before."""
     folder, watch = tmp_path / "runs" / "mine", RunWatch()
     folder.mkdir(parents=True)
-    asked = RunRequest(dataset="data", metrics=("exact_match",))
-    named = {"metrics": ("exact_match",), "definitions": ("exact_match",)}
-    spec = JobSpec(id="mine", tenant="", name="mine", created=datetime.now(UTC), judge=None, asked=asked, **named)
+    request = RunRequest(dataset="data", metrics=("exact_match",))
+    metric_fields = {"metrics": ("exact_match",), "definitions": ("exact_match",)}
+    spec = JobSpec(
+        id="mine", tenant="", name="mine", created=datetime.now(UTC), judge=None, asked=request, **metric_fields
+    )
     write_job_spec(folder, spec)
     tenant = Tenant("", folder.parent)
     for status in ("stopped", "queued", "running", "finished", "queued"):

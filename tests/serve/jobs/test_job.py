@@ -43,13 +43,13 @@ def test_an_internal_error_fails_the_run_without_its_message(tmp_path, capfd):
     """What nobody foresaw ends the run as failed; the trace is in the server's log only, and other runs go on."""
     with serving(tmp_path / "runs") as client:
         data = uploaded(client, rows(4))
-        run, other = started(client, data, max_calls=1), started(client, data)
+        run, other_run = started(client, data, max_calls=1), started(client, data)
         ended(client, run)
         file = tmp_path / "runs" / run / SPEC_FILE
         file.write_text(json.dumps({**json.loads(file.read_text()), "definitions": [{"name": "no metric"}]}))
         client.post(f"/v1/runs/{run}/resume")
         info = ended(client, run)
-        assert ended(client, other)["status"] == "finished"
+        assert ended(client, other_run)["status"] == "finished"
     assert (info["status"], info["why"]) == ("failed", "an internal error of the server; see its log")
     assert "ValidationError" in capfd.readouterr().err
 
@@ -72,8 +72,8 @@ def test_a_process_that_dies_again_and_again_fails_its_run(runs, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     with serving(runs, metrics=(f"{tmp_path}/deadly.py:deadly",)) as client:
         data = uploaded(client, rows(3))
-        run, other = started(client, data, "deadly"), started(client, data)
-        assert ended(client, other)["status"] == "finished"
+        run, other_run = started(client, data, "deadly"), started(client, data)
+        assert ended(client, other_run)["status"] == "finished"
         info = ended(client, run)
     assert info["status"] == "failed"
     assert not [part for part in (f"died {MAX_DEATHS} times", "SIGKILL") if part not in info["why"]]
@@ -106,6 +106,6 @@ def test_a_chat_model_of_the_server_cannot_judge_a_run(tmp_path):
     """A judge that is no setting cannot be passed to a process: the run is refused, and says what is needed."""
     app = create_app(ServerSettings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        asked = {"dataset": uploaded(client, rows(1)), "metrics": ["correctness"]}
-        answer = client.post("/v1/runs", json=asked)
+        body = {"dataset": uploaded(client, rows(1)), "metrics": ["correctness"]}
+        answer = client.post("/v1/runs", json=body)
     assert (answer.status_code, "runs need the settings of a judge" in answer.text) == (502, True)

@@ -166,7 +166,7 @@ def test_long_runs_of_two_tenants_do_not_keep_a_third_waiting(tmp_path):
         for name, run in long:
             info = ended(client, run, headers[name])
             assert (info["status"], info["progress"]["done"]) == ("stopped", info["progress"]["usage"]["calls"])
-    asked = Counter(
+    asked_calls = Counter(
         str(messages[-1].content).partition("Who is ")[2].partition("?")[0] for messages in judges["slow"].calls
     )
-    assert set(asked.values()) == {1}
+    assert set(asked_calls.values()) == {1}

@@ -30,10 +30,10 @@ from greval.serve.jobs.queue import (
 
 def spec_of(name="r1"):
     """Return the specification of a job."""
-    asked = RunRequest(dataset="d", metrics=("correctness",))
-    made = datetime(2026, 1, 2, tzinfo=UTC)
+    request = RunRequest(dataset="d", metrics=("correctness",))
+    created = datetime(2026, 1, 2, tzinfo=UTC)
     return JobSpec(
-        id=name, tenant="", name=name, created=made, judge=None, metrics=("m",), definitions=("m",), asked=asked
+        id=name, tenant="", name=name, created=created, judge=None, metrics=("m",), definitions=("m",), asked=request
     )
 
 
@@ -79,12 +79,12 @@ def test_records_that_cannot_be_read_are_none(tmp_path, content):
 
 def test_one_lock_at_a_time(tmp_path):
     """A second worker gets no lock until the first one has released it; without a folder there is none."""
-    with JobLock.try_acquire(tmp_path) as held:
-        assert held
+    with JobLock.try_acquire(tmp_path) as lock:
+        assert lock
         assert JobLock.try_acquire(tmp_path) is None
-    again = JobLock.try_acquire(tmp_path)
-    assert again
-    again.close()
+    second_lock = JobLock.try_acquire(tmp_path)
+    assert second_lock
+    second_lock.close()
     assert JobLock.try_acquire(tmp_path / "gone") is None
 
 

@@ -23,9 +23,9 @@ def test_nobody_fills_the_queue(tmp_path):
         queue.mkdir(parents=True)
         for n in range(MAX_QUEUED):
             (queue / f"{n}-run").write_text(f"ana/run{n}")
-        asked = {"metrics": ["exact_match"]}
+        body = {"metrics": ["exact_match"]}
         for headers, status in ((ana, 429), (ben, 202)):
-            asked["dataset"] = uploaded(client, rows(1), headers=headers)
-            answer = client.post("/v1/runs", json=asked, headers=headers)
+            body["dataset"] = uploaded(client, rows(1), headers=headers)
+            answer = client.post("/v1/runs", json=body, headers=headers)
             assert answer.status_code == status
             assert (answer.headers.get("retry-after") == "60") == (status == 429)

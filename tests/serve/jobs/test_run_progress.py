@@ -12,12 +12,12 @@ from greval.serve.jobs.run_progress import add_leg, read_earlier_progress
 @pytest.mark.parametrize("done", range(12))
 def test_counts_never_fall_while_a_leg_catches_up(done):
     """Until a leg is where the run was, the counts of before stay; usage, cost and time grow from the start."""
-    before = Progress(total=9, done=6, scored=5, failed=1, seconds=4.0, usage=Usage(calls=6), cost=0.5)
+    earlier = Progress(total=9, done=6, scored=5, failed=1, seconds=4.0, usage=Usage(calls=6), cost=0.5)
     leg = Progress(total=9, done=done, scored=done, kept=min(done, 5), seconds=1.0, usage=Usage(calls=2), cost=0.25)
-    whole = add_leg(before, leg)
-    assert whole.done == max(6, done)
-    assert whole.done == whole.scored + whole.failed
-    assert (whole.usage.calls, whole.cost, whole.seconds, whole.kept) == (8, 0.75, 5.0, 0)
+    progress = add_leg(earlier, leg)
+    assert progress.done == max(6, done)
+    assert progress.done == progress.scored + progress.failed
+    assert (progress.usage.calls, progress.cost, progress.seconds, progress.kept) == (8, 0.75, 5.0, 0)
 
 
 def test_before_the_first_leg_nothing_is_known(tmp_path):

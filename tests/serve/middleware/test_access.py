@@ -43,46 +43,46 @@ def test_without_keys_requests_through_a_proxy_are_refused(local, keyed, header)
 def test_keys_name_tenants(keyed):
     """A key's name is the tenant and its folder; no key, a wrong one, and one in another form are 401."""
     app, ana, bob = keyed
-    asked = client(app)
+    http_client = client(app)
     for key, name in ((ana, "ana"), (bob, "bob")):
-        answer = asked.get("/v1/who/x", headers=bearer(key) | {"Host": "greval.example"}).json()
+        answer = http_client.get("/v1/who/x", headers=bearer(key) | {"Host": "greval.example"}).json()
         assert answer["tenant"] == name
         assert answer["runs"].endswith(f"runs/{name}")
     for headers in ({}, bearer("greval_wrong"), bearer(""), {"Authorization": ana}, bearer("é".encode())):
-        refused = asked.get("/v1/who/x", headers=headers)
+        refused = http_client.get("/v1/who/x", headers=headers)
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
-    assert asked.get("/health").status_code == 200
-    assert asked.get("/metrics-exposition").status_code == 401
-    assert asked.get("/openapi.json").status_code == 401
+    assert http_client.get("/health").status_code == 200
+    assert http_client.get("/metrics-exposition").status_code == 401
+    assert http_client.get("/openapi.json").status_code == 401
 
 
 def test_a_key_that_is_taken_away_is_refused_at_once(keyed, tmp_path):
     """No restart is needed to take a key away or to add one; a file that cannot be read lets nobody in."""
     app, ana, bob = keyed
     file = tmp_path / "keys.json"
-    asked = client(app)
-    assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 200
+    http_client = client(app)
+    assert http_client.get("/v1/who/x", headers=bearer(ana)).status_code == 200
     remove_keys(file, "ana")
-    assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 401
-    assert asked.get("/v1/who/x", headers=bearer(add_key(file, "eve"))).status_code == 200
+    assert http_client.get("/v1/who/x", headers=bearer(ana)).status_code == 401
+    assert http_client.get("/v1/who/x", headers=bearer(add_key(file, "eve"))).status_code == 200
     file.write_text("{", encoding="utf-8")
-    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 503
+    assert http_client.get("/v1/who/x", headers=bearer(bob)).status_code == 503
     file.unlink()
-    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 503
+    assert http_client.get("/v1/who/x", headers=bearer(bob)).status_code == 503
 
 
 def test_rate_of_a_key(tmp_path):
     """A key that asks too often is told when to come again, and its connection ends; another key is not concerned."""
     file = tmp_path / "keys.json"
     ana, bob = add_key(file, "ana"), add_key(file, "bob")
-    asked = client(made(tmp_path, keys=file, rate=12))
-    answers = [asked.get("/v1/who/x", headers=bearer(ana)) for _ in range(4)]
+    http_client = client(made(tmp_path, keys=file, rate=12))
+    answers = [http_client.get("/v1/who/x", headers=bearer(ana)) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 429, 429]
     # what was sent after the request would be refused as well
     assert {answer.headers.get("connection") for answer in answers[2:]} == {"close"}
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 6
-    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 200
+    assert http_client.get("/v1/who/x", headers=bearer(bob)).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def send_and_leave(url, path, body, fault_server):
     """Send a request, and go away once the judge is asked."""
 
     async def go():
-        async with httpx.AsyncClient(base_url=url, timeout=SECONDS) as asked:
-            request = asyncio.create_task(asked.post(path, json=body))
+        async with httpx.AsyncClient(base_url=url, timeout=SECONDS) as http_client:
+            request = asyncio.create_task(http_client.post(path, json=body))
             await asyncio.to_thread(fault_server.wait)
             request.cancel()
 
@@ -83,8 +83,8 @@ def test_a_crowd(serve, fault_server):
 
     async def crowd(url):
         limits = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=SECONDS) as asked:
-            return await asyncio.gather(*(asked.post("/v1/evaluate", json=ASKED) for _ in range(60)))
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=SECONDS) as http_client:
+            return await asyncio.gather(*(http_client.post("/v1/evaluate", json=ASKED) for _ in range(60)))
 
     with serve(calls=4, waiting=16) as server:
         answers = asyncio.run(crowd(server.url))
@@ -105,17 +105,17 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
     ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
     of_bob = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
 
-    async def crowd(asked, body, headers, count, served):
+    async def crowd(http_client, body, headers, count, served):
         """Send requests until all but those that are served have been refused."""
-        sent = [asyncio.create_task(asked.post("/v1/evaluate", json=body, headers=headers)) for _ in range(count)]
+        sent = [asyncio.create_task(http_client.post("/v1/evaluate", json=body, headers=headers)) for _ in range(count)]
         while sum(request.done() for request in sent) < count - served:  # noqa: ASYNC110 - the server is in another thread
             await asyncio.sleep(0.01)
         return sent
 
     async def play(server):
-        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
-            many = await crowd(asked, ASKED, ana, 40, 12)
-            others = await crowd(asked, of_bob, bob, 20, 4)
+        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as http_client:
+            many = await crowd(http_client, ASKED, ana, 40, 12)
+            others = await crowd(http_client, of_bob, bob, 20, 4)
             await asyncio.to_thread(until, lambda: server.service.call_limit.waiting_count == 15)
             release.set()
             return await asyncio.gather(*many), await asyncio.gather(*others)

@@ -17,8 +17,8 @@ from greval.serve.settings import ServerSettings
 @pytest.fixture
 def local(tmp_path):
     """Give a client of a server without keys."""
-    with client(made(tmp_path)) as asked:
-        yield asked
+    with client(made(tmp_path)) as http_client:
+        yield http_client
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_head_is_logged_as_such(local):
 def test_head_of_a_stream_ends_at_once(tmp_path):
     """HEAD of a run's events does not wait for the run."""
     app = create_app(ServerSettings(runs=tmp_path))
-    with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as asked:
-        run = started(asked, uploaded(asked, [CASE] * 3), "token_f1")
-        head = asked.head(f"/v1/runs/{run}/events")
+    with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as http_client:
+        run = started(http_client, uploaded(http_client, [CASE] * 3), "token_f1")
+        head = http_client.head(f"/v1/runs/{run}/events")
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["content-type"].startswith("text/event-stream")
-        assert asked.get("/health").status_code == 200  # the connection is in order
-        ended(asked, run)
+        assert http_client.get("/health").status_code == 200  # the connection is in order
+        ended(http_client, run)

@@ -87,13 +87,13 @@ def test_no_body_breaks_the_check(body, most):
 
 def test_large_bodies_are_refused(tmp_path):
     """A body over the limit is refused by its length, and where that is not told by what has come."""
-    asked = client(made(tmp_path, body=1000))
+    http_client = client(made(tmp_path, body=1000))
     headers = {"Content-Type": "application/json"}
     for content in (b" " * 1001, (b" " * 100 for _ in range(11))):
-        answer = asked.post("/v1/echo", content=content, headers=headers)
+        answer = http_client.post("/v1/echo", content=content, headers=headers)
         assert answer.status_code == 413
         assert "body: larger than" in answer.json()["detail"]
-    assert asked.post("/v1/echo", content=b'{"text": "a"}' + b" " * 987, headers=headers).status_code == 200
+    assert http_client.post("/v1/echo", content=b'{"text": "a"}' + b" " * 987, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/echo", "/v1/datasets?name=x"])
@@ -138,10 +138,10 @@ def test_the_only_body_of_a_tenant_is_accepted():
 
 def test_a_body_that_never_fits_is_too_large(tmp_path):
     """A body over the limit of all bodies is refused for good, and so is one with more values than cases may have."""
-    asked = client(made(tmp_path, held=50, batch=1, items=1))
-    assert asked.post("/v1/echo", json={"text": "a" * 100}).status_code == 413
-    assert asked.post("/v1/echo", json={"text": "a" * 30}).status_code == 200
-    many = asked.post("/v1/echo", content=b"[" + b"1," * 11 + b"1]", headers={"Content-Type": "application/json"})
+    http_client = client(made(tmp_path, held=50, batch=1, items=1))
+    assert http_client.post("/v1/echo", json={"text": "a" * 100}).status_code == 413
+    assert http_client.post("/v1/echo", json={"text": "a" * 30}).status_code == 200
+    many = http_client.post("/v1/echo", content=b"[" + b"1," * 11 + b"1]", headers={"Content-Type": "application/json"})
     assert (many.status_code, "about 12 values, at most 10" in many.json()["detail"]) == (413, True)
 
 

@@ -108,9 +108,9 @@ def test_sorts_the_worst_first(visit, judged):
     for order in ("ascending", "descending"):
         head.get_by_role("button").click()
         visit.until(lambda order=order: head.get_attribute("aria-sort") == order)
-        shown = [ranks[sample_id] for sample_id in ids(visit)]
-        numbers = sorted((rank for rank in shown if rank is not None), reverse=order == "descending")
-        assert shown == [*numbers, *[None] * (len(shown) - len(numbers))]
+        shown_ranks = [ranks[sample_id] for sample_id in ids(visit)]
+        numbers = sorted((rank for rank in shown_ranks if rank is not None), reverse=order == "descending")
+        assert shown_ranks == [*numbers, *[None] * (len(shown_ranks) - len(numbers))]
     assert "sort=latency&of=walk&order=best" in visit.at.evaluate("location.hash")
 
 
@@ -222,15 +222,15 @@ def test_differences_are_an_order(visit, judged, later):
     visit.open(f"runs/{later}?tab=cases&method=walk&beside=run%3A{judged}")
     visit.at.get_by_label("Order").select_option("latency: largest loss first")
     visit.until(lambda: "order=loss" in visit.at.evaluate("location.hash"))
-    before, after = (read_ranks(get(visit, f"{run_id}/grid"), "latency", "walk") for run_id in (judged, later))
+    ranks_before, after = (read_ranks(get(visit, f"{run_id}/grid"), "latency", "walk") for run_id in (judged, later))
     differences = {
-        sample_id: None if None in (rank, earlier := before.get(sample_id)) else rank - earlier
+        sample_id: None if None in (rank, earlier := ranks_before.get(sample_id)) else rank - earlier
         for sample_id, rank in after.items()
     }
-    shown = [differences[sample_id] for sample_id in ids(visit)]
-    losses = sorted(difference for difference in shown if difference is not None)
+    shown_differences = [differences[sample_id] for sample_id in ids(visit)]
+    losses = sorted(difference for difference in shown_differences if difference is not None)
     assert losses
-    assert shown == [*losses, *[None] * (len(shown) - len(losses))]
+    assert shown_differences == [*losses, *[None] * (len(shown_differences) - len(losses))]
 
     def begins_with_gains():
         return [differences[sample_id] for sample_id in ids(visit)][: len(losses)] == losses[::-1]
@@ -248,8 +248,8 @@ def test_differences_in_questions_and_definitions_are_shown(visit, judged):
     runs = []
     for number, text in enumerate(texts):
         body = {"yaml": TONE.format(means=text)}
-        made = httpx.post(f"{visit.url}/v1/metrics?replace=true", json=body, timeout=SECONDS)
-        assert made.status_code in {200, 201}, made.text
+        response = httpx.post(f"{visit.url}/v1/metrics?replace=true", json=body, timeout=SECONDS)
+        assert response.status_code in {200, 201}, response.text
         cases = [{"id": f"t{n}", "question": "Who?", "answer": "Ada"} for n in range(number, number + 9 - 2 * number)]
         content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
         runs.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
@@ -329,7 +329,7 @@ def test_a_pair_has_both_answers_side_by_side(visit, pairs):
 @pytest.mark.nightly
 def test_a_pair_has_the_verdict_of_each_order(visit, pairs):
     """Each order has its value, the method that it prefers and its reason; a pair whose winner changed has flipped."""
-    seen = set()
+    flips = set()
     for n in range(14):
         visit.open(f"runs/{pairs}/case?sample_id=q{n}&method=local+vs+walk")
         visit.sees(f"Bob {n}.")
@@ -338,11 +338,11 @@ def test_a_pair_has_the_verdict_of_each_order(visit, pairs):
         card = visit.text("article[aria-label=comprehensiveness]")
         flipped = len({order["value"] for order in orders}) > 1
         assert ("Flipped:" in card, "Both orders agree." in card) == (flipped, not flipped)
-        for order, shown in zip(orders, visit.at.locator(".order").all_inner_texts(), strict=True):
+        for order, order_text in zip(orders, visit.at.locator(".order").all_inner_texts(), strict=True):
             first, second = ("local", "walk") if order["shown_first"] == "A" else ("walk", "local")
             winner = {"A": "prefers local", "B": "prefers walk", "Tie": "tie"}[order["value"]]
-            assert winner in shown
-            assert f"the judge saw A: {first}, B: {second}" in shown
-            assert order["reason"] in shown
-        seen.add(flipped)
-    assert seen == {True, False}
+            assert winner in order_text
+            assert f"the judge saw A: {first}, B: {second}" in order_text
+            assert order["reason"] in order_text
+        flips.add(flipped)
+    assert flips == {True, False}

@@ -39,8 +39,8 @@ notes: {{more: {evil}}}
 def evil(server):
     """Give the id of a run in which every text is hostile."""
     quoted = json.dumps(EVIL)
-    made = httpx.post(f"{server.url}/v1/metrics", json={"yaml": YAML.format(evil=quoted)}, timeout=SECONDS)
-    assert made.status_code == 201, made.text
+    creation = httpx.post(f"{server.url}/v1/metrics", json={"yaml": YAML.format(evil=quoted)}, timeout=SECONDS)
+    assert creation.status_code == 201, creation.text
     case = {
         "id": EVIL,
         "method": EVIL,
@@ -58,10 +58,10 @@ def evil(server):
         },
         "tags": {EVIL: EVIL},
     }
-    other = {**case, "method": "other"}
+    other_case = {**case, "method": "other"}
     response = {name: case[name] for name in ("answer", "chunks", "triples")}
     pair = {**case, "method": f"{EVIL} vs {EVIL} 2", "other_response": {**response, "method": f"{EVIL} 2"}}
-    content = "".join(f"{json.dumps(row)}\n" for row in (case, other, pair, {EVIL: EVIL})).encode()
+    content = "".join(f"{json.dumps(row)}\n" for row in (case, other_case, pair, {EVIL: EVIL})).encode()
     metrics = ["comprehensiveness", "correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
     data = upload(server.url, content, "evil")
     run_id = run(server.url, data, metrics, name="evil")

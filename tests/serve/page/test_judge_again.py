@@ -47,9 +47,9 @@ def test_shows_what_the_judge_saw(visit, judged):
     (call,) = read(visit.url, f"{judged}/calls", sample_id="q01", method="walk", metric="correctness")["calls"]
     block = card.get_by_role("region", name="Call")
     block.wait_for()
-    shown = block.locator("pre").all_inner_texts()
-    assert shown[: len(call["messages"])] == [message["text"].strip() for message in call["messages"]]
-    assert call["reply"] in shown
+    shown_texts = block.locator("pre").all_inner_texts()
+    assert shown_texts[: len(call["messages"])] == [message["text"].strip() for message in call["messages"]]
+    assert call["reply"] in shown_texts
     assert f"{call['usage']['output_tokens']} out" in block.inner_text()
     block.get_by_text("Answer schema").click()
     assert json.loads(block.locator("details pre").inner_text()) == call["answer_schema"]
@@ -88,14 +88,14 @@ def test_an_edited_score_is_read_again_without_a_call(visit, judged):
     save(visit.url, tone().replace("score: 1", "score: 0.5"))
     visit.open(f"runs/{judged}")
     sheet = visit.at.locator("section[aria-labelledby=summary-tone]")
-    before = sheet.locator("td.mean").first.inner_text()
+    mean_before = sheet.locator("td.mean").first.inner_text()
     visit.at.get_by_role("button", name="Judge again").click()
     dialog = visit.at.get_by_role("dialog", name="Judge again")
     dialog.get_by_text("scale.categories.Polite.score").wait_for()
     calls = read(visit.url, f"{judged}/report")["spending"]
     dialog.get_by_role("button", name="again").click()
     dialog.wait_for(state="detached")
-    visit.until(lambda: sheet.locator("td.mean").first.inner_text() != before)
+    visit.until(lambda: sheet.locator("td.mean").first.inner_text() != mean_before)
     report = read(visit.url, f"{judged}/report")
     assert list(report["replayed"]) == ["tone"]
     assert [entry["usage"]["calls"] for entry in report["spending"]] == [entry["usage"]["calls"] for entry in calls]
@@ -119,8 +119,8 @@ def test_an_edited_prompt_is_judged_in_a_new_run(visit, judged):
     assert ticked.evaluate_all("(all) => all.map(({ value }) => value)") == ["tone"]
     visit.at.get_by_role("button", name="Start", exact=True).click()
     visit.at.wait_for_selector(".badge:text('finished')")
-    made = visit.at.url.rpartition("/")[2]
-    assert read_ids(visit.url, made) == failed
+    new_run = visit.at.url.rpartition("/")[2]
+    assert read_ids(visit.url, new_run) == failed
 
 
 @pytest.mark.nightly
@@ -134,8 +134,8 @@ def test_listed_questions_are_judged_again(visit, judged):
     visit.sees(f"Only {len(listed)} questions of")
     visit.at.get_by_role("button", name="Start", exact=True).click()
     visit.at.wait_for_selector(".badge:text('finished')")
-    made = visit.at.url.rpartition("/")[2]
-    assert read_ids(visit.url, made) == listed
+    new_run = visit.at.url.rpartition("/")[2]
+    assert read_ids(visit.url, new_run) == listed
     visit.at.go_back()
     visit.at.get_by_role("button", name="Judge all").click()
     visit.at.get_by_role("button", name="Judge all").wait_for(state="detached")

@@ -76,13 +76,13 @@ def test_figures_of_a_label_that_is_undone_are_not_awaited(visit, judged):
     """Undoing the only label ends the request for figures of it, which the server could no longer answer."""
     visit.open(f"runs/{judged}/label?metric=correctness&annotator=gil&sample=random:5")
     visit.sees("They appear with the first labels.", "aside")
-    held = []
-    visit.at.route("**/agreement?*", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks what it is given
+    held_requests = []
+    visit.at.route("**/agreement?*", lambda route: held_requests.append(route))  # noqa: PLW0108 - playwright marks what it is given
     visit.press("1")
-    visit.until(lambda: held)
+    visit.until(lambda: held_requests)
     visit.press("u")
     visit.until(lambda: not read_labels(visit.url, judged))
-    held.pop().continue_()
+    held_requests.pop().continue_()
     visit.at.unroute("**/agreement?*")
     visit.press("1")
     visit.sees("kappa", "aside")

@@ -36,12 +36,12 @@ def test_shows_a_metric_in_full(visit):
     metric = predefined()["chunk_evaluation"]
     visit.open("library/chunk_evaluation")
     visit.sees(metric.description, "article.metric")
-    shown = visit.text("article.metric")
+    shown_text = visit.text("article.metric")
     for category in metric.scale.categories:
-        assert category.name in shown
-        assert category.means in shown
+        assert category.name in shown_text
+        assert category.means in shown_text
     for words in (*metric.steps, *metric.needs):
-        assert words in shown
+        assert words in shown_text
 
 
 @pytest.mark.nightly
@@ -83,16 +83,16 @@ def test_shows_a_metric_over_its_runs(visit, demo):
     history.locator("summary").click()
     history.get_by_text("No run judged by it yet.").wait_for()
     data = upload(visit.url, demo)
-    made = [
+    run_ids = [
         run(visit.url, data, metrics, name=name) for name, metrics in (("old", ["token_f1"]), ("other", ["latency"]))
     ]
-    made.append(run(visit.url, data, ["token_f1", "latency"], name="new"))
+    run_ids.append(run(visit.url, data, ["token_f1", "latency"], name="new"))
     visit.open("runs").open("library/token_f1")
     history.locator("summary").click()
     rows = history.locator("tbody tr")
     visit.until(lambda: rows.count() == 4)
-    shown = rows.all_inner_texts()
-    assert [text.split()[0] for text in shown] == ["old", "old", "new", "new"]
-    summaries = httpx.get(f"{visit.url}/v1/runs/{made[0]}/report", timeout=SECONDS).json()["summaries"]
-    for summary, text in zip(summaries, shown, strict=False):
+    row_texts = rows.all_inner_texts()
+    assert [text.split()[0] for text in row_texts] == ["old", "old", "new", "new"]
+    summaries = httpx.get(f"{visit.url}/v1/runs/{run_ids[0]}/report", timeout=SECONDS).json()["summaries"]
+    for summary, text in zip(summaries, row_texts, strict=False):
         assert f"{summary['mean']:.2f} [{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in text

@@ -77,8 +77,10 @@ def stored(server, name):
 
 def create(server, name, text=TEXT):
     """Create a metric without the page."""
-    made = httpx.post(f"{server.url}/v1/metrics?replace=true", json={"yaml": text.format(name=name)}, timeout=SECONDS)
-    assert made.status_code == 201, made.text
+    response = httpx.post(
+        f"{server.url}/v1/metrics?replace=true", json={"yaml": text.format(name=name)}, timeout=SECONDS
+    )
+    assert response.status_code == 201, response.text
 
 
 @pytest.mark.nightly

@@ -90,18 +90,18 @@ def test_shows_just_what_was_given_and_judged(visit):
     visit.at.get_by_text("Fill in an example").click()
     visit.at.get_by_role("button", name="Judge", exact=True).click()
     visit.sees("1 result: 1 scored")
-    shown = visit.text("section[aria-label=Verdicts]")
+    shown_text = visit.text("section[aria-label=Verdicts]")
     for heading in ("Chunks", "Triples", "Walk", "Gold and effort"):
-        assert heading not in shown
+        assert heading not in shown_text
     visit.open("playground?metric=correctness&metric=chunk_evaluation&metric=edge_recall")
     visit.at.reload()
     for label in ("Question", "Answer", "Expected answer"):
         visit.at.get_by_label(label, exact=True).fill("Who?")
     visit.at.get_by_role("button", name="Judge", exact=True).click()
     visit.sees("1 scored, 2 skipped")
-    shown = visit.text("section[aria-label=Verdicts]")
-    assert "Chunks" not in shown
-    assert "Walk" not in shown
+    shown_text = visit.text("section[aria-label=Verdicts]")
+    assert "Chunks" not in shown_text
+    assert "Walk" not in shown_text
 
 
 @pytest.mark.nightly

@@ -27,15 +27,15 @@ def test_follows_on_after_a_restart(chromium, tmp_path, demo):
     with FaultServer(latency=0.5) as judge:
         words = ("--judge", "openai:any", "--base-url", judge.url, "--port", free_port())
         with server_process(*words, folder=tmp_path, environment=KEY) as first:
-            made = start(first.url, upload(first.url, demo), ["relevance"], name="long")
+            run_id = start(first.url, upload(first.url, demo), ["relevance"], name="long")
             visit = Visit(chromium, first.url)
             visit.expect("Failed to load resource|ERR_")
-            visit.open(f"runs/{made}")
+            visit.open(f"runs/{run_id}")
             bar = visit.at.get_by_role("progressbar")
             visit.until(lambda: int(bar.get_attribute("aria-valuenow")) > 5)
             first.kill()
         with visit, server_process(*words, folder=tmp_path, environment=KEY) as second:
             assert second.url == visit.url
             visit.at.locator(".badge:text('finished')").wait_for(timeout=60_000)
-            assert httpx.get(f"{second.url}/v1/runs/{made}", timeout=SECONDS).json()["progress"]["done"] == 40
+            assert httpx.get(f"{second.url}/v1/runs/{run_id}", timeout=SECONDS).json()["progress"]["done"] == 40
             visit.sees("40 of 40 judgements, 100 %")

@@ -48,10 +48,10 @@ def test_starts_and_follows_a_run(visit, demo):
 @pytest.mark.nightly
 def test_a_run_is_followed_once(visit, dataset):
     """A run that is cancelled on its page and resumed there is followed by one stream at a time."""
-    made = start(visit.url, dataset, ["faithfulness"], name="once", judge="slow", concurrency=2)
+    run_id = start(visit.url, dataset, ["faithfulness"], name="once", judge="slow", concurrency=2)
     streams = []
     visit.at.on("request", lambda request: streams.append(request.url) if request.url.endswith("/events") else None)
-    visit.open(f"runs/{made}")
+    visit.open(f"runs/{run_id}")
     visit.at.get_by_role("button", name="Cancel").click()
     visit.at.locator(".badge:text('stopped')").wait_for()
     assert len(streams) == 1
@@ -65,16 +65,16 @@ def test_a_run_is_followed_once(visit, dataset):
 @pytest.mark.nightly
 def test_deletes_a_run_when_sure(visit, dataset):
     """Deleting asks first; then the run is gone from the list and from the server."""
-    made = run(visit.url, dataset, ["latency"], name="old")
+    run_id = run(visit.url, dataset, ["latency"], name="old")
     visit.open("runs")
-    row = visit.at.locator(f"li[data-id='{made}']")
+    row = visit.at.locator(f"li[data-id='{run_id}']")
     row.get_by_role("button", name="Delete").click()
     visit.at.get_by_role("button", name="Close").click()
     assert row.count() == 1
     row.get_by_role("button", name="Delete").click()
     visit.at.get_by_role("button", name="Delete it").click()
     row.wait_for(state="detached")
-    assert httpx.get(f"{visit.url}/v1/runs/{made}", timeout=SECONDS).status_code == 404
+    assert httpx.get(f"{visit.url}/v1/runs/{run_id}", timeout=SECONDS).status_code == 404
 
 
 @pytest.mark.nightly
@@ -129,13 +129,15 @@ def test_opens_a_failing_case(visit, judged):
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
-    shown = httpx.get(
+    detail = httpx.get(
         f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
     ).json()
-    for chunk, row in zip(shown["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
+    for chunk, row in zip(detail["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
         assert chunk["text"] in row.inner_text()
         assert "It reads as" in row.inner_text()
-    for triple, row in zip(shown["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
+    for triple, row in zip(
+        detail["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True
+    ):
         assert triple["object"] in row.inner_text()
     assert "crew-roster" in visit.text("[aria-label='Edges, in order']")
     assert "core/identity found" in visit.text().replace("\n", " ")

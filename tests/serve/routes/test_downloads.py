@@ -80,9 +80,9 @@ def test_the_report_is_the_page_of_the_command(shared_client, shared_runs, run):
     """The page is that of `greval report --html`, under the run's id, and shows no path."""
     with Store.open(shared_runs / run) as store:
         report = build_report(store, by=["kind"], worst=2).model_copy(update={"folder": run})
-        whole = build_report_page(store, report, PageContent(datetime.now(UTC), worst=2, with_addresses=False))
+        page_text = build_report_page(store, report, PageContent(datetime.now(UTC), worst=2, with_addresses=False))
     answer = get(shared_client, f"/v1/runs/{run}/report.html", by="kind", worst=2)
-    assert DATE.sub("", answer.text) == DATE.sub("", whole)
+    assert DATE.sub("", answer.text) == DATE.sub("", page_text)
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert str(shared_runs) not in answer.text
 

@@ -110,8 +110,8 @@ def test_a_figure_is_that_of_the_library(shared_client, shared_runs, folders, fi
     """Each analysis has the fields of the library's record, with the ids of runs in place of their folders."""
     name, path, query, analyse = figure
     folder = folders[name]
-    shown = get_json(shared_client, f"/v1/runs/{folder.name}/{path}", **query)
-    assert shown == json.loads(analyse(folder).model_dump_json().replace(f"{shared_runs}/", ""))
+    served_figure = get_json(shared_client, f"/v1/runs/{folder.name}/{path}", **query)
+    assert served_figure == json.loads(analyse(folder).model_dump_json().replace(f"{shared_runs}/", ""))
 
 
 def test_parts_of_a_figure(shared_client, folders):

@@ -44,11 +44,11 @@ def test_a_search_after_the_grid_uses_an_index(shared_client, shared_runs):
     """A text index is built after the grid was sent; it finds the same, and is not used once the run has changed."""
     run = judge_two_methods(shared_client)
     path, index = f"/v1/runs/{run}/search", shared_runs / run / TEXT_INDEX
-    before = get_json(shared_client, path, q="it fits")
+    samples_before = get_json(shared_client, path, q="it fits")
     assert not index.exists()
     get_json(shared_client, f"/v1/runs/{run}/grid")
     until(index.exists)
-    assert get_json(shared_client, path, q="IT FITS") == before
+    assert get_json(shared_client, path, q="IT FITS") == samples_before
     stamp = index.stat().st_mtime_ns
     with StoreWriter.create(shared_runs / run) as writer:
         writer.keep_cases([Case(id="late", question="It fits late?")])

@@ -15,9 +15,9 @@ def test_health_and_readiness(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with FaultServer() as chat:
         judges = {"up": Judge("openai:x", base_url=chat.url)}
-        asked = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "new")))
-        assert asked.get("/health").json()["status"] == "ok"
-        assert asked.get("/ready").json() == {"ready": True, "judges": {"up": "ok"}, "runs": "ok"}
+        http_client = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "new")))
+        assert http_client.get("/health").json()["status"] == "ok"
+        assert http_client.get("/ready").json() == {"ready": True, "judges": {"up": "ok"}, "runs": "ok"}
         assert not (tmp_path / "new").exists()
         assert not chat.calls
     (tmp_path / "file").write_text("", encoding="utf-8")

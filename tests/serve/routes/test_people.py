@@ -30,9 +30,9 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
         assert sent.json() == {"annotations": 8, "held": 8}
     client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
     first = get_json(client, "/v1/runs/judged/annotations", limit=5)
-    rest = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
-    labels = [*first["annotations"], *rest["annotations"]]
-    assert rest["next"] is None
+    second = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
+    labels = [*first["annotations"], *second["annotations"]]
+    assert second["next"] is None
     assert sorted(label["value"] for label in labels) == sorted(["No", *ANA[1:]])
     assert len(read_run_annotations(runs / "judged").annotations) == 8
 
@@ -65,5 +65,5 @@ def test_a_queue_is_worked_off(client, runs):
     later = client.post("/v1/runs/judged/labels", json=ASKED).json()
     assert later["labelled"] == 1
     assert later["items"] == queue["items"][1:]
-    shown = client.post("/v1/runs/judged/labels", json={**ASKED, "blind": False}).json()
-    assert shown["items"][0]["judgement"]["reason"] == "So it reads."
+    open_queue = client.post("/v1/runs/judged/labels", json={**ASKED, "blind": False}).json()
+    assert open_queue["items"][0]["judgement"]["reason"] == "So it reads."

@@ -88,6 +88,6 @@ def test_a_case_with_all_of_its_results(client):
     statuses = {entry["sample_id"]: entry["statuses"] for entry in (*first["cases"], *last["cases"])}
     assert last["next"] is None
     assert (statuses['q"1/ü'].keys(), statuses["q2"]) == (metrics, dict.fromkeys(metrics, "skipped"))
-    shown = client.get(f"/v1/runs/{run}/case", params={"sample_id": 'q"1/ü'}).json()
-    assert shown["case"]["chunks"][0]["text"] == "A text."
-    assert {row["metric"] for row in shown["results"]} == metrics
+    detail = client.get(f"/v1/runs/{run}/case", params={"sample_id": 'q"1/ü'}).json()
+    assert detail["case"]["chunks"][0]["text"] == "A text."
+    assert {row["metric"] for row in detail["results"]} == metrics

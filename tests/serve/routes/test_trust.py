@@ -70,14 +70,14 @@ def test_a_probe_is_that_of_the_library(runs, tmp_path):
         run = begin_probe(client)
         info = ended(client, run)
         assert (info["status"], info["kind"], info["dataset"][:4]) == ("finished", "probe", "mine")
-        shown = client.get(f"/v1/runs/{run}/probe").json()
+        served_probe = client.get(f"/v1/runs/{run}/probe").json()
         results = client.get(f"/v1/runs/{run}/results?tag=probe:empty").json()["results"]
     expected = probe(RIGHT, judge(believes_denials), cases(3), out=tmp_path / "own")
-    same(shown, expected, folder=run, judge="openai:weak")
+    same(served_probe, expected, folder=run, judge="openai:weak")
     progress = info["progress"]
     assert progress["usage"]["calls"] == progress["done"] == progress["scored"] == expected.usage.calls
     assert {row["tags"]["of"] for row in results} == {"q0", "q1", "q2"}
-    assert shown["survivors"]
+    assert served_probe["survivors"]
 
 
 def test_an_alignment_is_that_of_the_library(runs, tmp_path):
@@ -87,17 +87,17 @@ def test_an_alignment_is_that_of_the_library(runs, tmp_path):
         alignment = begin_alignment(client, run)
         info = ended(client, alignment)
         assert (info["status"], info["kind"]) == ("finished", "alignment"), info
-        shown = client.get(f"/v1/runs/{alignment}/alignment").json()
-        replaced = client.post("/v1/metrics?replace=true", json={"yaml": shown["written"]})
+        served_alignment = client.get(f"/v1/runs/{alignment}/alignment").json()
+        replaced = client.post("/v1/metrics?replace=true", json={"yaml": served_alignment["written"]})
         assert replaced.status_code == 201, replaced.text
         models = client.app.state.service.models
         expected = align(runs / run, TONE, models["j"], folds=2, ways=["rewrite"], work=tmp_path / "own")
     assert expected.accepted
     fields = json.loads(expected.model_dump_json(exclude={"written"}))
     fields |= {"folder": run, "path": f"{alignment}/tone.yaml"}
-    assert {name: shown[name] for name in fields} == fields
+    assert {name: served_alignment[name] for name in fields} == fields
     assert info["progress"]["usage"]["calls"] == expected.usage.calls
-    assert str(runs) not in json.dumps(shown)
+    assert str(runs) not in json.dumps(served_alignment)
 
 
 @pytest.mark.nightly
@@ -106,16 +106,16 @@ def test_a_killed_alignment_goes_on(runs):
     model = follower(TONE, RULES, FOLLOWS)
     with serving(runs, judges={"j": model}) as client:
         run = judge_labelled_answers(client)
-        before = len(model.calls)
+        calls_before = len(model.calls)
         model.delay = 0.2
         alignment = begin_alignment(client, run, concurrency=1)
         waited(client, alignment, lambda info: (info["progress"] or {}).get("done", 0) >= 8)
         kill_jobs()
         model.delay = 0
         info = ended(client, alignment)
-        shown = client.get(f"/v1/runs/{alignment}/alignment").json()
-    assert (info["status"], shown["accepted"], shown["kept"] >= 8) == ("finished", True, True)
-    assert len(model.calls) - before - info["progress"]["usage"]["calls"] <= 1
+        served_alignment = client.get(f"/v1/runs/{alignment}/alignment").json()
+    assert (info["status"], served_alignment["accepted"], served_alignment["kept"] >= 8) == ("finished", True, True)
+    assert len(model.calls) - calls_before - info["progress"]["usage"]["calls"] <= 1
 
 
 @pytest.mark.nightly

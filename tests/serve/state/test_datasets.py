@@ -58,8 +58,8 @@ def test_columns_of_other_names(tmp_path):
     """A data set is uploaded with its column map, which its runs use; a column that is not there is refused."""
     sent, kind = "nr;frage;gen\nq1;Who?;Ada\n", {"Content-Type": "text/csv"}
     with serving(tmp_path / "runs") as client:
-        named = "column=question=frage&column=answer=gen&column=id=nr"
-        info = client.post(f"/v1/datasets?name=a&{named}", content=sent, headers=kind).json()
+        query = "column=question=frage&column=answer=gen&column=id=nr"
+        info = client.post(f"/v1/datasets?name=a&{query}", content=sent, headers=kind).json()
         assert (info["cases"], info["columns"]) == (1, {"question": "frage", "answer": "gen", "id": "nr"})
         assert info["fields"] == {"frage": "question", "gen": "answer", "nr": "id"}
         run = ended(client, started(client, info["id"], "completeness"))
@@ -81,8 +81,8 @@ def test_limits_of_a_case_hold_for_data_sets_and_their_runs(tmp_path):
             {"place": "a:4", "message": "chunks: holds 4, at most 3 are allowed (items)"},
         ]
     with serving(tmp_path / "runs", judges={"j": judge}, limits=ServerLimits(text=8, items=3)) as client:
-        before = uploaded(client, [{"id": "s", "question": "Who?", "answer": "a", "expected_answer": "a"}])
-        run = ended(client, started(client, before))
+        small_dataset = uploaded(client, [{"id": "s", "question": "Who?", "answer": "a", "expected_answer": "a"}])
+        run = ended(client, started(client, small_dataset))
         assert (run["status"], len(judge.calls)) == ("finished", 1)
         run = ended(client, started(client, info["id"], "completeness"))
         assert (run["status"], len(judge.calls)) == ("failed", 1)
@@ -100,13 +100,13 @@ def test_a_file_that_is_too_large_leaves_nothing(runs):
 def test_a_data_set_goes_away_unless_a_run_needs_it(tmp_path):
     """A data set is taken away with its files; not while a run of it is queued or runs."""
     with serving(tmp_path / "runs", judges={"slow": ScriptedJudge([YES], delay=0.1)}) as client:
-        held, free = uploaded(client, rows(100)), uploaded(client, rows(1))
-        run = started(client, held, concurrency=1)
-        refused = client.delete(f"/v1/datasets/{held}")
+        used, free = uploaded(client, rows(100)), uploaded(client, rows(1))
+        run = started(client, used, concurrency=1)
+        refused = client.delete(f"/v1/datasets/{used}")
         assert (refused.status_code, run in refused.json()["detail"]) == (409, True)
         client.post(f"/v1/runs/{run}/cancel")
         ended(client, run)
-        for dataset in (held, free):
+        for dataset in (used, free):
             assert client.delete(f"/v1/datasets/{dataset}").status_code == 204
             assert client.delete(f"/v1/datasets/{dataset}").status_code == 404
         assert client.get(f"/v1/runs/{run}").json()["resumable"] is False

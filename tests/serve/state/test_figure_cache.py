@@ -57,10 +57,10 @@ async def test_a_figure_that_nobody_waits_for_is_dropped():
     requests = await waiting(cache, work, 2)
     for request in requests:
         request.cancel()
-    (again,) = await waiting(cache, work)
+    (second_json,) = await waiting(cache, work)
     assert (work.calls, work.cancelled) == (2, 1)
     work.free.set()
-    assert await again == "{}"
+    assert await second_json == "{}"
 
 
 async def test_a_failure_is_not_kept():
