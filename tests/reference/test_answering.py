@@ -69,7 +69,7 @@ def select(response, tokens):
     ],
 )
 def test_the_sentence_that_matches_best_is_the_answer(question, texts, expected):
-    """Rare words of the question decide, its names count less, and a name or number that is asked for counts."""
+    """Rare words of the question decide, and its names count less."""
     assert ask(question, texts) == (expected, Usage())
 
 
