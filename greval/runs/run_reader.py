@@ -104,11 +104,7 @@ def read_known_scales(store: Store) -> dict[str, Scale]:
 
 
 def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirection]:
-    """Return the direction of each metric that a run contains or that is predefined, in their order.
-
-    Args:
-        runs: The metrics of each run, the one with precedence first.
-    """
+    """Return the direction of each metric that a run contains or that is predefined; the first run has precedence."""
     # Imported late, as above.
     from greval.metrics.library import predefined
 
@@ -141,13 +137,8 @@ def read_judged_cases(
 ) -> Iterator[JudgedCase]:
     """Yield each case in the version that a metric judged last, with the result.
 
-    A case that was changed and judged again is stored in several versions; the version of the result counts.
-
-    Args:
-        store: The run, opened for reading.
-        metric: The metric by which the cases were judged.
-        case_keys: The samples and methods to read; None for all.
-        prints: The fingerprints that verdicts may have, if known.
+    A case that was changed and judged again is stored in several versions; the version of the result counts. `prints`
+    are the fingerprints that verdicts may have, if known.
     """
     fingerprints = _read_fingerprints(store, metric) if prints is None else set(prints)
     prior_values = _read_prior_values(store, list_dependency_names(metric), case_keys)

@@ -103,15 +103,10 @@ def compile_metrics(
     *,
     repeats: int | Mapping[str, int] = 1,
 ) -> dict[str, MetricRunnable]:
-    """Compile metrics separately for a worker. Each runnable judges a case as it is passed, without its dependencies.
+    """Compile metrics, each after those that it builds on, separately for a worker; return them by their names.
 
-    Args:
-        metrics: Definitions, each after those that it builds on.
-        clients: The judge that they share, or that of each judged metric by its name, or None if all are computed.
-        repeats: How often each case is judged, or that of each metric by its name.
-
-    Returns:
-        The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
+    Each runnable judges a case as it is passed, without its dependencies; its fingerprint covers them. The judge and
+    the repeats are those that all metrics share, or those of each by its name.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:

@@ -173,11 +173,8 @@ def prepare_run(
 ) -> RunPlan:
     """Read and check everything that a run needs, without calling a method or a model.
 
-    Args:
-        config: The configuration.
-        file: The file that describes the run; without `out`, the run folder is beside it.
-        judge: The judge in place of that of the configuration.
-        report: Called with a sentence on what the user should know.
+    Without `out`, the run folder is beside the file that describes the run. `report` is called with a sentence on what
+    the user should know.
     """
     report = report or ignore_note
     _check_keys(config)
