@@ -226,7 +226,7 @@ class CaseFinder:
             self._newest[key] = number
         # Caches of this object rather than of the class, so that they end with it.
         self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(partial(read_case, store))
-        self._read_priors = lru_cache(self._find_prior_values)
+        self._read_priors = lru_cache(lambda names: _read_prior_values(store, names, self._several))
 
     @cached_property
     def _metrics(self) -> dict[str, StoredMetric]:
@@ -265,9 +265,6 @@ class CaseFinder:
         priors = self._read_priors(names).get((case.id, case.method), {}) if names else {}
         _, key = compute_keys(narrow_case(metric, case, priors), metric, result.fingerprint)
         return self._store.index.get(key, (case.id, case.method, metric.name), result.repeat) is not None
-
-    def _find_prior_values(self, names: tuple[str, ...]) -> PriorValues:
-        return _read_prior_values(self._store, names, self._several)
 
 
 def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:

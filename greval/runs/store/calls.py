@@ -300,9 +300,7 @@ def _build_call(row: _CallRow, **names: str) -> JudgeCall:
     )
 
 
-@lru_cache(MAX_CACHED_CASES)
-def _parse_form(text: str) -> CallForm:
-    return CallForm.from_text(text)
+_parse_form = lru_cache(MAX_CACHED_CASES)(CallForm.from_text)
 
 
 def _hash_call(row: _CallRow) -> int:
