@@ -87,14 +87,14 @@ def _create_clients(
 ) -> dict[str, JudgeClient]:
     """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
-    named = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
+    named_judges = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
     if isinstance(model, JudgeClient):
         # A client that several metrics share is for those that name no judge of their own.
         sharing = (metric for metric in metrics if isinstance(metric, JudgedMetric) and not metric.judge)
-        ready = {**{metric.name: model for metric in sharing if metric.name not in named}, **ready}
+        ready = {**{metric.name: model for metric in sharing if metric.name not in named_judges}, **ready}
         model = model.judge
     unassigned = [metric for metric in metrics if metric.name not in ready]
-    return {**ready, **choose_judges(unassigned, model, named).create_clients()}
+    return {**ready, **choose_judges(unassigned, model, named_judges).create_clients()}
 
 
 def compile_metrics(

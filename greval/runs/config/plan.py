@@ -248,8 +248,8 @@ def select_metrics(metrics: Iterable[Metric], samples: Iterable[Sample]) -> Metr
         *USAGE_METRICS,
         *(metric.name for listed in against_gold.values() for metric in listed),
     }
-    own = [metric for name, metric in metrics_by_name.items() if name not in published_names]
-    sections = {SCORES: scores, **against_gold, OWN_SECTION: own}
+    own_metrics = [metric for name, metric in metrics_by_name.items() if name not in published_names]
+    sections = {SCORES: scores, **against_gold, OWN_SECTION: own_metrics}
     return {section: listed for section, listed in sections.items() if listed}
 
 

@@ -297,9 +297,9 @@ def parse_case_head(case: str) -> CaseHead:
         CaseHead(sample_id='q1', method='a vs b', question='Who?', other='b')
     """
     fields = from_json(case)
-    other = fields.get("other_response")
+    pair = fields.get("other_response")
     question = fields.get("question", "")[:MAX_QUESTION_CHARACTERS]
-    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, other and other.get("method", ""))
+    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, pair and pair.get("method", ""))
 
 
 def read_case_heads(store: Store) -> Iterator[CaseHead]:
