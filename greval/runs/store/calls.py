@@ -43,8 +43,6 @@ INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls WHERE id = ?"  # noqa: S608 - constant
 ASKED = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
 """The content of the calls of a row of `results`."""
-JUDGED_NAMES = ("sample_id", "method", "metric")
-"""The columns of `results` that name what a call was made for."""
 NO_CASE = 0
 """The row number of a call that is compressed without a case."""
 COMPRESSION_LEVEL = 3
