@@ -92,15 +92,8 @@ async def submit(  # noqa: PLR0913 - what a run is made of
 ) -> SubmittedBatch:
     """Submit the requests of a run as a batch, without those whose results the run folder already holds.
 
-    Args:
-        cases: The cases to judge. They are stored in the run folder until the batch is done.
-        metrics: Metric definitions. The metrics that they build on are added.
-        judge: A judge of an OpenAI-compatible provider that has a batch endpoint, unless the metrics name one.
-        out: The run folder.
-        judges: The judges of single metrics by name, as in `evaluate`. All metrics must have the same.
-        repeats: How often each case is judged.
-        reason_depth: How much the judge writes for each verdict, which overrides the metrics.
-        asked: The names of the metrics that are judged on each case, as in `evaluate`.
+    The arguments are those of `evaluate`. All metrics must have the same judge, of an OpenAI-compatible provider that
+    has a batch endpoint. The cases are stored in the run folder until the batch is done.
     """
     all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
     chosen = choose_judges(all_metrics, judge, judges)

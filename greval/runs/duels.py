@@ -38,14 +38,8 @@ def list_pairs(
 
     A pair holds what the metrics read, and the answers. Its methods are in the order of their names, so that neither
     the order of the cases nor that of `methods` makes another pair. Pairs among the cases are left out. If a sample has
-    several cases of a method, the last counts.
-
-    Args:
-        cases: The cases of several methods.
-        metrics: The preference metrics that will judge the pairs.
-        methods: The methods to compare; empty for all.
-        limit: The number of samples that at least two of the methods answered, the first ones; None for all.
-        source: The name of the cases in messages.
+    several cases of a method, the last counts. Without `methods`, all are compared. The limit counts samples that at
+    least two of them answered.
 
     Example:
         >>> answers = {"walk": "Ada.", "local": "Bob.", "flat": "Eve."}
@@ -104,12 +98,7 @@ def list_case_keys(cases: Iterable[Case]) -> list[CaseKey]:
 
 
 def find_pair_remarks(cases: Iterable[CaseKey], methods: Collection[str] = ()) -> list[str]:
-    """Return remarks on each two methods of which less than half of the samples pair.
-
-    Args:
-        cases: The sample id and the method of each case; those of pairs are left out by the caller.
-        methods: The methods to compare; empty for all.
-    """
+    """Return remarks on each two methods of which less than half of the samples pair; without `methods`, on all."""
     samples: dict[str, set[str]] = {}
     for sample_id, method in cases:
         samples.setdefault(sample_id, set()).add(method)

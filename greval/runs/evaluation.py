@@ -363,7 +363,9 @@ async def evaluate_async(
                     await _judge_source(work, writer, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
         _warn_unread(work, reading)
-        _warn_joins(folder)
+        with Store.open(folder) as finished:
+            for remark in read_join_remarks(finished):
+                warnings.warn(remark, DataWarning, stacklevel=2)
     if guard.why is None and work.row_count and work.row_count == work.counter.unread:
         raise build_unreadable_error(work.unread, work.row_count)
     # Judgements of a batch that are still open may need replies of the journal.
@@ -385,13 +387,6 @@ def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
     if proposal := reading.describe_proposal(lambda columns: f"columns={dict(columns)}"):
         warnings.warn(f"{reading.name}: {proposal}", DataWarning, stacklevel=3)
-
-
-def _warn_joins(folder: Path) -> None:
-    """Warn about ids that met nothing in the whole run."""
-    with Store.open(folder) as store:
-        for remark in read_join_remarks(store):
-            warnings.warn(remark, DataWarning, stacklevel=3)
 
 
 async def _judge_source(
@@ -439,7 +434,10 @@ async def _record_periodically(
             store_judges(writer, judges, clients, get_prices(options))
         spending = guard.total_spending
         if judges.labels and "reply_source" in options:
-            spending += _price_batch(work, judges.labels[0], options)
+            # This process did not request the replies of a batch, which has one judge.
+            usage = work.counter.usage
+            cost = get_prices(options).cost(judges.labels[0], usage) if usage.calls else None
+            spending += RunSpending(calls=usage.calls, cost=cost)
         if spending != noted:
             store_spending(writer, spending)
             noted = spending
@@ -457,12 +455,6 @@ async def _record_periodically(
             yield
     finally:
         record()
-
-
-def _price_batch(work: JudgingLoop, judge: str, options: EvaluateOptions) -> RunSpending:
-    """Return the cost of the replies of a batch, which has one judge and which this process did not request itself."""
-    usage = work.counter.usage
-    return RunSpending(calls=usage.calls, cost=get_prices(options).cost(judge, usage) if usage.calls else None)
 
 
 @asynccontextmanager

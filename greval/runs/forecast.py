@@ -355,9 +355,9 @@ class _MetricCounter:
         judged = plan_judgement(case, self._runnable, read)
         if len(read) == len(names):
             return judged
-        seen = fill_claims(case, {field: _assume_claims(case, field) for field in metric.claim_fields})
-        keys = compute_keys(seen, metric, self._runnable.fingerprint, judged.verdicts)
-        return PlannedJudgement(case, seen, *keys)
+        seen_case = fill_claims(case, {field: _assume_claims(case, field) for field in metric.claim_fields})
+        keys = compute_keys(seen_case, metric, self._runnable.fingerprint, judged.verdicts)
+        return PlannedJudgement(case, seen_case, *keys)
 
     def _estimate_calls(self, asking: MetricJudge, case: Case, starts: dict[str, str]) -> dict[str, int]:
         try:

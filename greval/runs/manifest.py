@@ -14,7 +14,6 @@ from pydantic import Field, JsonValue, ValidationError
 from greval._util.wording import format_names
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
-from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Price, Prices
 from greval.records.record import Record
 from greval.records.result import Usage
@@ -22,6 +21,7 @@ from greval.runs.store import FILE, Store
 from greval.runs.store.disk import COST_COLUMNS, SERVED_MODELS
 
 if TYPE_CHECKING:
+    from greval.judging.model.budget import RunSpending
     from greval.judging.model.client import JudgeClient
     from greval.runs.judges import RunJudges
     from greval.runs.store.writer import StoreWriter
@@ -191,6 +191,9 @@ def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
         prices: If given, also count rows whose cost was not recorded, such as those of a merged run or of a killed
             command. This reads all rows.
     """
+    # Most readers of a run do not need it.
+    from greval.judging.model.budget import RunSpending
+
     noted = RunSpending.model_validate(store.fact(SPENDING) or {})
     if prices is None:
         return noted
@@ -211,6 +214,8 @@ def read_usage(store: Store) -> dict[str, Usage]:
 
 def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
     """Return what all commands spent on the runs in the folders; a folder without a run adds nothing."""
+    from greval.judging.model.budget import RunSpending
+
     total = RunSpending()
     for folder in folders:
         if (folder / FILE).is_file():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -70,10 +70,14 @@ def merge_runs(out: str | Path, runs: Sequence[str | Path], *, metrics: Collecti
         target = opened.enter_context(StoreWriter.create(Path(out)))
         target.plans.retire_metrics(metrics)
         missing = _count_missing(target.reader)
-        counts = [_copy_rows(target, store, missing) for store in stores]
-        _set_planned(target, missing)
+        copied = [_copy_rows(target, store, missing) for store in stores]
+        counts = _count_by_plan(target.reader)
+        for plan, lacking in missing.items():
+            target.plans.set_planned(plan, None if lacking is None else counts.get(plan, 0) + lacking)
         _merge_metadata(target, stores)
-    return MergeSummary(folder=str(out), rows=sum(new for new, _ in counts), known=sum(old for _, old in counts))
+    return MergeSummary(
+        folder=str(out), rows=sum(new for new, _ in copied), known=sum(present for _, present in copied)
+    )
 
 
 def _copy_rows(target: StoreWriter, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
@@ -124,13 +128,6 @@ def _count_missing(store: Store) -> dict[int, int | None]:
         for plan in store.plans()
         if plan.method is not None
     }
-
-
-def _set_planned(target: StoreWriter, missing: Mapping[int, int | None]) -> None:
-    """Store the planned number of judgements of each plan, given the number of missing ones by plan id."""
-    counts = _count_by_plan(target.reader)
-    for plan, count in missing.items():
-        target.plans.set_planned(plan, None if count is None else counts.get(plan, 0) + count)
 
 
 def _count_by_plan(store: Store) -> dict[int, int]:

@@ -120,15 +120,15 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
         if isinstance(part, Judgement):
             label = part.value if isinstance(part.value, str) else None
             score = part.value if part.number is None and label is None else part.number
-            own = {
+            part_attributes = {
                 "gen_ai.evaluation.explanation": part.reason,
                 "gen_ai.evaluation.score.value": None if score is None else float(score),
                 "gen_ai.evaluation.score.label": label,
             }
         else:
             # An explanation belongs to a score.
-            own = {"error.type": part.kind, "greval.failure": part.message}
-        attributes = {**common, **own, "greval.item": part.item}
+            part_attributes = {"error.type": part.kind, "greval.failure": part.message}
+        attributes = {**common, **part_attributes, "greval.item": part.item}
         yield {
             name: redact_secrets(value) if isinstance(value, str) else value
             for name, value in attributes.items()

@@ -119,17 +119,17 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
         # Each worker has a rate limiter of its own, and the provider counts all calls together.
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
-        crew = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
-        crew.run()
+        driver = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
+        driver.run()
     begun = [job.shard_folder(n) for n in range(1, shards + 1) if (job.shard_folder(n) / FILE).is_file()]
     merge_runs(out, begun, metrics=[metric.name for metric in add_dependencies(metrics)])
-    return Run(Path(out), crew.progress, why=crew.why, fatal=crew.fatal)
+    return Run(Path(out), driver.progress, why=driver.why, fatal=driver.fatal)
 
 
 class RayDriver:
     """The driver of a run on Ray: it queues the shards, starts their tasks and collects their results."""
 
-    def __init__(self, ray: Any, job: RayJob, concurrency: int, total: int, options: EvaluateOptions) -> None:  # noqa: ANN401 - a module
+    def __init__(self, ray: Any, job: RayJob, width: int, total: int, options: EvaluateOptions) -> None:  # noqa: ANN401 - a module
         """Queue all shards; at most `width` of them are judged at the same time."""
         self.fatal = False
         self._stop_reason: str | None = None
@@ -138,7 +138,7 @@ class RayDriver:
         # Ray does not restart lost tasks: this class does, in order.
         self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)
         self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _compute_refill_time(job.judge))
-        self._width, self._total, self._options = concurrency, total, options
+        self._width, self._total, self._options = width, total, options
         self._waiting = deque(range(1, job.shards + 1))
         self._running: dict[Any, int] = {}
         self._lost: Counter[int] = Counter()
@@ -184,7 +184,7 @@ class RayDriver:
                     deadline = None
                 for ref in done:
                     self._record_shard(self._running.pop(ref), ref)
-        finally:  # an error, or Ctrl-C
+        finally:
             # After an error or Ctrl-C, shards are still running.
             self._stop_shards("it was interrupted")
             if self._running:

@@ -20,13 +20,7 @@ def choose_folder(cases: str, origin: CaseSource, report: Callable[[str], None],
     """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
 
     A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
-    gets a new folder.
-
-    Args:
-        cases: The name of the file, or "-" for standard input.
-        origin: The source that identifies the cases.
-        report: Called with a sentence if the first name is taken.
-        parent: The folder of `runs`.
+    gets a new folder. `report` is called with a sentence if the first name is taken.
     """
     base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     folder = next(name for name in _list_names(base) if _is_usable(name, origin))

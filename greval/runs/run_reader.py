@@ -104,11 +104,7 @@ def read_known_scales(store: Store) -> dict[str, Scale]:
 
 
 def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirection]:
-    """Return the direction of each metric that a run contains or that is predefined, in their order.
-
-    Args:
-        runs: The metrics of each run, the one with precedence first.
-    """
+    """Return the direction of each metric that a run contains or that is predefined; the first run has precedence."""
     # Imported late, as above.
     from greval.metrics.library import predefined
 
@@ -141,13 +137,8 @@ def read_judged_cases(
 ) -> Iterator[JudgedCase]:
     """Yield each case in the version that a metric judged last, with the result.
 
-    A case that was changed and judged again is stored in several versions; the version of the result counts.
-
-    Args:
-        store: The run, opened for reading.
-        metric: The metric by which the cases were judged.
-        case_keys: The samples and methods to read; None for all.
-        prints: The fingerprints that verdicts may have, if known.
+    A case that was changed and judged again is stored in several versions; the version of the result counts. `prints`
+    are the fingerprints that verdicts may have, if known.
     """
     fingerprints = _read_fingerprints(store, metric) if prints is None else set(prints)
     prior_values = _read_prior_values(store, list_dependency_names(metric), case_keys)
@@ -235,7 +226,7 @@ class CaseFinder:
             self._newest[key] = number
         # Caches of this object rather than of the class, so that they end with it.
         self.read_case = lru_cache(maxsize=MAX_CACHED_CASES)(partial(read_case, store))
-        self._read_priors = lru_cache(self._find_prior_values)
+        self._read_priors = lru_cache(lambda names: _read_prior_values(store, names, self._several))
 
     @cached_property
     def _metrics(self) -> dict[str, StoredMetric]:
@@ -274,9 +265,6 @@ class CaseFinder:
         priors = self._read_priors(names).get((case.id, case.method), {}) if names else {}
         _, key = compute_keys(narrow_case(metric, case, priors), metric, result.fingerprint)
         return self._store.index.get(key, (case.id, case.method, metric.name), result.repeat) is not None
-
-    def _find_prior_values(self, names: tuple[str, ...]) -> PriorValues:
-        return _read_prior_values(self._store, names, self._several)
 
 
 def add_texts(store: Store, lines: Iterable[str]) -> Iterator[str]:

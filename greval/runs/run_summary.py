@@ -49,11 +49,9 @@ OUTLINE_COLUMNS = ("metric", "method", "tags", "outline", *COST_COLUMNS)
 
 
 def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
-    """Summarise the results of a run with one row at a time in memory.
+    """Summarise the results of a run by `method` or tags, with one row at a time in memory.
 
-    Args:
-        store: The run, opened for reading.
-        by: `method` or names of tags. If it is empty, results are grouped by method if there are several.
+    By default, results are grouped by method if there are several.
     """
     scales = {name: metric.scale for name, metric in read_metrics(store).items()}
     grouping = Grouping(by)
@@ -118,13 +116,9 @@ class ShareSummary(Record):
 
 
 def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary, ...]:
-    """Summarise the shares of a run, in the order of metrics, notes, and group names.
+    """Summarise the shares of a run by `method` or tags, in the order of metrics, notes, and group names.
 
-    Only the results of metrics with shares are parsed, one at a time.
-
-    Args:
-        store: The run, opened for reading.
-        by: `method` or names of tags. If it is empty, there is one group.
+    Only the results of metrics with shares are parsed, one at a time. By default, there is one group.
     """
     return tuple(
         summary
@@ -151,13 +145,10 @@ class PassSummary(Record):
 
 
 def summarise_passes(store: Store, by: Sequence[str] = ()) -> tuple[PassSummary, ...]:
-    """Summarise how many cases pass, for each metric with `pass` and each group.
+    """Summarise how many cases pass, for each metric with `pass` and each group by `method` or tags.
 
-    A case passes if the mean of its numbers, one for each judged item, meets the condition.
-
-    Args:
-        store: The run, opened for reading.
-        by: `method` or names of tags. If it is empty, there is one group.
+    A case passes if the mean of its numbers, one for each judged item, meets the condition. By default, there is one
+    group.
     """
     conditions = {name: metric.pass_if for name, metric in read_metrics(store).items() if metric.pass_if}
     grouping = Grouping(by)

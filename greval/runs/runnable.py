@@ -87,14 +87,14 @@ def _create_clients(
 ) -> dict[str, JudgeClient]:
     """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
-    named = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
+    named_judges = {name: judge for name, judge in judges.items() if not isinstance(judge, JudgeClient)}
     if isinstance(model, JudgeClient):
         # A client that several metrics share is for those that name no judge of their own.
         sharing = (metric for metric in metrics if isinstance(metric, JudgedMetric) and not metric.judge)
-        ready = {**{metric.name: model for metric in sharing if metric.name not in named}, **ready}
+        ready = {**{metric.name: model for metric in sharing if metric.name not in named_judges}, **ready}
         model = model.judge
     unassigned = [metric for metric in metrics if metric.name not in ready]
-    return {**ready, **choose_judges(unassigned, model, named).create_clients()}
+    return {**ready, **choose_judges(unassigned, model, named_judges).create_clients()}
 
 
 def compile_metrics(
@@ -103,15 +103,10 @@ def compile_metrics(
     *,
     repeats: int | Mapping[str, int] = 1,
 ) -> dict[str, MetricRunnable]:
-    """Compile metrics separately for a worker. Each runnable judges a case as it is passed, without its dependencies.
+    """Compile metrics, each after those that it builds on, separately for a worker; return them by their names.
 
-    Args:
-        metrics: Definitions, each after those that it builds on.
-        clients: The judge that they share, or that of each judged metric by its name, or None if all are computed.
-        repeats: How often each case is judged, or that of each metric by its name.
-
-    Returns:
-        The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
+    Each runnable judges a case as it is passed, without its dependencies; its fingerprint covers them. The judge and
+    the repeats are those that all metrics share, or those of each by its name.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:

@@ -269,13 +269,9 @@ class JudgedColumns:
 def read_judged_columns(
     store: Store, metric: str, *, by: Sequence[str], case_keys: Collection[CaseKey]
 ) -> JudgedColumns:
-    """Read the judged items of a metric.
+    """Read the judged items of a metric, in groups by tags.
 
-    Args:
-        store: The run, opened for reading.
-        metric: The metric's name.
-        by: The tags whose values name a question's group.
-        case_keys: The samples and methods whose items need an index; a method may be empty if it is not known.
+    `case_keys` are the samples and methods whose items need an index; a method may be empty if it is not known.
     """
     scales = read_known_scales(store)
     if metric not in scales:

@@ -600,10 +600,10 @@ def is_unneeded(result: Result | None) -> bool:
 
 def plan_judgement(case: Case, runnable: MetricRunnable, results: Mapping[str, Result]) -> PlannedJudgement:
     """Plan the judgement of a case, given the results of the metrics that the metric reads on it."""
-    seen, broken = narrow_for_metric(case, runnable.metric, results)
+    seen_case, broken = narrow_for_metric(case, runnable.metric, results)
     verdicts = select_verdicts(runnable.metric, results)
-    keys = compute_keys(seen, runnable.metric, runnable.fingerprint, verdicts)
-    return PlannedJudgement(case, seen, *keys, broken, verdicts)
+    keys = compute_keys(seen_case, runnable.metric, runnable.fingerprint, verdicts)
+    return PlannedJudgement(case, seen_case, *keys, broken, verdicts)
 
 
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:

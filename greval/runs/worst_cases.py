@@ -36,11 +36,6 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
 
     The mean of a result's values counts, by the direction of the scale. Without scores, the categories of an ordered
     scale count by their place. Ties are in the order of the run. Failed and skipped results are only counted.
-
-    Args:
-        store: The run, opened for reading.
-        count: The maximum number of results of each metric.
-        result_filter: The filter for results.
     """
     scales = read_known_scales(store)
     # Few distinct values occur, many times.

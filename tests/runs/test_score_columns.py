@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, SKIPPED, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.records.scale import MeasureScale
 from greval.runs import score_columns as columns
-from greval.runs.score_columns import ComparisonSide, JudgedColumns, QuestionGroups, ScoreColumns, read_judged_columns
+from greval.runs.score_columns import ComparisonSide, QuestionGroups, ScoreColumns, read_judged_columns
 from greval.runs.store import Store
 
 OUTCOMES = st.sampled_from([0, 1, FAILED, SKIPPED, MISSING])
@@ -112,10 +110,3 @@ def test_what_the_run_lacks_is_named(tmp_path, metric, by, message):
     run = write(tmp_path / "run", {("walk", "right"): [1, 0]}, tags=[{"kind": "a"}] * 2)
     with Store.open(run) as store, pytest.raises(DataError, match=message):
         read_judged_columns(store, metric, by=by, case_keys=())
-
-
-def test_arrays_are_of_the_type_that_statistics_expect():
-    """Empty columns are empty arrays."""
-    empty = JudgedColumns(MeasureScale(unit="s"))
-    assert empty.get_verdicts().dtype == np.float64
-    assert empty.get_numbers("question").dtype == np.int64

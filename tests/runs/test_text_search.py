@@ -75,16 +75,6 @@ def test_words_may_not_be_of_several_texts():
     assert found("who fits", [Case(id="q", question="Who?")], [result("q", verdict)]) == ()
 
 
-@given(
-    st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=5),
-    st.text(min_size=1, max_size=3).filter(str.split),
-)
-def test_an_index_finds_what_a_search_finds(texts, query):
-    """Whatever the texts are made of: `found` compares both."""
-    cases = [Case(id=f"q{n}", question=one or "?", answer=other) for n, (one, other) in enumerate(texts)]
-    found(query, cases)
-
-
 def test_an_index_of_another_state_is_not_used(tmp_path):
     """Without an index, with that of another state and with a damaged one there is no answer."""
     path = tmp_path / "index"

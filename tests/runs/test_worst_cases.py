@@ -103,26 +103,6 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
     assert fewer == {metric: rows[:count] for metric, rows in more.items()}
 
 
-def is_open(part):
-    """Return whether a part of a filter selects everything; an empty text selects what is empty."""
-    return part is None or part == ()
-
-
-@given(st.lists(results(), max_size=25), FILTERS, FILTERS)
-def test_a_filter_never_adds(rows, one, other):
-    """What two filters leave together is what each of them leaves, in the order of the run."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), rows)
-        with Store.open(folder) as store:
-            whole = [*store.lines()]
-            first, second = [*store.lines(one)], [*store.lines(other)]
-            both = ResultFilter(*(theirs if is_open(mine) else mine for mine, theirs in zip(one, other, strict=True)))
-            together = [*store.lines(both)]
-    assert [line for line in whole if line in first] == first
-    if all(mine == theirs or is_open(mine) or is_open(theirs) for mine, theirs in zip(one, other, strict=True)):
-        assert together == [line for line in first if line in second]
-
-
 @pytest.mark.parametrize(("metric", "worst"), [("depth", 1), ("noise", 5), ("ordered", "Bad"), ("scored", "Good")])
 def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
     """The worst value is at the worse end of each kind of scale."""

@@ -180,7 +180,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     methods = plan.load_methods(hooks.get("on_note") or ignore_note)
     check_setup(plan)
     write_setup(plan)
-    write = ResultFileWriter(plan) if config.result_files else _write_nothing
+    write: Callable[[], None] = ResultFileWriter(plan) if config.result_files else lambda: None
     pause = hooks.get("save_seconds", SAVE_SECONDS) if config.result_files == "during" else None
     async with save_periodically(write, pause):
         collected = await collect_async(
@@ -260,7 +260,3 @@ def _prepare(
         used = used.replace_by(changed)
     with file.explain_errors(used, changed) if file else nullcontext():
         yield prepare_run(used, file.path if file else None, judge, report)
-
-
-def _write_nothing() -> None:
-    """Write no result files."""

@@ -121,10 +121,7 @@ class ConfigFile:
     ) -> Iterator[None]:
         """Report an error that values of the file explain with the lines of these values.
 
-        Args:
-            config: The configuration that is used.
-            changes: What replaces keys of the file; these are not reported.
-            checks: Checks of further keys.
+        `config` is what is used, with `changes` in place of keys of the file. `checks` are those of further keys.
         """
         try:
             yield

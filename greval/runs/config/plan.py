@@ -173,11 +173,8 @@ def prepare_run(
 ) -> RunPlan:
     """Read and check everything that a run needs, without calling a method or a model.
 
-    Args:
-        config: The configuration.
-        file: The file that describes the run; without `out`, the run folder is beside it.
-        judge: The judge in place of that of the configuration.
-        report: Called with a sentence on what the user should know.
+    Without `out`, the run folder is beside the file that describes the run. `report` is called with a sentence on what
+    the user should know.
     """
     report = report or ignore_note
     _check_keys(config)
@@ -251,8 +248,8 @@ def select_metrics(metrics: Iterable[Metric], samples: Iterable[Sample]) -> Metr
         *USAGE_METRICS,
         *(metric.name for listed in against_gold.values() for metric in listed),
     }
-    own = [metric for name, metric in metrics_by_name.items() if name not in published_names]
-    sections = {SCORES: scores, **against_gold, OWN_SECTION: own}
+    own_metrics = [metric for name, metric in metrics_by_name.items() if name not in published_names]
+    sections = {SCORES: scores, **against_gold, OWN_SECTION: own_metrics}
     return {section: listed for section, listed in sections.items() if listed}
 
 

@@ -31,12 +31,9 @@ FileCheck = Callable[[RunConfig, str], str]
 def find_reference_faults(
     config: RunConfig, keys: Collection[str], further: Mapping[str, FileCheck] | None = None
 ) -> Iterator[KeyFault]:
-    """Find the values that refer to what is not there or cannot be read.
+    """Find the values of some keys that refer to what is not there or cannot be read.
 
-    Args:
-        config: The configuration.
-        keys: The keys to check: those whose value is that of a file.
-        further: Checks of keys that other parts know about.
+    `further` are checks of keys that other parts know about.
     """
     checks: Mapping[str, FileCheck] = {
         **dict.fromkeys(("data", "gold", "traversals", "prices"), _check_file),

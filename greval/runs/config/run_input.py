@@ -215,10 +215,10 @@ def _map_columns(row: Mapping[str, object], group_by: str) -> Iterator[tuple[str
     fields = {name: find_known_name(name) for name in row}
     truths = {*list_names("expected_answer")}
     has_truth = any(fields[name] in truths and value is not None for name, value in row.items())
-    for name, known in fields.items():
-        if known == "answer" and not has_truth:
+    for name, field_name in fields.items():
+        if field_name == "answer" and not has_truth:
             yield name, "expected_answer"
-        elif not known and name == group_by:
+        elif not field_name and name == group_by:
             yield name, f"tags.{name}"
         else:
             yield name, name

@@ -106,10 +106,12 @@ def import_verdicts(
             method=options.get("method") or "",
             cases=_open_cases(options.get("cases")),
         )
+        report = options.get("on_note") or (lambda _: None)
+        report_unread = options.get("on_unread") or (lambda _: None)
         for note in verdict_file.notes:
-            options.get("on_note", _ignore)(note)
+            report(note)
         for line in verdict_file.unread[:MAX_LISTED_ROWS]:
-            options.get("on_unread", _ignore)(line)
+            report_unread(line)
         if not verdict_file.cases:
             raise build_unreadable_error(verdict_file.unread, len(verdict_file.unread))
         store_metrics(writer, [metric.model_dump(mode="json") for metric in metrics])
@@ -242,7 +244,3 @@ def _identify(source: object, versions: Mapping[str, PlannedVersion], options: I
         columns=sorted(columns.items()) if columns else None,
         verdicts=sorted(versions.items()),
     )
-
-
-def _ignore(_: str) -> None:
-    """Ignore a message."""

@@ -63,13 +63,9 @@ def read_verdict_file(
 ) -> VerdictFile:
     """Read the verdicts of a file, one a row, or one for each metric in columns of their names.
 
-    Args:
-        source: The path of a file in any format that holds cases, or rows that a program passes.
-        metrics: The metrics that the verdicts are of.
-        columns: The columns of fields that are called otherwise: of a case, of a verdict (`value`, `reason`, `item`,
-            `repeat`, `metric`), or of the values of a metric, by its name.
-        method: The method of rows that do not name one.
-        cases: The cases, joined by id; None if the file itself holds them, or they are not known.
+    `columns` are those of fields that are called otherwise: of a case, of a verdict (`value`, `reason`, `item`,
+    `repeat`, `metric`), or of the values of a metric, by its name. `cases` are joined by id, if the file does not hold
+    them itself.
     """
     rows = read_labelled_rows(source, _list_fields(metrics, columns or {}), columns)
     rows = replace(

@@ -43,8 +43,6 @@ INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls WHERE id = ?"  # noqa: S608 - constant
 ASKED = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
 """The content of the calls of a row of `results`."""
-JUDGED_NAMES = ("sample_id", "method", "metric")
-"""The columns of `results` that name what a call was made for."""
 NO_CASE = 0
 """The row number of a call that is compressed without a case."""
 COMPRESSION_LEVEL = 3
@@ -62,7 +60,7 @@ class CallTable:
     """The calls of a log that is open for writing. Its methods write within the transaction of the caller."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        """Store the connection. The tables are created with the first call."""
+        # The tables are created with the first call.
         self._db = database
         self._forms: dict[tuple[str, str], int] = {}
         self._cases: OrderedDict[tuple[str, str], tuple[int, str]] = OrderedDict()
@@ -75,14 +73,7 @@ class CallTable:
             self._cases.popitem(last=False)
 
     def insert(self, content: int, fingerprint: str, case_key: tuple[str, str], calls: Iterable[CallRecord]) -> None:
-        """Insert the calls for judged content.
-
-        Args:
-            content: The number of the content's key.
-            fingerprint: The fingerprint of the metric.
-            case_key: The sample id and the method of the case.
-            calls: The calls in order.
-        """
+        """Insert the calls for judged content, which is given by the number of its key, in order."""
         case_row, case_text = self._cases.get(case_key, (NO_CASE, ""))
         for call in calls:
             form = self._find_form(fingerprint, call.form.text)
@@ -102,9 +93,7 @@ class CallTable:
     def copy_calls(self, source: CallReader, find_case: Callable[[str], int | None]) -> int:
         """Copy the calls of another log that are not stored yet, and return their number.
 
-        Args:
-            source: The calls of the other log.
-            find_case: A function that returns the row number of a case in this log, given its JSON, or None.
+        `find_case` returns the row number of a case in this log, given its JSON, or None.
         """
         stored_hashes = {_hash_call(row) for row in CallReader(self._db).rows()}
         copied = 0
@@ -157,7 +146,6 @@ class CallReader:
     """The calls of a log that is open for reading. A log in which no call was stored has no tables of calls."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        """Store the connection; nothing is read yet."""
         self._db = database
         self._read_case = lru_cache(MAX_CACHED_CASES)(self._find_case)
 
@@ -310,9 +298,7 @@ def _build_call(row: _CallRow, **names: str) -> JudgeCall:
     )
 
 
-@lru_cache(MAX_CACHED_CASES)
-def _parse_form(text: str) -> CallForm:
-    return CallForm.from_text(text)
+_parse_form = lru_cache(MAX_CACHED_CASES)(CallForm.from_text)
 
 
 def _hash_call(row: _CallRow) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 from zlib import crc32
 
@@ -143,17 +143,12 @@ class LogSync:
             self._wal = None
 
 
-class translate_errors:  # noqa: N801 - used like a function in `with`
+@contextmanager
+def translate_errors(folder: Path) -> Iterator[None]:
     """Context manager that turns errors of SQLite and the system into a `StoreError` with a hint for the user."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, sqlite3.Error | OSError):
-            full = any(word in str(error).lower() for word in NO_SPACE)
-            hint = "free some space and run the same command again" if full else "is it a run folder?"
-            raise StoreError(f"{self._folder / FILE}: {error}; {hint} (what was written before stays)") from error
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        is_full = any(word in str(error).lower() for word in NO_SPACE)
+        hint = "free some space and run the same command again" if is_full else "is it a run folder?"
+        raise StoreError(f"{folder / FILE}: {error}; {hint} (what was written before stays)") from error

@@ -17,11 +17,10 @@ from pydantic import TypeAdapter
 from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
-from greval.runs.store.calls import JUDGED_NAMES
 from greval.runs.store.disk import translate_errors
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
-from greval.runs.store.reader import IS_PAIR, NEWEST, Store, parse_case_head
+from greval.runs.store.reader import IS_PAIR, JUDGED_NAMES, NEWEST, Store, parse_case_head
 
 SELECT_CASES = f"""
 SELECT rowid, key, row FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
@@ -49,11 +48,7 @@ def read_result_page(
 ) -> tuple[list[str], int | None]:
     """Return a page of the newest result of each sample, method, metric and repeat as JSON texts.
 
-    Args:
-        store: The run, opened for reading.
-        result_filter: The filter for results.
-        after: The row after which the page begins.
-        limit: The maximum number of results. Long results end a page earlier, to limit memory use.
+    Long results end a page before its limit, to limit memory use.
     """
     lines: list[str] = []
     last, length = after, 0
@@ -71,12 +66,7 @@ def read_call_page(
 ) -> tuple[list[JudgeCall], int | None]:
     """Return a page of the stored calls of the judge for the results that meet a filter.
 
-    Args:
-        store: The run, opened for reading.
-        result_filter: The filter for results, by sample, method and metrics.
-        after: The row of the result after which the page begins.
-        limit: The number of calls at which a page ends. It has all calls of its last result. Long calls end a page
-            earlier, to limit memory use.
+    It ends at the limit with all calls of its last result; long calls end it earlier, to limit memory use.
     """
     reader = store.call_reader
     page: list[JudgeCall] = []
@@ -94,13 +84,7 @@ def read_call_page(
 
 
 def read_case_page(store: Store, *, after: int = 0, limit: int = 100) -> tuple[list[CaseLine], int | None]:
-    """Return a page of the judged cases, each once. A case whose contents changed between two runs is returned twice.
-
-    Args:
-        store: The run, opened for reading.
-        after: The row after which the page begins.
-        limit: The maximum number of cases.
-    """
+    """Return a page of the judged cases, each once; a case whose contents changed between two runs comes twice."""
     rows = _fetch_all(store, SELECT_CASES, after, limit + 1)
     first = _find_first_rows(store, [key for _, key, _ in rows[:limit]])
     once = [parse_case_head(case) for at, key, case in rows[:limit] if first[key] == at]

@@ -62,13 +62,8 @@ class PlanTable:
         """Begin the plan of a command.
 
         Plans of the same metrics with the same source label are no longer counted, unless they are other parts of
-        this plan.
-
-        Args:
-            source: The source of the cases.
-            part: The part of the whole, such as "2/3" for a shard; empty for the whole.
-            versions: Fingerprint and judge of each metric by name.
-            total: The number of cases; None if it is unknown before they are read.
+        this plan. `part` is that of the whole, such as "2/3" for a shard, and empty for the whole. `total` is the
+        number of cases, if it is known before they are read.
         """
         self._ids, self._versions, self._source, self._part = {}, versions, source, part
         with translate_errors(self._folder):
@@ -110,11 +105,7 @@ class PlanTable:
         return plan_id
 
     def replace_versions(self, versions: Mapping[str, PlannedVersion]) -> None:
-        """Count other versions of metrics for the same cases: each counted plan is replaced by one of the new version.
-
-        Args:
-            versions: The new fingerprint and the judge of each metric by name.
-        """
+        """Count other versions of metrics for the same cases, in place of those of the counted plans."""
         for metric, version in versions.items():
             plans = self._db.execute(
                 "SELECT id, source, method, planned FROM plans WHERE current AND metric = ? ORDER BY id", (metric,)
@@ -127,12 +118,9 @@ class PlanTable:
                 self._ids.setdefault((metric, method), at)
 
     def end(self, planned: Mapping[str, int] | None, why: str | None, *, unread: int = 0) -> None:
-        """Record how a command ended.
+        """Record how a command ended, and why if it was stopped.
 
-        Args:
-            planned: The number of cases of each method; None if not all cases were read.
-            why: The reason why it was stopped; None if it was not.
-            unread: The number of rows that are not cases.
+        `planned` is the number of cases of each method, None if not all cases were read.
         """
         with translate_errors(self._folder):
             self._db.execute("UPDATE sources SET stopped = ?, unread = ? WHERE id = ?", (why, unread, self.source_id))
@@ -178,14 +166,9 @@ class PlanTable:
         return self._db.execute(query, (finished, self.source_id, *self._versions)).fetchall()
 
     def copy_plans(self, folder: Path, plans: Iterable[CountedPlan]) -> dict[int, int]:
-        """Copy the counted plans of another run; they replace those copied from it before.
+        """Copy the counted plans of another run, and return the plan id here for each plan id there.
 
-        Args:
-            folder: The folder of the other run.
-            plans: The counted plans of the other run.
-
-        Returns:
-            The plan id in this log for each plan id in the other run.
+        They replace those that were copied from its folder before.
         """
         part = str(folder.resolve())
         self.source_id, _ = self._find_source(CaseSource(digest=f"run {part}"), part)

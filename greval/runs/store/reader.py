@@ -17,9 +17,7 @@ from pydantic_core import from_json
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, hash_key
 from greval.records.case import Case
-from greval.records.judge_call import JudgeCall
 from greval.records.result import Result
-from greval.runs.store.calls import JUDGED_NAMES, CallReader
 from greval.runs.store.disk import connect_log
 from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.filters import ANY_RESULT, ResultFilter
@@ -28,8 +26,13 @@ from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedP
 if TYPE_CHECKING:
     import pandas as pd
 
+    from greval.records.judge_call import JudgeCall
+    from greval.runs.store.calls import CallReader
+
 NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid)"
 """SQL condition that is true for a row of `results` which no other row replaced."""
+JUDGED_NAMES = ("sample_id", "method", "metric")
+"""The columns of `results` that name what a call was made for."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 """A column for `Store.select`: a JSON list of the metric's fingerprint and the judge."""
 NO_CONTENT = 0
@@ -127,7 +130,6 @@ class Store(CloseOnExit):
     Attributes:
         folder: The run folder.
         index: Finds single results by what was judged.
-        call_reader: The stored calls of judges.
         reads_all: Whether the results that do not belong to the last plan are read, too.
 
     Example:
@@ -152,7 +154,6 @@ class Store(CloseOnExit):
         """Wrap an open connection; use `open` instead. `commit` writes what a writer of the log has in memory."""
         self.folder = folder
         self.index = index or ResultIndex(connection, commit, all_rows=all_rows)
-        self.call_reader = CallReader(connection)
         self.reads_all = all_rows
         self._connection = connection
         self._commit = commit
@@ -197,6 +198,13 @@ class Store(CloseOnExit):
         conditions, values = result_filter.build_conditions()
         where = " AND ".join([NEWEST, self._build_condition(COUNTED), f"rowid > {after:d}", *conditions])
         return self.query(f"SELECT {', '.join(columns)} FROM results WHERE {where} ORDER BY rowid", values)  # noqa: S608 - columns of the code
+
+    @cached_property
+    def call_reader(self) -> CallReader:
+        """The stored calls of judges, which most readers of a run do not need."""
+        from greval.runs.store.calls import CallReader
+
+        return CallReader(self._connection)
 
     def count(self) -> int:
         """Return the number of the same results."""
@@ -297,9 +305,9 @@ def parse_case_head(case: str) -> CaseHead:
         CaseHead(sample_id='q1', method='a vs b', question='Who?', other='b')
     """
     fields = from_json(case)
-    other = fields.get("other_response")
+    pair = fields.get("other_response")
     question = fields.get("question", "")[:MAX_QUESTION_CHARACTERS]
-    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, other and other.get("method", ""))
+    return CaseHead(fields.get("id", ""), fields.get("method", ""), question, pair and pair.get("method", ""))
 
 
 def read_case_heads(store: Store) -> Iterator[CaseHead]:

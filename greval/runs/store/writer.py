@@ -54,7 +54,6 @@ class _RowGroup:
     """
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        """Store the connection; nothing is read before the first row."""
         self.results: list[tuple[object, ...]] = []
         self._cases: list[tuple[object, ...]] = []
         self._db = database
@@ -186,14 +185,7 @@ class StoreWriter(CloseOnExit):
     def append_calls(
         self, content: str, fingerprint: str, case_key: tuple[str, str], calls: Sequence[CallRecord]
     ) -> None:
-        """Append calls of a judgement that has no result yet. After this returns, they survive a killed process.
-
-        Args:
-            content: The key of the judged content.
-            fingerprint: The fingerprint of the metric.
-            case_key: The sample id and the method of the case.
-            calls: The calls.
-        """
+        """Append calls of a judgement that has no result yet. After this returns, they survive a killed process."""
         with self._write():
             self._calls.insert(hash_key(content), fingerprint, case_key, calls)
 
@@ -209,11 +201,7 @@ class StoreWriter(CloseOnExit):
     ) -> None:
         """Assign the newest stored result of a sample, method and metric to a plan, so that it counts.
 
-        Args:
-            result_of: The sample id, the method and the metric.
-            case: The case as JSON, which is stored if its contents are new; empty for none.
-            plan: The id of the plan; None for the plan of its metric and method.
-            repeat: The number of the repeat.
+        By default, it is the plan of its metric and method. A case, as JSON, is stored if its contents are new.
         """
         due_plan = self.plans.claim_plan(result_of[2], result_of[1]) if plan is None else plan
         if self._index.find_plan(result_of, repeat) != due_plan:

@@ -32,10 +32,6 @@ from greval.runs.store.disk import (
 from greval.testing import ScriptedJudge
 
 KNOWN_VERSIONS = {LAYOUT_VERSION, LAYOUT_VERSION_WITHOUT_COST}
-WRITER = (
-    "import sys; from greval.runs.store.writer import StoreWriter; run = StoreWriter.create(sys.argv[1]); "
-    "print('held', flush=True); sys.stdin.read()"
-)
 
 # Without waiting for the disk there are more checkpoints.
 FLUSHER = """
@@ -68,18 +64,6 @@ class TestLockFolder:
             assert str(tmp_path) in str(refused.value)
             assert "another run writes to this folder; wait for it or choose another with -o" in str(refused.value)
         lock_folder(tmp_path).close()
-
-    def test_a_killed_writer_holds_nothing(self, tmp_path):
-        """The system frees the lock of a process that was killed."""
-        pipe = subprocess.PIPE
-        with subprocess.Popen([sys.executable, "-c", WRITER, tmp_path], stdin=pipe, stdout=pipe, text=True) as writer:
-            assert writer.stdout
-            assert writer.stdout.readline() == "held\n"
-            with pytest.raises(StoreError, match="another run"):
-                lock_folder(tmp_path)
-            writer.kill()
-            writer.wait()
-            lock_folder(tmp_path).close()
 
     def test_missing_folders_are_created(self, tmp_path):
         """A folder in a folder that is not there is created for the run."""
