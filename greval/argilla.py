@@ -24,11 +24,11 @@ from greval.trust.agreement.api import agreement as measure_agreement
 from greval.trust.agreement.records import Agreement
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import PUBLISH_HINT, DatasetTarget, find_dataset
-from greval.trust.argilla.form import Json, build_parts, format_guidelines, name_questions
+from greval.trust.argilla.form import Json, build_parts, build_question, format_guidelines
 from greval.trust.argilla.ledger import Ledger, read_ledger
 from greval.trust.argilla.pull import ResponseReader
 from greval.trust.argilla.push import PushOptions, PushResult, RecordWriter, parse_sample, push_items
-from greval.trust.argilla.questions import MetricQuestion
+from greval.trust.argilla.questions import find_questions
 from greval.trust.argilla.record_items import read_record_items
 from greval.trust.argilla.sampling import SamplingPlan, plan_records
 
@@ -121,11 +121,9 @@ def records(
     with Store.open(folder) as store:
         definitions = _find_metrics(metrics, store)
         items = read_record_items(store, definitions, written=suggestions)
-    names = {metric.name: name_questions(metric.name).judgement for metric in definitions}
     # A record of the SDK is in no dataset yet, so its suggestions name their questions instead of their ids.
-    questions = {
-        metric.name: MetricQuestion(names[metric.name], names[metric.name], metric.scale) for metric in definitions
-    }
+    asked = [build_question(metric) for metric in definitions]
+    questions = find_questions(definitions, [{**question, "id": question["name"]} for question in asked])
     plan, drawn = plan_records(Ledger(), items, parse_sample(sample), seed=seed)
     writer = RecordWriter(folder.resolve().name, questions, suggestions)
     return _build_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)

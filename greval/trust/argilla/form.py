@@ -11,14 +11,13 @@ from typing import Any, NamedTuple, assert_never
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric, is_preference
 from greval.records.metric_input import hash_json
-from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
+from greval.records.scale import CategoricalScale, JudgedScale, ValueScale
 from greval.trust.annotations.rendering import SIDES, TITLES, cut_text, list_titles
 
 JUDGE_FIELD = "judge"
 """The field with the judge's reason, findings and notes, in datasets with suggestions."""
 RATING_VALUES = range(11)
 """The values that Argilla allows for a rating. Other values become labels that read as numbers."""
-NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 MAX_LABELS = 500
 MAX_GUIDELINES = 10_000
 MAX_DESCRIPTION = 1_000
@@ -158,24 +157,6 @@ def hash_form(metric: JudgedMetric) -> str:
 def hash_shown_texts(texts: Mapping[str, Any]) -> str:
     """Return the hash of the texts of a record that show its item; other fields do not count."""
     return hash_json({name: text for name, text in texts.items() if ITEM_FIELD.fullmatch(name)})
-
-
-def parse_answer(scale: JudgedScale, answer: object) -> Value | None:
-    """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given."""
-    if isinstance(scale, ValueScale) and isinstance(answer, str) and NUMBER.fullmatch(answer):
-        return float(answer) if "." in answer else int(answer)
-    return answer if isinstance(answer, int | str) else None
-
-
-def format_answer(scale: JudgedScale, value: object) -> int | str | None:
-    """Format a value of the scale as an answer to the question, None if it is between two levels."""
-    if isinstance(scale, CategoricalScale):
-        return str(value)
-    # The mean of repeats may be no level.
-    level = next((candidate for candidate in scale.values if candidate == value), None)
-    if level is None:
-        return None
-    return int(level) if _is_rating(scale) else str(level)
 
 
 def _build_settings(scale: JudgedScale, name: str) -> Json:

@@ -9,7 +9,7 @@ from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
 from greval.records.scale import CategoricalScale, JudgedScale, OffScaleError, Value
 from greval.records.scale_values import parse_on_scale
-from greval.trust.argilla.form import Json, build_question, format_answer, name_questions, parse_answer
+from greval.trust.argilla.form import Json, build_question, name_questions
 
 ONE_VALUE_KINDS = ("label_selection", "rating")
 """The kinds of questions whose answer is one value."""
@@ -20,26 +20,20 @@ MAX_SHOWN = 12
 class MetricQuestion(NamedTuple):
     """The question that asks for the value of a metric, and the question for a comment if there is one.
 
-    `values` has the value of the scale for each of the question's options; it is empty if the options are those that
-    greval gives a question.
+    `values` has the value of the scale for each of the question's options.
     """
 
     id: str
     name: str
-    scale: JudgedScale
-    comment: str | None = None
-    values: Mapping[int | str, Value] = {}
+    comment: str | None
+    values: Mapping[int | str, Value]
 
     def parse_answer(self, answer: object) -> Value | None:
         """Parse an answer as a value of the scale. An answer that is none of the options is kept as given."""
-        if isinstance(answer, int | str) and answer in self.values:
-            return self.values[answer]
-        return parse_answer(self.scale, answer)
+        return self.values.get(answer, answer) if isinstance(answer, int | str) else None
 
     def format_answer(self, value: Value) -> int | str | None:
-        """Format a value of the scale as an answer, None if no option stands for it."""
-        if not self.values:
-            return format_answer(self.scale, value)
+        """Format a value of the scale as an answer, None if no option stands for it, as for a mean of repeats."""
         return next((option for option, level in self.values.items() if level == value), None)
 
 
@@ -67,7 +61,7 @@ def _find_question(metric: JudgedMetric, questions: Sequence[Json], chosen: str 
         raise _build_no_question_error(metric, questions, [*fitting], chosen)
     texts = {question["name"] for question in questions if question["settings"]["type"] == TEXT}
     comment = names.comment if names.comment in texts else None
-    return MetricQuestion(ids[name], name, metric.scale, comment, fitting[name])
+    return MetricQuestion(ids[name], name, comment, fitting[name])
 
 
 def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] | None:

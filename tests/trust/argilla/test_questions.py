@@ -9,7 +9,7 @@ from tone_metrics import BUILT, TONE
 
 from greval.errors import ArgillaArgumentError
 from greval.records.scale import ValueScale
-from greval.trust.argilla.form import MAX_LABELS, build_parts, build_question, format_answer
+from greval.trust.argilla.form import MAX_LABELS, build_parts, build_question
 from greval.trust.argilla.questions import find_questions
 
 
@@ -33,9 +33,10 @@ def test_the_form_of_a_metric_has_its_question(metric):
     asked = [{**part, "id": part["name"]} for part in build_parts([metric])["questions"]]
     question = find_questions([metric], asked)[metric.name]
     assert question.comment in {part["name"] for part in asked}
-    for option in build_question(metric)["settings"]["options"]:
-        value = question.parse_answer(option["value"])
-        assert question.format_answer(value) == option["value"] == format_answer(scale, value)
+    options = [option["value"] for option in build_question(metric)["settings"]["options"]]
+    values = [question.parse_answer(option) for option in options]
+    assert values == [*(scale.values if isinstance(scale, ValueScale) else scale.names)]
+    assert [question.format_answer(value) for value in values] == options
 
 
 def test_the_name_decides_before_the_labels():
