@@ -40,10 +40,10 @@ def content(**changes):
 @given(metric=metrics())
 def test_round_trip(metric):
     """A definition that is written as JSON defines the same metric, of the same class and fingerprint."""
-    again = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))
-    assert again == metric
-    assert type(again) is type(metric)
-    assert compute_fingerprint(again, {}) == compute_fingerprint(metric, {})
+    reread = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))
+    assert reread == metric
+    assert type(reread) is type(metric)
+    assert compute_fingerprint(reread, {}) == compute_fingerprint(metric, {})
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_refused(changes, why):
 
 def test_a_metric_says_its_kind_its_inputs_and_its_filters():
     """Judged metrics filter items by `uses`; computed ones read optional fields; callers ask without a class test."""
-    whole = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
+    parts = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
     judged = CategoricalMetric(
-        needs=["question", "chunks"], uses={"chunks": {"judged_by": "relevance", "as": ["Yes"]}}, **whole
+        needs=["question", "chunks"], uses={"chunks": {"judged_by": "relevance", "as": ["Yes"]}}, **parts
     )
     computed = ComputedMetric(
         name="n", description="d", needs=["answer"], optional=["gold"], scale=MeasureScale(), compute=lambda _: 1
     )
-    assert [(one.kind, one.inputs) for one in (judged, computed)] == [
+    assert [(metric.kind, metric.inputs) for metric in (judged, computed)] == [
         ("judged", ("question", "chunks")),
         ("computed", ("answer", "gold")),
     ]

@@ -209,11 +209,11 @@ def test_judge_check_names_what_to_type(fault_server):
     fault_server.plan = refuse(
         [HTTP_REFUSALS[0], Refusal("", sends_structure, 400, say("tools are not supported"), "")]
     )
-    found = asyncio.run(check_judge(use(fault_server)))
-    assert found.answers
-    assert (found.tier, found.schema_enforced, found.tool_calls) == ("text", "no", "no")
-    assert any("--temperature none" in line for line in found.adaptations)
-    assert any("--structured text" in line for line in found.adaptations)
+    capabilities = asyncio.run(check_judge(use(fault_server)))
+    assert capabilities.answers
+    assert (capabilities.tier, capabilities.schema_enforced, capabilities.tool_calls) == ("text", "no", "no")
+    assert any("--temperature none" in line for line in capabilities.adaptations)
+    assert any("--structured text" in line for line in capabilities.adaptations)
     assert fault_server.calls == 4
 
 

@@ -124,11 +124,11 @@ async def test_package_that_is_missing(monkeypatch, package, model, extra):
 
 async def test_other_providers(monkeypatch):
     """Other providers' models are made by LangChain's own table, with the settings that are set."""
-    given = {}
+    settings_sent = {}
 
     class ChatOllama(FakeListChatModel):
         def __init__(self, **settings):
-            given.update(settings)
+            settings_sent.update(settings)
             super().__init__(responses=['{"reason": "r", "value": "Yes"}'])
 
     provider = ModuleType("langchain_ollama")
@@ -137,8 +137,15 @@ async def test_other_providers(monkeypatch):
     judge = Judge("ollama:small", base_url=URL, seed=3, structured="text", options={"keep_alive": 5})
     result = await compile_metric(METRIC, judge).ainvoke({"question": "q", "answer": "a"})
     assert (result.judgements[0].value, result.judge) == ("Yes", "ollama:small")
-    wanted = {"model": "small", "temperature": 0.0, "timeout": 60.0, "base_url": URL, "seed": 3, "keep_alive": 5}
-    assert wanted.items() <= given.items()
+    expected_settings = {
+        "model": "small",
+        "temperature": 0.0,
+        "timeout": 60.0,
+        "base_url": URL,
+        "seed": 3,
+        "keep_alive": 5,
+    }
+    assert expected_settings.items() <= settings_sent.items()
 
 
 async def test_own_server_needs_no_key(monkeypatch):
@@ -209,8 +216,10 @@ def test_loops_that_ended_leave_nothing(fault_server, structured):
     runnable = compile_metric(METRIC, Judge("openai:fake", base_url=fault_server.url, structured=structured))
     assert {asyncio.run(answered(runnable)) for _ in range(2 * MAX_CACHED_MODELS)} == {"Yes"}
     gc.collect()
-    kept = [made for made in gc.get_objects() if type(made) is ChatOpenAI and made.openai_api_base == fault_server.url]
-    assert len(kept) <= MAX_CACHED_MODELS
+    models = [
+        model for model in gc.get_objects() if type(model) is ChatOpenAI and model.openai_api_base == fault_server.url
+    ]
+    assert len(models) <= MAX_CACHED_MODELS
 
 
 def test_the_embedded_model_is_told_by_its_own_name(monkeypatch):

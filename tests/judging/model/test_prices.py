@@ -21,8 +21,8 @@ dollars = st.floats(0, 1000)
 @st.composite
 def price(draw):
     """Give a price whose cached input is no dearer than other input."""
-    whole = draw(dollars)
-    return Price(input=whole, cached_input=draw(st.none() | st.floats(0, whole)), output=draw(dollars))
+    input_price = draw(dollars)
+    return Price(input=input_price, cached_input=draw(st.none() | st.floats(0, input_price)), output=draw(dollars))
 
 
 @st.composite
