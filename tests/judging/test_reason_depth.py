@@ -153,7 +153,7 @@ def test_a_note_named_findings_stands_in_the_way_of_steps_only():
 def test_examples_show_a_finding_for_each_step():
     """An example of a metric by steps has findings, and is shown with them; other depths leave them out."""
     example = {"case": {"question": "q", "answer": "a"}, "reason": "r", "value": 1}
-    with pytest.raises(DefinitionError, match=r"examples\.1\.findings: give one for each of the 2 steps, got 0"):
+    with pytest.raises(DefinitionError, match=r"examples\.1: findings: give one for each of the 2 steps, got 0"):
         metric("steps", examples=[example])
     with pytest.raises(DefinitionError, match="findings: give one for each of the 2 steps, got 1"):
         metric("brief", examples=[{**example, "findings": ["a"]}])

@@ -367,7 +367,11 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
     ("pieces", "values", "expected"),
     [
         # The digit 1 has the probability of 1 and of 10; the token after it divides it.
-        ([("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05})], LEVELS, {3: 0.1, 1: 0.675, 10: 0.18}),
+        (
+            [("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05}), (' "reason": "1"}', 1, {})],
+            LEVELS,
+            {3: 0.1, 1: 0.675, 10: 0.18},
+        ),
         # A token in place of a later one counts with the probability of those before it.
         ([("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {})], LEVELS, {3: 0.2, 1: 0.2, 10: 0.6}),
         # Two categories with the same beginning are told apart by the token after it, in any script.
@@ -380,7 +384,7 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
 )
 def test_values_of_several_tokens_part_at_any_of_them(pieces, values, expected):
     """The probability of a value is that of all tokens that tell it from the others."""
-    tokens = with_others(('{"value": ', 1, {}), *pieces, (' "reason": "1"}', 1, {}))
+    tokens = with_others(('{"value": ', 1, {}), *pieces)
     assert compute_value_probabilities(tokens, ("value",), values) == pytest.approx(expected)
 
 

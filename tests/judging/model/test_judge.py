@@ -21,7 +21,7 @@ from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_CACHED_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
-from greval.records.metric import CategoricalMetric
+from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
@@ -171,6 +171,10 @@ def test_models_are_made_once():
     assert len({id(model) for model in (one, other, later)}) == 3
 
 
+AGREES = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], range=(0, 1), levels={0: "n", 1: "y"})
+"""A metric that each answer of the fault server fits, streamed or not."""
+
+
 class Settings:
     """Settings of any names, as the runtime's own are."""
 
@@ -264,7 +268,7 @@ async def test_options_are_sent(options, is_sent):
     """Options of the model reach the server with each call, and make another judge."""
     async with fault.FaultServer(fault.streams() if "streaming" in options else fault.ok()) as server:
         judge = Judge("openai:m", base_url=server.url, options=options)
-        assert (await compile_metric(METRIC, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
+        assert (await compile_metric(AGREES, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
         assert is_sent(server.bodies[0], server.headers[0])
         assert judge.identity != Judge("openai:m", base_url=server.url).identity
 
