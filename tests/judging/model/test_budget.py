@@ -111,32 +111,6 @@ def test_rate_limits_never_end_a_run():
 
 
 @settings(max_examples=6)
-@given(st.integers(1, 12), st.integers(1, 20))
-def test_max_calls_is_kept_exactly(tmp_path_factory, width, cap):
-    """Whatever the width, a run makes as many calls as the cap allows and no more."""
-    judge = ScriptedJudge(by_metric, delay=0.001)
-    folder = tmp_path_factory.mktemp("run")
-    run = evaluate(cases(14), [TONE], judge, out=folder, concurrency=width, max_calls=cap)
-    assert len(judge.calls) == min(cap, 14)
-    assert run.stopped == (cap < 14)
-    assert len([*run.results()]) == min(cap, 14)
-    assert not run.fatal
-    second_judge = ScriptedJudge(by_metric)
-    evaluate(cases(14), [TONE], second_judge, out=folder)
-    assert len(judge.calls) + len(second_judge.calls) == 14
-
-
-@in_virtual_time
-async def test_max_calls_counts_attempts(tmp_path):
-    """Calls that are made again count too."""
-    async with fault.FaultServer(fault.error(503, Retry_After="0")) as server:
-        judge = Judge("openai:fake", base_url=server.url, max_retries=3)
-        run = await evaluate_async(cases(9), [TONE], judge, out=tmp_path, concurrency=3, max_calls=5)
-    assert server.calls == 5
-    assert "--max-calls" in run.why
-
-
-@settings(max_examples=6)
 @given(st.integers(1, 12), st.floats(0.3, 2.0))
 def test_max_cost_is_not_exceeded(tmp_path_factory, width, cap):
     """Where each call costs the same a run spends no more than the cap, and nearly all of it."""
