@@ -239,16 +239,6 @@ def test_one_id_for_two_texts_is_the_fault_of_the_case():
     assert (result.outcome.error.kind, judge.calls, result.usage.calls) == ("data", [], 0)
 
 
-def test_nothing_left_to_judge_is_skipped():
-    """A many-metric whose items were all narrowed away is skipped with a reason."""
-    uses = {"chunks": {"judged_by": "other", "as": ["Yes"]}}
-    metric = CHUNKS.model_copy(update={"uses": type(CHUNKS).model_validate({**CHUNKS.model_dump(), "uses": uses}).uses})
-    filtering = CHUNKS.model_copy(update={"name": "other"})
-    judge = ScriptedJudge(lambda messages: listing(*(entry(n, id_, "No") for n, id_ in asked(messages).items())))
-    result = compile_metric(metric, judge, built_on=[filtering]).invoke(passages(2))
-    assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
-
-
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
 def test_a_bad_answer_is_given_back_with_the_fault(tier):
     """A verdict off the scale is given back once; only a model without schemas is shown the form of the answer."""
