@@ -23,6 +23,7 @@ _MESSAGES = {
     "string_too_short": "must not be empty",
     "string_too_long": "is too long: at most {max_length} characters",
     "too_short": "holds too little: at least {min_length}, got {actual_length}",
+    "none_required": "must be left out",
     "too_long": "holds too much: at most {max_length}, got {actual_length}",
 }
 _EXPECTED_TYPES = {

@@ -108,11 +108,11 @@ def test_reading_never_breaks(answer):
         except MalformedVerdictError as error:
             assert error.kind in {"malformed", "off_scale"}
         try:
-            found = parse_item_verdicts(metric, answer, {1: "a", 2: "b"})
+            verdicts = parse_item_verdicts(metric, answer, {1: "a", 2: "b"})
         except MalformedVerdictError as error:
             assert error.kind in {"malformed", "missing_item"}
         else:
-            assert [*found] == [1, 2]
+            assert [*verdicts] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -216,12 +216,12 @@ def entry(item, value="Yes"):
 def test_items_stand_alone():
     """One item is scored, one off the scale, one missing, one twice; what has no number counts for nothing."""
     listed = [entry(4), entry(2, "Maybe"), entry(1), entry(4), "noise", entry("third"), entry(True)]
-    found = parse_item_verdicts(CHUNKS, {"judgements": listed}, {1: "a", 2: "b", 3: "c", 4: "d"})
-    assert found[1][0] == 2
-    assert (found[1][1].item, found[1][1].value, found[1][1].number) == ("a", "Yes", 1.0)
-    kinds = {number: verdict.kind for number, (_, verdict) in found.items() if number != 1}
+    verdicts = parse_item_verdicts(CHUNKS, {"judgements": listed}, {1: "a", 2: "b", 3: "c", 4: "d"})
+    assert verdicts[1][0] == 2
+    assert (verdicts[1][1].item, verdicts[1][1].value, verdicts[1][1].number) == ("a", "Yes", 1.0)
+    kinds = {number: verdict.kind for number, (_, verdict) in verdicts.items() if number != 1}
     assert kinds == {2: "off_scale", 3: "missing_item", 4: "missing_item"}
-    assert "2 verdicts on item 4" in str(found[4][1])
+    assert "2 verdicts on item 4" in str(verdicts[4][1])
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_a_number_that_was_not_shown_makes_all_doubtful(numbers, doubtful):
 def test_items_that_are_numbered_from_0_in_order_are_shifted(written):
     """The order is certain if each number from 0 on stands once and in its place."""
     answer = {"judgements": [entry(written[0], "No"), entry(written[1])]}
-    found = parse_item_verdicts(CHUNKS, answer, {1: "a", 2: "b"})
-    assert {verdict.item: verdict.value for _, verdict in found.values()} == {"a": "No", "b": "Yes"}
+    verdicts = parse_item_verdicts(CHUNKS, answer, {1: "a", 2: "b"})
+    assert {verdict.item: verdict.value for _, verdict in verdicts.values()} == {"a": "No", "b": "Yes"}
 
 
 @pytest.mark.parametrize("answer", [{}, {"judgements": {}}, {"judgements": None}, [], entry(1)])

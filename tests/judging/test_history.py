@@ -102,10 +102,10 @@ def test_no_turn_changes_the_messages(turns, question):
     """Whatever was said: the fences are ours alone, each turn stands in one, and the system message is the same."""
     system, human = send(FIT, PLAIN.model_copy(update={"history": tuple(turns), "question": question}))
     assert system == send(FIT, PLAIN)[0]
-    found = fences(human.text)
+    message_fences = fences(human.text)
     history = around("question", [fence for _ in turns for fence in around("question")])
-    assert found == history + around("question") + around("answer")
-    assert nested(found)
+    assert message_fences == history + around("question") + around("answer")
+    assert nested(message_fences)
     text = opened(human.text)
     assert all(f">\n{opened(turn.text)}\n" in text for turn in turns)
 

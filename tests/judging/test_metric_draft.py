@@ -24,8 +24,8 @@ def written(**more):
 
 def levels(*numbers):
     """Give a definition on a range as a model writes it."""
-    found = [{"level": number, "means": f"Level {number}, told from its neighbours."} for number in numbers]
-    return {"needs": ["answer"], "steps": STEPS, "instructions": "An empty answer is the lowest.", "levels": found}
+    described = [{"level": number, "means": f"Level {number}, told from its neighbours."} for number in numbers]
+    return {"needs": ["answer"], "steps": STEPS, "instructions": "An empty answer is the lowest.", "levels": described}
 
 
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])

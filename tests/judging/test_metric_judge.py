@@ -79,16 +79,16 @@ def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
     judge = ScriptedJudge(answer, tier=tier)
     result = compile_metric(CHUNKS, judge).invoke(case)
     landed = good(ids, first)
-    left = [id_ for id_ in ids if id_ not in landed]
-    expected = {**landed, **good(left, second)}
+    missing = [id_ for id_ in ids if id_ not in landed]
+    expected = {**landed, **good(missing, second)}
     assert {j.item: j.value for j in result.judgements} == expected
     assert [j.item for j in result.judgements] == [id_ for id_ in ids if id_ in expected]
     assert [f.item for f in result.failures] == [id_ for id_ in ids if id_ not in expected]
     assert {f.kind for f in result.failures} <= {"missing_item", "off_scale"}
     assert all(f.raw for f in result.failures)
-    assert result.usage.calls == len(judge.calls) == (2 if left else 1)
-    if left:
-        assert [*asked(judge.calls[1]).items()] == [*enumerate(left, 1)]
+    assert result.usage.calls == len(judge.calls) == (2 if missing else 1)
+    if missing:
+        assert [*asked(judge.calls[1]).items()] == [*enumerate(missing, 1)]
     assert isinstance(result.outcome, Scored if expected else Failed)
 
 
@@ -98,8 +98,8 @@ def good(ids, entries):
         entries = [(n + 1, value) for n, value in entries]
     if any(not 0 < n <= len(ids) for n, _ in entries):
         return {}
-    found = {id_: [value for n, value in entries if n == place] for place, id_ in enumerate(ids, 1)}
-    return {id_: values[0] for id_, values in found.items() if values in (["Yes"], ["No"])}
+    values_by_id = {id_: [value for n, value in entries if n == number] for number, id_ in enumerate(ids, 1)}
+    return {id_: values[0] for id_, values in values_by_id.items() if values in (["Yes"], ["No"])}
 
 
 def test_only_what_is_missing_is_asked_again():
@@ -234,19 +234,9 @@ def test_triples_are_items():
 def test_one_id_for_two_texts_is_the_fault_of_the_case():
     """Chunks that share an id with different texts fail that case as data; nothing is asked."""
     judge = ScriptedJudge([GOOD])
-    twice = {"question": "q", "chunks": [{"id": "x", "text": "one"}, {"id": "x", "text": "two"}]}
-    result = compile_metric(CHUNKS, judge).invoke(twice)
+    case = {"question": "q", "chunks": [{"id": "x", "text": "one"}, {"id": "x", "text": "two"}]}
+    result = compile_metric(CHUNKS, judge).invoke(case)
     assert (result.outcome.error.kind, judge.calls, result.usage.calls) == ("data", [], 0)
-
-
-def test_nothing_left_to_judge_is_skipped():
-    """A many-metric whose items were all narrowed away is skipped with a reason."""
-    uses = {"chunks": {"judged_by": "other", "as": ["Yes"]}}
-    metric = CHUNKS.model_copy(update={"uses": type(CHUNKS).model_validate({**CHUNKS.model_dump(), "uses": uses}).uses})
-    other = CHUNKS.model_copy(update={"name": "other"})
-    judge = ScriptedJudge(lambda messages: listing(*(entry(n, id_, "No") for n, id_ in asked(messages).items())))
-    result = compile_metric(metric, judge, built_on=[other]).invoke(passages(2))
-    assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
 
 
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
@@ -255,10 +245,10 @@ def test_a_bad_answer_is_given_back_with_the_fault(tier):
     judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier=tier)
     result = compile_metric(TONE, judge).invoke(CASE)
     assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
-    system, human, said, objection = judge.calls[1]
+    system, human, first_answer, objection = judge.calls[1]
     assert [system, human] == judge.calls[0]
     assert ('Form: {"reason": "...", "value": "..."}' in system.text) == (tier == "text")
-    assert said.text == '{"reason": "r", "value": "Nice"}'
+    assert first_answer.text == '{"reason": "r", "value": "Nice"}'
     assert "'Nice' is not one of the categories" in objection.text
     assert "Polite" in objection.text
 
@@ -359,8 +349,8 @@ def test_confidence_over_http(fault_server):
     told = fault.gives({"reason": "r", "value": "Rude"}, tokens=tokens)
     fault_server.plan = [told, fault.ok(), fault.ok()]
     sure = Judge("openai:fake", base_url=fault_server.url, confidence=True)
-    found = [compile_metric(TONE, sure).invoke(CASE).judgements[0].confidence for _ in range(2)]
-    assert found == [pytest.approx(math.exp(-1.0) * 0.6), None]
+    confidences = [compile_metric(TONE, sure).invoke(CASE).judgements[0].confidence for _ in range(2)]
+    assert confidences == [pytest.approx(math.exp(-1.0) * 0.6), None]
     compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).invoke(CASE)
     assert [body.get("logprobs") for body in fault_server.bodies] == [True, True, None]
 

@@ -50,20 +50,20 @@ def cases(count):
 def test_every_call_gives_the_same(tier):
     """invoke, batch, stream and their asynchronous forms give the same result for a case or its mapping."""
     runnable = compile_metric(TONE, ScriptedJudge([GOOD], tier=tier))
-    given = CASE.model_dump(exclude_none=True)
+    mapping = CASE.model_dump(exclude_none=True)
 
     async def asynchronous():
-        streamed = [result async for result in runnable.astream(given)]
-        return [await runnable.ainvoke(given), *await runnable.abatch([given, CASE]), *streamed]
+        streamed = [result async for result in runnable.astream(mapping)]
+        return [await runnable.ainvoke(mapping), *await runnable.abatch([mapping, CASE]), *streamed]
 
-    found = [
+    results = [
         runnable.invoke(CASE),
-        *runnable.batch([CASE, given]),
-        *runnable.stream(given),
+        *runnable.batch([CASE, mapping]),
+        *runnable.stream(mapping),
         *asyncio.run(asynchronous()),
     ]
-    assert len({result.replace(latency=0.0).model_dump_json() for result in found}) == 1
-    assert len(found) == 8
+    assert len({result.replace(latency=0.0).model_dump_json() for result in results}) == 1
+    assert len(results) == 8
 
 
 @pytest.mark.parametrize("call", ["batch", "abatch"])
@@ -101,10 +101,10 @@ def test_a_batch_is_not_bound_by_threads():
 async def test_as_completed():
     """Results can be taken as they come, each with its place."""
     runnable = compile_metric(TONE, echo())
-    found = {place: result async for place, result in runnable.abatch_as_completed(cases(5))}
-    assert {place: result.sample_id for place, result in found.items()} == {n: str(n) for n in range(5)}
-    found = dict(runnable.batch_as_completed(cases(5)))
-    assert {place: result.sample_id for place, result in found.items()} == {n: str(n) for n in range(5)}
+    results = {place: result async for place, result in runnable.abatch_as_completed(cases(5))}
+    assert {place: result.sample_id for place, result in results.items()} == {n: str(n) for n in range(5)}
+    results = dict(runnable.batch_as_completed(cases(5)))
+    assert {place: result.sample_id for place, result in results.items()} == {n: str(n) for n in range(5)}
 
 
 def test_threads_share_a_runnable():

@@ -116,10 +116,10 @@ def check(metric, case):
     assert (system.type, human.type) == ("system", "human")
     assert [system] == SAME[metric.name]
     assert system.text.encode() == SAME[metric.name][0].text.encode()
-    found = fences(human.text)
-    assert found == expected(metric, case)
-    assert nested(found)
-    assert sum(word == "item" for word, _ in found) == (len(getattr(case, metric.over)) if metric.over else 0)
+    message_fences = fences(human.text)
+    assert message_fences == expected(metric, case)
+    assert nested(message_fences)
+    assert sum(word == "item" for word, _ in message_fences) == (len(getattr(case, metric.over)) if metric.over else 0)
 
 
 @given(case=WHOLE_CASES)
@@ -143,9 +143,9 @@ def test_case_text_is_no_template(case):
 @given(question=FILLED, answer=TEXTS)
 def test_examples_do_not_change_either(question, answer):
     """Examples of the author stand before the case, the same for all; the case is still one message at the end."""
-    *before, human = messages(SHOWN, Case(question=question, answer=answer))
-    assert before == SAME["shown"]
-    assert [message.type for message in before] == ["system", "human", "ai"]
+    *first_messages, human = messages(SHOWN, Case(question=question, answer=answer))
+    assert first_messages == SAME["shown"]
+    assert [message.type for message in first_messages] == ["system", "human", "ai"]
     assert fences(human.text) == around("question") + around("answer")
 
 

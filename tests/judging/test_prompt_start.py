@@ -53,9 +53,9 @@ def test_both_orders_hold_the_same(metric, case):
         prompts(metric, case, "case", max_items=1),
         strict=True,
     ):
-        found = fences(turned)
-        assert sorted(found) == sorted(fences(human))
-        assert nested(found)
+        message_fences = fences(turned)
+        assert sorted(message_fences) == sorted(fences(human))
+        assert nested(message_fences)
         assert turned.startswith("<")
         about = turned.rpartition(">\n\n")[2]
         for paragraph in system.split("\n\n"):
@@ -131,16 +131,16 @@ PLAIN_PAIR = Case.model_validate(
 
 async def test_the_first_metric_of_a_group_is_asked_alone(tmp_path):
     """The others of its group are asked once it has answered, so that the server knows the start of their prompts."""
-    seen = Sequence()
-    async with FaultServer(seen) as server:
+    sequence = Sequence()
+    async with FaultServer(sequence) as server:
         metrics = [load_metric(name) for name in ("faithfulness", "correctness", "relevance", "chunk_evaluation")]
         judge = Judge("openai:m", base_url=server.url, prompt_start="case")
         run = await evaluate_async([CASE], metrics, judge, out=tmp_path)
     assert run.progress.scored == 4
-    asked = {name: number for number, (what, name) in enumerate(seen.events) if what == "asked"}
-    answered = {name: number for number, (what, name) in enumerate(seen.events) if what == "answered"}
-    assert answered["faithfulness"] < min(asked["relevance"], asked["chunk_evaluation"])
-    assert asked["correctness"] < answered["faithfulness"]
+    asked_at = {name: number for number, (what, name) in enumerate(sequence.events) if what == "asked"}
+    answered = {name: number for number, (what, name) in enumerate(sequence.events) if what == "answered"}
+    assert answered["faithfulness"] < min(asked_at["relevance"], asked_at["chunk_evaluation"])
+    assert asked_at["correctness"] < answered["faithfulness"]
 
 
 class Sequence:
@@ -176,7 +176,7 @@ def test_verdicts_belong_to_the_chunks_of_their_numbers(tmp_path):
         judge = Judge("openai:m", base_url=server.url, prompt_start="case")
         run = evaluate([CASE], [load_metric("chunk_evaluation")], judge, out=tmp_path)
     (result,) = run.results()
-    assert {one.item: one.value for one in result.judgements} == {
+    assert {judgement.item: judgement.value for judgement in result.judgements} == {
         f"c{number - 1}": value for number, value in values.items()
     }
 
@@ -186,7 +186,7 @@ def test_the_forecast_counts_what_prompts_repeat(tmp_path, text):
     """The starts that prompts repeat are at least the chunks for each further metric, or the metric for each case."""
     metrics = [load_metric("faithfulness"), load_metric("relevance")]
     chunks = {name: (Chunk(id="c", text=f"{name} {text} " * 500),) for name in "ab"}
-    cases = [CASE.model_copy(update={"id": name, "chunks": found}) for name, found in chunks.items()]
+    cases = [CASE.model_copy(update={"id": name, "chunks": case_chunks}) for name, case_chunks in chunks.items()]
     counts = {
         order: sum(
             part.repeated_tokens

@@ -49,12 +49,12 @@ def test_what_is_asked_for_each_depth():
     parts = {}
     for name in ("correctness", "chunk_evaluation"):
         for depth in ("detailed", "steps"):
-            (one,) = set_reason_depth([load_metric(name)], depth)
-            for place in ("before", "after"):
-                for form in (False, True) if one.over else (False,):
-                    title = f"{name}, {depth}, reason {place}, {'many' if form else 'single'}"
-                    text = format_system_text(one, many=form, example=True, reason=place)
-                    schema = build_answer_schema(one, many=form, reason=place, reason_length=160)
+            (deepened,) = set_reason_depth([load_metric(name)], depth)
+            for position in ("before", "after"):
+                for form in (False, True) if deepened.over else (False,):
+                    title = f"{name}, {depth}, reason {position}, {'many' if form else 'single'}"
+                    text = format_system_text(deepened, many=form, example=True, reason=position)
+                    schema = build_answer_schema(deepened, many=form, reason=position, reason_length=160)
                     parts[title] = f"{text[text.index('Answer with') :]}\n{json.dumps(schema)}"
     same(GOLDEN / "reason-depths.txt", titled(parts))
 
@@ -71,13 +71,13 @@ def test_a_brief_metric_is_written_and_marked_as_one_without_a_depth(made):
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=9), st.sampled_from(["before", "after"]))
 def test_findings_are_read_in_the_order_of_the_steps(found, place):
     """Whatever the findings, in whatever order their keys come, each stands at the place of its step."""
-    one = metric(steps=[f"Step {n}." for n, _ in enumerate(found)])
-    named = {f"step_{n}": text for n, text in enumerate(found, 1)}
-    answer = {"findings": dict(reversed(named.items())), "reason": "r", "value": 0}
-    assert parse_verdict(one, answer).findings == tuple(text.strip() for text in found)
-    schema = build_answer_schema(one, many=False, reason=place)
-    assert [*schema["properties"]] == [*list_answer_parts(one, place)] == schema["required"]
-    assert [*schema["properties"]["findings"]["properties"]] == [*named]
+    stepped = metric(steps=[f"Step {n}." for n, _ in enumerate(found)])
+    answer_findings = {f"step_{n}": text for n, text in enumerate(found, 1)}
+    answer = {"findings": dict(reversed(answer_findings.items())), "reason": "r", "value": 0}
+    assert parse_verdict(stepped, answer).findings == tuple(text.strip() for text in found)
+    schema = build_answer_schema(stepped, many=False, reason=place)
+    assert [*schema["properties"]] == [*list_answer_parts(stepped, place)] == schema["required"]
+    assert [*schema["properties"]["findings"]["properties"]] == [*answer_findings]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_each_item_has_its_findings():
 
 def test_repeats_keep_the_findings_of_the_verdict_that_counts():
     """The majority's judgement stands with its own findings."""
-    other = {"findings": {"step_1": "x", "step_2": "y"}, "reason": "r", "value": 0}
-    result = compile_metric(metric(), ScriptedJudge([other, GOOD, GOOD]), repeats=3).invoke(
+    minority = {"findings": {"step_1": "x", "step_2": "y"}, "reason": "r", "value": 0}
+    result = compile_metric(metric(), ScriptedJudge([minority, GOOD, GOOD]), repeats=3).invoke(
         {"question": "q", "answer": "a"}
     )
     assert result.judgements[0].findings in {tuple(FOUND.values()), ("x", "y")}
@@ -153,15 +153,15 @@ def test_a_note_named_findings_stands_in_the_way_of_steps_only():
 def test_examples_show_a_finding_for_each_step():
     """An example of a metric by steps has findings, and is shown with them; other depths leave them out."""
     example = {"case": {"question": "q", "answer": "a"}, "reason": "r", "value": 1}
-    with pytest.raises(DefinitionError, match=r"examples\.1\.findings: give one for each of the 2 steps, got 0"):
+    with pytest.raises(DefinitionError, match=r"examples\.1: findings: give one for each of the 2 steps, got 0"):
         metric("steps", examples=[example])
     with pytest.raises(DefinitionError, match="findings: give one for each of the 2 steps, got 1"):
         metric("brief", examples=[{**example, "findings": ["a"]}])
     told = {**example, "findings": [*FOUND.values()]}
-    (shown,) = [answer for _, answer in format_examples(metric("steps", examples=[told]), many=False)]
-    assert json.loads(shown) == {"findings": FOUND, "reason": "r", "value": 1}
-    (shown,) = [answer for _, answer in format_examples(metric("brief", examples=[told]), many=False)]
-    assert json.loads(shown) == {"reason": "r", "value": 1}
+    (answer_text,) = [answer for _, answer in format_examples(metric("steps", examples=[told]), many=False)]
+    assert json.loads(answer_text) == {"findings": FOUND, "reason": "r", "value": 1}
+    (answer_text,) = [answer for _, answer in format_examples(metric("brief", examples=[told]), many=False)]
+    assert json.loads(answer_text) == {"reason": "r", "value": 1}
 
 
 def test_no_such_depth():
@@ -180,9 +180,9 @@ def test_a_run_sets_the_depth_for_all_its_metrics(tmp_path):
         folder = tmp_path / depth
         (row,) = evaluate([case], [metric("brief")], judge, out=folder, reason_depth=depth).results()
         calls = len(judge.calls)
-        (again,) = evaluate([case], [metric(depth)], judge, out=folder).results()
+        (second_row,) = evaluate([case], [metric(depth)], judge, out=folder).results()
         assert len(judge.calls) == calls
-        assert again == row
+        assert second_row == row
         prints[depth] = row.fingerprint
         assert len(row.judgements[0].findings) == (2 if depth == "steps" else 0)
     assert len({*prints.values()}) == len(DEPTHS)
@@ -193,14 +193,14 @@ def test_a_run_sets_the_depth_for_all_its_metrics(tmp_path):
 def test_a_forecast_counts_on_longer_answers(tmp_path):
     """What a run is expected to write grows with the depth, and with the number of steps."""
     case = {"id": "q1", "question": "Who?", "answer": "Ada."}
-    found = {}
+    tokens = {}
     for depth in DEPTHS:
         told = forecast([case], [metric("brief")], ScriptedJudge([GOOD]), out=tmp_path, reason_depth=depth)
-        found[depth] = told.expected[0].output_tokens
-        assert found[depth] == estimate_output_tokens(metric(depth))
-    assert found["brief"] == 60
-    assert found["brief"] < found["steps"] < estimate_output_tokens(metric(steps=["s"] * 9))
-    assert found["brief"] < found["detailed"]
+        tokens[depth] = told.expected[0].output_tokens
+        assert tokens[depth] == estimate_output_tokens(metric(depth))
+    assert tokens["brief"] == 60
+    assert tokens["brief"] < tokens["steps"] < estimate_output_tokens(metric(steps=["s"] * 9))
+    assert tokens["brief"] < tokens["detailed"]
 
 
 def test_the_embedded_model_may_write_as_much_as_the_depth_needs():

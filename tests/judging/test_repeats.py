@@ -139,11 +139,14 @@ def judged(metric, as_given, exchanged):
 @given(VERDICTS, VERDICTS)
 def test_equal_verdicts_count_and_different_ones_are_a_tie(first, second):
     """The value is what both orders say of the pair as it is recorded, a tie if they differ; both are kept."""
-    found = judged(CLEAR, [first], [second])
-    assert found.value == (first if mirror_value(second) == first else "Tie")
-    assert [(order.shown_first, order.value) for order in found.orders] == [("A", first), ("B", mirror_value(second))]
-    assert found.number == {"A": 1.0, "Tie": 0.5, "B": 0.0}[found.value]
-    assert sum(found.votes.values()) == 2
+    judgement = judged(CLEAR, [first], [second])
+    assert judgement.value == (first if mirror_value(second) == first else "Tie")
+    assert [(order.shown_first, order.value) for order in judgement.orders] == [
+        ("A", first),
+        ("B", mirror_value(second)),
+    ]
+    assert judgement.number == {"A": 1.0, "Tie": 0.5, "B": 0.0}[judgement.value]
+    assert sum(judgement.votes.values()) == 2
 
 
 @given(st.lists(VERDICTS, min_size=1, max_size=4), st.lists(VERDICTS, min_size=1, max_size=4))
@@ -155,9 +158,9 @@ def test_an_exchanged_pair_has_the_exchanged_value(first, second):
 @given(st.lists(GRADES, min_size=1, max_size=4), st.lists(GRADES, min_size=1, max_size=4))
 def test_a_graded_value_is_the_mean_of_both_orders(first, second):
     """On the graded scale each order weighs one half, and an exchanged pair has the negative value."""
-    found = judged(GRADED, first, second)
-    assert found.number == pytest.approx((sum(first) / len(first) - sum(second) / len(second)) / 2)
-    assert judged(GRADED, second, first).number == pytest.approx(-found.number)
+    judgement = judged(GRADED, first, second)
+    assert judgement.number == pytest.approx((sum(first) / len(first) - sum(second) / len(second)) / 2)
+    assert judged(GRADED, second, first).number == pytest.approx(-judgement.number)
 
 
 def test_half_a_pair_is_a_failure():
@@ -177,8 +180,8 @@ def test_a_reason_names_both_orders_if_they_differ():
 
 def test_mirroring_twice_changes_nothing():
     """A judgement that is mirrored twice is the judgement."""
-    one = Judgement(value="A", reason="r")
-    assert mirror_judgement(mirror_judgement(one)) == one
+    judgement = Judgement(value="A", reason="r")
+    assert mirror_judgement(mirror_judgement(judgement)) == judgement
 
 
 def test_each_pair_is_asked_about_in_both_orders():

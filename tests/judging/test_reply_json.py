@@ -125,9 +125,9 @@ def test_what_stands_around_a_verdict_changes_nothing(verdict):
 @given(st.sampled_from(VERDICTS), st.sampled_from(BEFORE), st.sampled_from(AFTER), LETTERS, st.data())
 def test_a_damaged_reply_is_its_verdict_or_a_failure(verdict, before, after, letter, data):
     """Whichever character outside of the value is lost or becomes another one, no other value is stored."""
-    place = len(before) + verdict.index("@")
+    position = len(before) + verdict.index("@")
     text = before + verdict.replace("@", "1") + after
-    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at != place))
+    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at != position))
     assert read_value(text[:at] + letter + text[at + 1 :]) in {1, None}
 
 
@@ -137,8 +137,8 @@ def test_no_lost_character_makes_another_verdict(verdict, letter):
     """Every single character of every form is lost, or a closing brace, behind a draft."""
     for before in (BEFORE[2], BEFORE[5]):
         text = before + verdict.replace("@", "1")
-        place = len(before) + verdict.index("@")
-        damaged = [text[:at] + letter + text[at + 1 :] for at in range(len(text)) if at != place]
+        position = len(before) + verdict.index("@")
+        damaged = [text[:at] + letter + text[at + 1 :] for at in range(len(text)) if at != position]
         assert [reply for reply in damaged if read_value(reply) == 0] == []
 
 
@@ -146,9 +146,9 @@ def test_no_lost_character_makes_another_verdict(verdict, letter):
 def test_a_damaged_list_gives_no_item_the_verdict_of_another(text, letter, data):
     """Whichever character outside of numbers and labels is damaged, an item has its own verdict or none."""
     assert read_labels(text) == dict(enumerate(LABELS, 1))
-    found = re.finditer(r'"item": (\d)|"value": "(Yes|No)"', text)
-    kept = {at for match in found for at in range(*match.span(match.lastindex))}
-    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at not in kept))
+    matches = re.finditer(r'"item": (\d)|"value": "(Yes|No)"', text)
+    kept_positions = {at for match in matches for at in range(*match.span(match.lastindex))}
+    at = data.draw(st.integers(0, len(text) - 1).filter(lambda at: at not in kept_positions))
     damaged = read_labels(text[:at] + letter + text[at + 1 :])
     assert damaged.items() <= dict(enumerate(LABELS, 1)).items()
 
@@ -263,9 +263,9 @@ def test_find_nothing(path):
 def tokens_of(text, cuts, logprobs, *, as_bytes=False):
     """Cut a text at places into tokens; as bytes, the cuts may fall within a character."""
     raw = text.encode()
-    whole = raw if as_bytes else text
-    places = [0, *sorted({cut % (len(whole) + 1) for cut in cuts}), len(whole)]
-    pieces = [whole[a:b] for a, b in pairwise(places)]
+    content = raw if as_bytes else text
+    places = [0, *sorted({cut % (len(content) + 1) for cut in cuts}), len(content)]
+    pieces = [content[a:b] for a, b in pairwise(places)]
     logs = [logprobs[n % len(logprobs)] for n in range(len(pieces))]
     if as_bytes:
         return [{"token": repr(p), "bytes": [*p], "logprob": log} for p, log in zip(pieces, logs, strict=True)]
@@ -287,12 +287,12 @@ def test_probability_is_that_of_the_value(reason, value, cuts, logprobs, as_byte
     written = json.dumps(value, ensure_ascii=False)
     tokens = tokens_of(before + written + ', "after": "value"}', cuts, logprobs, as_bytes=as_bytes)
     length = (lambda text: len(text.encode())) if as_bytes else len
-    start, end, place, expected = length(before), length(before) + length(written), 0, 0.0
+    start, end, position, expected = length(before), length(before) + length(written), 0, 0.0
     for token in tokens:
         step = len(token["bytes"]) if as_bytes else len(token["token"])
-        if place < end and place + step > start:
+        if position < end and position + step > start:
             expected += token["logprob"]
-        place += step
+        position += step
     assert compute_probability(tokens, ("value",)) == pytest.approx(math.exp(expected))
 
 
@@ -367,7 +367,11 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
     ("pieces", "values", "expected"),
     [
         # The digit 1 has the probability of 1 and of 10; the token after it divides it.
-        ([("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05})], LEVELS, {3: 0.1, 1: 0.675, 10: 0.18}),
+        (
+            [("1", 0.9, {"3": 0.1}), (",", 0.75, {"0": 0.2, "5": 0.05}), (' "reason": "1"}', 1, {})],
+            LEVELS,
+            {3: 0.1, 1: 0.675, 10: 0.18},
+        ),
         # A token in place of a later one counts with the probability of those before it.
         ([("1", 0.8, {"3": 0.2}), ("0", 0.75, {"}": 0.25}), ("}", 1, {})], LEVELS, {3: 0.2, 1: 0.2, 10: 0.6}),
         # Two categories with the same beginning are told apart by the token after it, in any script.
@@ -380,7 +384,7 @@ def test_the_beginning_of_two_values_counts_for_one_only_if_the_other_is_a_token
 )
 def test_values_of_several_tokens_part_at_any_of_them(pieces, values, expected):
     """The probability of a value is that of all tokens that tell it from the others."""
-    tokens = with_others(('{"value": ', 1, {}), *pieces, (' "reason": "1"}', 1, {}))
+    tokens = with_others(('{"value": ', 1, {}), *pieces)
     assert compute_value_probabilities(tokens, ("value",), values) == pytest.approx(expected)
 
 

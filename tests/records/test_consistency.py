@@ -101,8 +101,8 @@ def test_an_order_is_needed():
 
 def test_what_a_share_is_held_against_decides_no_verdict():
     """Holding a share against the verdict changes no fingerprint: nothing is judged anew for it."""
-    alike = (UNHELD, graded(*FOUR), graded(*FOUR, better="lower"))
-    assert len({compute_fingerprint(metric, {}) for metric in alike}) == 1
+    alike_metrics = (UNHELD, graded(*FOUR), graded(*FOUR, better="lower"))
+    assert len({compute_fingerprint(metric, {}) for metric in alike_metrics}) == 1
     assert parse_metric(write_metric(graded(*FOUR))) == graded(*FOUR) != UNHELD
 
 

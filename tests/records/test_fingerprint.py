@@ -78,9 +78,9 @@ def test_an_edited_metric_is_another(change):
 
 def test_the_same_metric_is_the_same():
     """A definition that is written down and read back keeps its fingerprint."""
-    again = CategoricalMetric.model_validate(METRIC.model_dump(mode="json"))
+    reread = CategoricalMetric.model_validate(METRIC.model_dump(mode="json"))
     fingerprint = compute_fingerprint(METRIC, {})
-    assert compute_fingerprint(again, {}) == fingerprint != compute_fingerprint(METRIC, {}, {"other": "mark"})
+    assert compute_fingerprint(reread, {}) == fingerprint != compute_fingerprint(METRIC, {}, {"other": "mark"})
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,10 @@ def test_model_object_in_the_fingerprint():
     assert len(marks) == 3
     use = Use(judged_by="chunks", as_=("Polite",))
     built = METRIC.model_copy(update={"needs": ("chunks",), "uses": {"chunks": use}})
-    others = (CHUNKS, CHUNKS.model_copy(update={"description": "e"}))
-    assert len({compile_metric(built, ScriptedJudge([{}]), built_on=[one]).fingerprint for one in others}) == 2
+    filtering_metrics = (CHUNKS, CHUNKS.model_copy(update={"description": "e"}))
+    assert (
+        len({compile_metric(built, ScriptedJudge([{}]), built_on=[one]).fingerprint for one in filtering_metrics}) == 2
+    )
 
 
 def test_computed_metric_has_a_fingerprint():

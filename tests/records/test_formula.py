@@ -55,9 +55,9 @@ expressions = st.recursive(st.sampled_from(NAMES) | st.sampled_from(["0", "1", "
 @given(expressions, st.tuples(numbers, numbers, numbers))
 def test_arithmetic_is_that_of_python(text, values):
     """Whatever is combined, the value is Python's own for the same numbers."""
-    found = dict(zip(NAMES, values, strict=True))
-    expected = eval(text, {"__builtins__": {"min": min, "max": max}}, found)  # noqa: S307 - the oracle
-    assert compute(text, **found) == pytest.approx(float(expected))
+    numbers_by_name = dict(zip(NAMES, values, strict=True))
+    expected = eval(text, {"__builtins__": {"min": min, "max": max}}, numbers_by_name)  # noqa: S307 - the oracle
+    assert compute(text, **numbers_by_name) == pytest.approx(float(expected))
 
 
 @given(st.text(max_size=60) | st.text("ab01.+-*/()<>= ,'\"[]{}:\n", max_size=60))
@@ -100,9 +100,9 @@ def test_any_text_is_read_or_refused(text):
 )
 def test_faults_have_their_places(text, faults):
     """Every fault is found, each with its column and what to write."""
-    found = [str(fault) for fault in read_formula(text).faults]
-    assert len(found) == len(faults)
-    assert all(one.startswith(start) for one, start in zip(found, faults, strict=True)), found
+    messages = [str(fault) for fault in read_formula(text).faults]
+    assert len(messages) == len(faults)
+    assert all(message.startswith(start) for message, start in zip(messages, faults, strict=True)), messages
 
 
 def test_functions():

@@ -67,18 +67,18 @@ def test_faults_have_their_place(judge, told):
 
 def test_the_judge_counts_once_in_the_fingerprint():
     """A metric that names the judge of the run has the verdicts that it had without the name."""
-    plain, named = parse_metric(TEXT), parse_metric(f"{TEXT}judge: openai:large\n")
+    plain, with_judge = parse_metric(TEXT), parse_metric(f"{TEXT}judge: openai:large\n")
     judge = Judge("openai:large").identity
-    assert compute_fingerprint(plain, judge) == compute_fingerprint(named, judge)
-    assert compute_fingerprint(named, judge) != compute_fingerprint(named, Judge("openai:small").identity)
+    assert compute_fingerprint(plain, judge) == compute_fingerprint(with_judge, judge)
+    assert compute_fingerprint(with_judge, judge) != compute_fingerprint(with_judge, Judge("openai:small").identity)
 
 
 def test_the_settings_of_the_run_hold_for_a_named_judge():
     """All but the model, its server and its own options; a metric that names the run's model uses its server."""
     run = Judge("openai:small", timeout=5, base_url="http://127.0.0.1:1/v1", temperature=0.3, options={"top_p": 0.5})
-    other = build_chosen_judge(JudgeChoice(model="openai:large"), run)
-    assert (other.model, other.timeout, other.temperature) == ("openai:large", 5, 0.3)
-    assert (other.base_url, other.options) == (None, {})
+    large = build_chosen_judge(JudgeChoice(model="openai:large"), run)
+    assert (large.model, large.timeout, large.temperature) == ("openai:large", 5, 0.3)
+    assert (large.base_url, large.options) == (None, {})
     same = build_chosen_judge(JudgeChoice(model="openai:small", temperature=1), run)
     assert same == run.model_copy(update={"temperature": 1})
     assert build_chosen_judge(JudgeChoice(model="openai:small", base_url="http://127.0.0.1:2/v1"), run).options == {}

@@ -71,18 +71,18 @@ def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
     case = case.model_copy(update={"chunks": tuple(chunks), "triples": tuple(triples)})
     batch = list_judged_items(metric, case) if together else list_judged_items(metric, case)[:1]
     ids = list_numbered_ids(metric, case, batch)
-    shown = {}
+    shown_items = {}
     for kind, number, content in NUMBERED.findall(format_case_text(metric, case, batch)):
-        shown.setdefault(kind, []).append((int(number), content))
+        shown_items.setdefault(kind, []).append((int(number), content))
     if len(batch) == 1:
-        shown.pop("item")
-    assert {kind: [number for number, _ in told] for kind, told in shown.items()} == {
+        shown_items.pop("item")
+    assert {kind: [number for number, _ in told] for kind, told in shown_items.items()} == {
         kind: [*range(1, len(told) + 1)] for kind, told in ids.items()
     }
     texts = {"chunk": case.chunks, "triple": case.triples, "item": batch}
     for kind, told in ids.items():
         assert told == tuple(item.id for item in texts[kind])
-        for item, (_, content) in zip(texts[kind], shown[kind], strict=True):
+        for item, (_, content) in zip(texts[kind], shown_items[kind], strict=True):
             assert not hasattr(item, "text") or content == neutralise_fences(item.text)
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from strategies import metrics
 
 from greval.errors import DefinitionError
+from greval.metrics.files import parse_metric
 from greval.records.case import FIELDS
 from greval.records.metric import (
     PROMPT_FIELDS,
@@ -39,10 +40,10 @@ def content(**changes):
 @given(metric=metrics())
 def test_round_trip(metric):
     """A definition that is written as JSON defines the same metric, of the same class and fingerprint."""
-    again = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))
-    assert again == metric
-    assert type(again) is type(metric)
-    assert compute_fingerprint(again, {}) == compute_fingerprint(metric, {})
+    reread = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))
+    assert reread == metric
+    assert type(reread) is type(metric)
+    assert compute_fingerprint(reread, {}) == compute_fingerprint(metric, {})
 
 
 @pytest.mark.parametrize(
@@ -84,53 +85,47 @@ def test_a_computed_metric_says_what_it_reads():
         ComputedMetric(**parts)
 
 
-PARTS = {"name": "m", "description": "d", "needs": ["answer"], "steps": ["s"]}
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"needs": ["answr", 3]},
+        {"stpes": ["s"], "steps": []},
+        {"scale": {"categories": {"A": {"scor": 1}, "B": 3}}},
+        {"scale": {"range": [1, 5], "levels": {"1": "a", "9": "b"}}},
+        {"notes": {"reason": "x", "l": "text"}, "counts": "l"},
+        {"notes": {"l": {"means": "m", "eahc": {}}}},
+        {"examples": [{"reason": "r"}], "uses": {"chunks": {"judged_by": "a b"}}},
+    ],
+)
+def test_a_definition_in_python_has_the_errors_of_a_metric_file(changes):
+    """Each fault has its place, what was found and what to do, all at once; only the line of the file is missing."""
+    definition = content(**changes)
+    with pytest.raises(DefinitionError) as of_file:
+        parse_metric(json.dumps(definition))
+    with pytest.raises(DefinitionError) as of_class:
+        (ValueMetric if "range" in definition["scale"] else CategoricalMetric)(**definition)
+    assert [fault.removeprefix("m: ") for fault in of_class.value.faults] == [
+        fault.removeprefix("metric:1: ") for fault in of_file.value.faults
+    ]
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "faults"),
+    ("kind", "fields", "places"),
     [
-        (
-            CategoricalMetric,
-            {**TWO, "needs": ["answr"]},
-            ["m: needs.1: 'answr' is no field of a case; did you mean answer?"],
-        ),
-        (CategoricalMetric, {**TWO, "stpes": ["s"]}, ["m: stpes: unknown; did you mean steps?"]),
-        (
-            CategoricalMetric,
-            {"categories": {"A": {"scor": 1}, "B": ""}},
-            ["m: categories.A.scor: unknown; did you mean score?"],
-        ),
-        (
-            ValueMetric,
-            {"range": (1, 5), "levels": {1: "a", 5: 3}},
-            ["m: levels.5: must be text, got 3; put it in quotes"],
-        ),
-        (
-            ValueMetric,
-            {"range": (1, 5), "levels": {1: "a", 9: "b"}},
-            ["m: levels: describe at least both ends; 5 missing", "m: levels: 9 outside the range 1 to 5"],
-        ),
-        (ManyValueMetric, RANGE, ["m: over: is missing; add it"]),
-        (
-            ComputedMetric,
-            {"scale": MeasureScale(), "compute": 3, "steps": None},
-            ["m: compute: must be callable", "m: steps: unknown"],
-        ),
-        (
-            CategoricalMetric,
-            {"name": None},
-            ["CategoricalMetric: name: must be text, got nothing", "CategoricalMetric: scale: is missing"],
-        ),
+        (CategoricalMetric, {"categories": {"A": {"scor": 1}, "B": ""}}, ["m: categories.A.scor"]),
+        (ValueMetric, {"range": (1, 5), "levels": {1: "a", 5: 3}}, ["m: levels.5"]),
+        (ManyValueMetric, RANGE, ["m: over"]),
+        (CategoricalMetric, {"name": None}, ["CategoricalMetric: name", "CategoricalMetric: scale"]),
+        (ValueMetric, {**RANGE, "over": "chunks"}, ["m: over: must be left out"]),
+        (ComputedMetric, {"scale": MeasureScale(), "compute": 3}, ["m: compute", "m: steps"]),
     ],
 )
-def test_a_definition_in_python_has_the_errors_of_a_metric_file(kind, fields, faults):
-    """Each fault has its place, what was found and what to do, all at once and without a page of pydantic."""
+def test_faults_of_a_class_name_the_metric_and_the_argument(kind, fields, places):
+    """What a class takes otherwise than a file has places of its own; a metric without a name is named by its class."""
     with pytest.raises(DefinitionError) as refused:
-        kind(**{**PARTS, **fields})
+        kind(**{**content(scale=None), **fields})
+    assert all(fault.startswith(place) for fault, place in zip(refused.value.faults, places, strict=True))
     assert "pydantic" not in str(refused.value)
-    assert len(refused.value.faults) == len(faults)
-    assert all(fault.startswith(start) for fault, start in zip(refused.value.faults, faults, strict=True))
 
 
 def test_prompt_fields():
@@ -189,14 +184,14 @@ def test_refused(changes, why):
 
 def test_a_metric_says_its_kind_its_inputs_and_its_filters():
     """Judged metrics filter items by `uses`; computed ones read optional fields; callers ask without a class test."""
-    whole = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
+    parts = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
     judged = CategoricalMetric(
-        needs=["question", "chunks"], uses={"chunks": {"judged_by": "relevance", "as": ["Yes"]}}, **whole
+        needs=["question", "chunks"], uses={"chunks": {"judged_by": "relevance", "as": ["Yes"]}}, **parts
     )
     computed = ComputedMetric(
         name="n", description="d", needs=["answer"], optional=["gold"], scale=MeasureScale(), compute=lambda _: 1
     )
-    assert [(one.kind, one.inputs) for one in (judged, computed)] == [
+    assert [(metric.kind, metric.inputs) for metric in (judged, computed)] == [
         ("judged", ("question", "chunks")),
         ("computed", ("answer", "gold")),
     ]

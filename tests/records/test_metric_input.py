@@ -72,8 +72,8 @@ IDS = st.sampled_from(["a", "b", "c"])
 def test_items_once_each(ids):
     """Each id is judged once, at its first place."""
     case = Case(question="q", chunks=[Chunk(id=id_, text=f"of {id_}", score=n) for n, id_ in enumerate(ids)])
-    found = list_judged_items(needing("question", "chunks", over="chunks"), case)
-    assert [item.id for item in found] == [*dict.fromkeys(ids)]
+    items = list_judged_items(needing("question", "chunks", over="chunks"), case)
+    assert [item.id for item in items] == [*dict.fromkeys(ids)]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_listed():
 
 def test_keep():
     """Only the named items are kept, in their order, and the case itself does not change."""
-    kept = keep_items(CASE, "chunks", frozenset({"c2", "c9"}))
-    assert [chunk.id for chunk in kept.chunks] == ["c2"]
+    narrowed = keep_items(CASE, "chunks", frozenset({"c2", "c9"}))
+    assert [chunk.id for chunk in narrowed.chunks] == ["c2"]
     assert [chunk.id for chunk in CASE.chunks] == ["c1", "c2"]
     assert keep_items(Case(question="q"), "chunks", frozenset()).chunks is None
 

@@ -17,8 +17,8 @@ def read(**notes):
 
 def test_the_kind_of_a_note_follows_from_its_fields():
     """`each` makes a list, `share` a share, anything else a text."""
-    found = read(advice={"means": "m"}, claims=CLAIMS, coverage={"share": "claims", "where": {"status": "met"}})
-    assert [type(note) for note in found.values()] == [TextNote, ListNote, ShareNote]
+    notes = read(advice={"means": "m"}, claims=CLAIMS, coverage={"share": "claims", "where": {"status": "met"}})
+    assert [type(note) for note in notes.values()] == [TextNote, ListNote, ShareNote]
 
 
 def test_one_word_is_a_list_of_one():
@@ -51,8 +51,8 @@ def test_words_and_descriptions_of_a_list():
 def test_faults_of_a_share(share, fault):
     """A share names a list note, one of its fields with listed words, and words among them."""
     notes = read(claims=CLAIMS, advice={"means": "m"})
-    (found,) = find_share_faults(ShareNote.model_validate(share), notes)
-    assert found.startswith(fault)
+    (fault_found,) = find_share_faults(ShareNote.model_validate(share), notes)
+    assert fault_found.startswith(fault)
 
 
 def test_a_fitting_share_has_no_fault():

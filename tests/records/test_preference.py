@@ -18,7 +18,7 @@ TEXTS = {"A": "a", "Tie": "t", "B": "b"}
 def test_the_categories_have_their_numbers():
     """Categories given as texts count as 1, 0.5 and 0, so that a mean is a win rate."""
     metric = PreferenceMetric(**BASE, categories=TEXTS)
-    assert [(one.name, one.means, one.score) for one in metric.scale.categories] == [
+    assert [(category.name, category.means, category.score) for category in metric.scale.categories] == [
         ("A", "a", 1.0),
         ("Tie", "t", 0.5),
         ("B", "b", 0.0),

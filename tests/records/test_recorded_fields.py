@@ -29,9 +29,9 @@ def test_list_recorded_fields(fields, listed):
 
 def test_all_fields_have_a_place():
     """No field of a case is left out of the list."""
-    given = {"id": "q", "method": "m", "question": "Who?", "expected_answer": "a", "answer": "a", "chunks": ["a"]}
-    given |= {"triples": [["a", "b", "c"]], "aggregates": ["a"], "error": "e", "usage": {"cost": 1}}
-    given |= {"traversal": {"start_nodes": ["a"]}, "gold": {"answers": ["a"]}, "tags": {"t": "a"}}
-    given |= {"claims": ["a"], "expected_claims": ["a"], "history": [{"role": "user", "text": "a"}]}
-    given["other_response"] = {"answer": "b"}
-    assert {name.partition(".")[0] for name in list_recorded_fields(Case(**given))} == {*Case.model_fields}
+    fields = {"id": "q", "method": "m", "question": "Who?", "expected_answer": "a", "answer": "a", "chunks": ["a"]}
+    fields |= {"triples": [["a", "b", "c"]], "aggregates": ["a"], "error": "e", "usage": {"cost": 1}}
+    fields |= {"traversal": {"start_nodes": ["a"]}, "gold": {"answers": ["a"]}, "tags": {"t": "a"}}
+    fields |= {"claims": ["a"], "expected_claims": ["a"], "history": [{"role": "user", "text": "a"}]}
+    fields["other_response"] = {"answer": "b"}
+    assert {name.partition(".")[0] for name in list_recorded_fields(Case(**fields))} == {*Case.model_fields}

@@ -46,8 +46,8 @@ def test_without_one_judgement_the_failure_is_raised_in_its_own_words(outcome, k
     assert told in str(raised.value)
     assert (kind == "several") == (".judgements" in str(raised.value))
     assert isinstance(raised.value, GrevalError)
-    again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own
-    assert (again.kind, str(again)) == (kind, str(raised.value))
+    unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own
+    assert (unpickled.kind, str(unpickled)) == (kind, str(raised.value))
 
 
 def test_a_server_that_is_down_is_what_is_raised():
@@ -67,9 +67,9 @@ def test_outlines_hold_what_statistics_need(numbers, failed):
     judgements = [Judgement(value=str(n), number=number, reason="r") for n, number in enumerate(numbers)]
     failures = [Failure(kind="timeout", message="m", item=item) for item in failed]
     outline = read_outline(format_outline(row(Scored(judgements=judgements, failures=failures))))
-    known = tuple(number for number in numbers if number is not None)
+    known_numbers = tuple(number for number in numbers if number is not None)
     assert (outline.status, outline.values) == ("scored", tuple(str(n) for n in range(len(numbers))))
-    assert (outline.numbers, outline.total) == (known, math.fsum(known))
+    assert (outline.numbers, outline.total) == (known_numbers, math.fsum(known_numbers))
     assert (outline.kinds, outline.items_failed) == (("timeout",) * len(failed), failed.count("c1"))
 
 

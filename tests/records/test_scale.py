@@ -234,10 +234,10 @@ ENDS = st.tuples(st.integers(-50, 50), st.integers(1, 100)).map(lambda pair: (pa
 def test_a_value_scale_has_both_ends_and_its_own_direction(ends, better):
     """The ends are those of the range, and a difference reaches from one end to the other both ways."""
     low, high = ends
-    found = find_direction(ValueScale(range=ends, levels={low: "Low.", high: "High."}, better=better))
-    assert found.ends == (low, high)
-    assert found.better == better
-    assert found.difference_ends == (low - high, high - low)
+    direction = find_direction(ValueScale(range=ends, levels={low: "Low.", high: "High."}, better=better))
+    assert direction.ends == (low, high)
+    assert direction.better == better
+    assert direction.difference_ends == (low - high, high - low)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True))
@@ -250,10 +250,10 @@ def test_categories_reach_from_the_lowest_to_the_highest_score(scores):
 
 def test_a_measure_without_an_upper_end_has_no_ends():
     """One known end is kept, but neither pair of ends exists."""
-    found = find_direction(MeasureScale(unit="s", better="lower"))
-    assert (found.better, found.low, found.high) == ("lower", 0.0, None)
-    assert found.ends is None
-    assert found.difference_ends is None
+    direction = find_direction(MeasureScale(unit="s", better="lower"))
+    assert (direction.better, direction.low, direction.high) == ("lower", 0.0, None)
+    assert direction.ends is None
+    assert direction.difference_ends is None
 
 
 @pytest.mark.parametrize("scores", [(None, None), (1.0, None)])

@@ -54,9 +54,9 @@ def test_metrics_keep_their_order_and_the_later_definition_counts():
     """Names are unique, as in a run whose metric was edited."""
     scale = {"range": [0, 1], "levels": {"0": "No.", "1": "Yes."}}
     listed = [{"name": name, "scale": scale, "version": n} for n, name in enumerate(("b", "a", "b"))]
-    found = parse_stored_metrics(listed)
-    assert [*found] == ["b", "a"]
-    assert found["b"].definition["version"] == 2
+    stored = parse_stored_metrics(listed)
+    assert [*stored] == ["b", "a"]
+    assert stored["b"].definition["version"] == 2
 
 
 def test_a_definition_is_parsed_only_when_it_is_asked_for():

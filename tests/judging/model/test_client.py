@@ -98,8 +98,8 @@ async def reply(model, tier="schema", **settings):
 )
 async def test_reply(message, text, tokens):
     """What a model said is read from text, blocks and tool calls alike."""
-    found = await reply(ScriptedJudge([message]))
-    assert (found.text, found.tokens, found.failure) == (text, tokens, None)
+    answer = await reply(ScriptedJudge([message]))
+    assert (answer.text, answer.tokens, answer.failure) == (text, tokens, None)
 
 
 class Odd(FakeListChatModel):
@@ -111,9 +111,9 @@ class Odd(FakeListChatModel):
 
 async def test_no_message_of_a_model():
     """A model that gives something else than a model's message is a failed call."""
-    found = await reply(Odd(responses=[""]), "text")
-    assert (found.failure.kind, found.usage.calls) == ("error", 1)
-    assert "HumanMessage" in found.failure.message
+    answer = await reply(Odd(responses=[""]), "text")
+    assert (answer.failure.kind, answer.usage.calls) == ("error", 1)
+    assert "HumanMessage" in answer.failure.message
 
 
 @in_virtual_time
@@ -123,9 +123,9 @@ async def test_deadline_of_a_model_object():
     client = JudgeClient(slow)
     client.judge = client.judge.model_copy(update={"timeout": 5, "max_retries": 1})
     start = now()
-    found = await client.ask(AnswerFormat("q", SCHEMA, "schema"), [HumanMessage("?")])
+    answer = await client.ask(AnswerFormat("q", SCHEMA, "schema"), [HumanMessage("?")])
     assert now() - start == 5
-    assert (found.failure.kind, found.usage.calls) == ("timeout", 1)
+    assert (answer.failure.kind, answer.usage.calls) == ("timeout", 1)
 
 
 @pytest.mark.parametrize(("own", "seconds"), [(7, 7), (None, 60), (0, 60), ((3, 4), 60)])

@@ -81,7 +81,7 @@ def test_a_refused_certificate_names_the_variable():
 @in_virtual_time
 async def test_a_limit_of_a_minute_is_waited_for(tmp_path):
     """A limit in words that also mention billing is waited for; the progress says for what and for how long."""
-    begun, shown = [], []
+    begun, waits_shown = [], []
 
     def limit(body):
         begun[:] = [time for time in begun if now() - time < 6]
@@ -93,11 +93,11 @@ async def test_a_limit_of_a_minute_is_waited_for(tmp_path):
     async with fault.FaultServer(limit) as server:
         judge = Judge("openai:m", base_url=server.url)
         run = await evaluate_async(
-            cases(60), [TONE], judge, out=tmp_path, on_progress=lambda p: shown.append(p.waiting)
+            cases(60), [TONE], judge, out=tmp_path, on_progress=lambda p: waits_shown.append(p.waiting)
         )
         assert (run.why, run.progress.scored) == (None, 60)
         assert server.calls < 2 * 60
-    waits = [text for text in shown if text]
+    waits = [text for text in waits_shown if text]
     assert waits
     assert all(text.startswith("waits ") and text.endswith(" s for the rate limit of openai:m") for text in waits)
 

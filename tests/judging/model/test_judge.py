@@ -21,7 +21,7 @@ from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_CACHED_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
-from greval.records.metric import CategoricalMetric
+from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
@@ -124,11 +124,11 @@ async def test_package_that_is_missing(monkeypatch, package, model, extra):
 
 async def test_other_providers(monkeypatch):
     """Other providers' models are made by LangChain's own table, with the settings that are set."""
-    given = {}
+    settings_sent = {}
 
     class ChatOllama(FakeListChatModel):
         def __init__(self, **settings):
-            given.update(settings)
+            settings_sent.update(settings)
             super().__init__(responses=['{"reason": "r", "value": "Yes"}'])
 
     provider = ModuleType("langchain_ollama")
@@ -137,8 +137,15 @@ async def test_other_providers(monkeypatch):
     judge = Judge("ollama:small", base_url=URL, seed=3, structured="text", options={"keep_alive": 5})
     result = await compile_metric(METRIC, judge).ainvoke({"question": "q", "answer": "a"})
     assert (result.judgements[0].value, result.judge) == ("Yes", "ollama:small")
-    wanted = {"model": "small", "temperature": 0.0, "timeout": 60.0, "base_url": URL, "seed": 3, "keep_alive": 5}
-    assert wanted.items() <= given.items()
+    expected_settings = {
+        "model": "small",
+        "temperature": 0.0,
+        "timeout": 60.0,
+        "base_url": URL,
+        "seed": 3,
+        "keep_alive": 5,
+    }
+    assert expected_settings.items() <= settings_sent.items()
 
 
 async def test_own_server_needs_no_key(monkeypatch):
@@ -162,6 +169,10 @@ def test_models_are_made_once():
     (one, two, other), (later, *_) = asyncio.run(build_all()), asyncio.run(build_all())
     assert one is two
     assert len({id(model) for model in (one, other, later)}) == 3
+
+
+AGREES = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], range=(0, 1), levels={0: "n", 1: "y"})
+"""A metric that each answer of the fault server fits, streamed or not."""
 
 
 class Settings:
@@ -209,8 +220,10 @@ def test_loops_that_ended_leave_nothing(fault_server, structured):
     runnable = compile_metric(METRIC, Judge("openai:fake", base_url=fault_server.url, structured=structured))
     assert {asyncio.run(answered(runnable)) for _ in range(2 * MAX_CACHED_MODELS)} == {"Yes"}
     gc.collect()
-    kept = [made for made in gc.get_objects() if type(made) is ChatOpenAI and made.openai_api_base == fault_server.url]
-    assert len(kept) <= MAX_CACHED_MODELS
+    models = [
+        model for model in gc.get_objects() if type(model) is ChatOpenAI and model.openai_api_base == fault_server.url
+    ]
+    assert len(models) <= MAX_CACHED_MODELS
 
 
 def test_the_embedded_model_is_told_by_its_own_name(monkeypatch):
@@ -255,7 +268,7 @@ async def test_options_are_sent(options, is_sent):
     """Options of the model reach the server with each call, and make another judge."""
     async with fault.FaultServer(fault.streams() if "streaming" in options else fault.ok()) as server:
         judge = Judge("openai:m", base_url=server.url, options=options)
-        assert (await compile_metric(METRIC, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
+        assert (await compile_metric(AGREES, judge).ainvoke({"question": "Who?", "answer": "Ada."})).judgements
         assert is_sent(server.bodies[0], server.headers[0])
         assert judge.identity != Judge("openai:m", base_url=server.url).identity
 

@@ -137,8 +137,8 @@ def test_a_name_is_split_or_refused(text):
 
 def test_the_tables_name_providers_of_langchain():
     """Each provider that is suggested or has variables is one that LangChain can build."""
-    known = {*base._BUILTIN_PROVIDERS}
-    assert {*PROVIDER_VARIABLES, *PROVIDER_ALIASES.values(), *MODEL_FAMILIES.values()} <= known
+    known_providers = {*base._BUILTIN_PROVIDERS}
+    assert {*PROVIDER_VARIABLES, *PROVIDER_ALIASES.values(), *MODEL_FAMILIES.values()} <= known_providers
 
 
 def test_the_key_of_a_provider():

@@ -46,17 +46,17 @@ TIMEOUTS = count(60)
 @pytest.fixture
 async def model():
     """Give a function that makes a model of OpenAI's kind, which is closed after the test."""
-    made = []
+    models = []
 
     def make(url="http://127.0.0.1:9/v1", name="fine", **settings):
         settings.setdefault("timeout", next(TIMEOUTS))
-        made.append(ChatOpenAI(model=name, base_url=url, api_key="sk-secret-key", max_retries=0, **settings))
-        return made[-1]
+        models.append(ChatOpenAI(model=name, base_url=url, api_key="sk-secret-key", max_retries=0, **settings))
+        return models[-1]
 
     yield make
-    for one in made:
-        one.root_client.close()
-        await one.root_async_client.close()
+    for built in models:
+        built.root_client.close()
+        await built.root_async_client.close()
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ async def model():
 async def test_a_line_asks_what_a_call_asks(fault_server, model, settings, messages, extra):
     """The body of a request line is exactly the body that `ainvoke` sends."""
     fault_server.plan = says('{"value": 1}')
-    asked = model(fault_server.url, **settings)
-    line = format_batch_request("q1", asked, messages, extra)
-    await asked.ainvoke(messages, **extra)
+    chat_model = model(fault_server.url, **settings)
+    line = format_batch_request("q1", chat_model, messages, extra)
+    await chat_model.ainvoke(messages, **extra)
     told = json.loads(line)
     assert told.pop("body") == fault_server.bodies[0]
     assert told == {"custom_id": "q1", "method": "POST", "url": "/v1/chat/completions"}
@@ -124,9 +124,9 @@ async def test_what_no_batch_can_ask_is_refused(model, settings, extra, words):
 async def test_an_answer_is_read_as_a_call_reads_it(fault_server, model, body):
     """A line gives the message that `ainvoke` gives on the same body: text, calls, usage, finish reason."""
     fault_server.plan = answers(json.dumps(body))
-    asked = model(fault_server.url)
-    expected = await asked.ainvoke(SEEN)
-    custom_id, message = parse_batch_answer(answer_line("q1", body), asked)
+    chat_model = model(fault_server.url)
+    expected = await chat_model.ainvoke(SEEN)
+    custom_id, message = parse_batch_answer(answer_line("q1", body), chat_model)
     assert custom_id == "q1"
     assert isinstance(message, AIMessage)
     assert message.model_dump(exclude={"id"}) == expected.model_dump(exclude={"id"})
@@ -152,11 +152,11 @@ async def test_an_answer_is_read_as_a_call_reads_it(fault_server, model, body):
 async def test_a_refused_request_fails_as_a_call_does(fault_server, model, status, code):
     """A line with an HTTP error has the failure kind that the error has when asked at once."""
     fault_server.plan = error(status, code, "No way with sk-abcdef123456.")
-    asked = model(fault_server.url)
+    chat_model = model(fault_server.url)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever LangChain makes of it
-        await asked.ainvoke(SEEN)
+        await chat_model.ainvoke(SEEN)
     fault = {"message": "No way with sk-abcdef123456.", "type": "error", "param": None, "code": code}
-    custom_id, failure = parse_batch_answer(answer_line("q1", {"error": fault}, status), asked)
+    custom_id, failure = parse_batch_answer(answer_line("q1", {"error": fault}, status), chat_model)
     assert custom_id == "q1"
     assert isinstance(failure, Failure)
     assert failure.kind == classify_error(caught.value).kind
@@ -204,30 +204,30 @@ def test_what_is_no_line_is_told(line):
 @pytest.fixture
 async def server():
     """Give a running batch server."""
-    made = BatchServer()
-    runner = await made.start()
-    yield made
+    batch_server = BatchServer()
+    runner = await batch_server.start()
+    yield batch_server
     await runner.cleanup()
 
 
 async def finished(files, batch_id):
     """Ask until a batch is done; give every status on the way."""
-    seen = []
-    while not seen or not seen[-1].is_done:
-        seen.append(await files.status(batch_id))
-    return [state.status for state in seen]
+    states = []
+    while not states or not states[-1].is_done:
+        states.append(await files.status(batch_id))
+    return [state.status for state in states]
 
 
 async def test_requests_go_out_and_their_answers_come_back(server, model):
     """A batch is sent, goes through its states, and gives a message or a failure for each request."""
-    asked = model(server.url)
-    files = BatchFiles(asked.root_async_client)
+    chat_model = model(server.url)
+    files = BatchFiles(chat_model.root_async_client)
     names = ["a", "bad-1", "late-1", "ü"]
-    batch_id = await files.submit(format_batch_request(name, asked, SEEN, {}) for name in names)
+    batch_id = await files.submit(format_batch_request(name, chat_model, SEEN, {}) for name in names)
     with pytest.raises(JudgeError, match="not done yet"):
         [line async for line in files.collect(batch_id)]
     assert await finished(files, batch_id) == ["finalizing", "completed"]
-    came = dict([parse_batch_answer(line, asked) async for line in files.collect(batch_id)])
+    came = dict([parse_batch_answer(line, chat_model) async for line in files.collect(batch_id)])
     assert {*came} == {*names}
     assert came["a"].text == came["ü"].text == "a\u2028b\x85c"
     assert came["a"].usage_metadata["input_tokens"] == 100
@@ -249,8 +249,8 @@ async def test_a_file_larger_than_a_block_is_read_whole(server, model):
 
 async def test_what_is_too_much_for_one_batch_becomes_several(server, model):
     """No batch has more requests, and no file more bytes, than allowed; none is lost, and each id is told."""
-    asked = model(server.url)
-    files = BatchFiles(asked.root_async_client, limits=(3, 100))
+    chat_model = model(server.url)
+    files = BatchFiles(chat_model.root_async_client, limits=(3, 100))
     lines = [json.dumps({"custom_id": f"q{number}", "x": "y" * size}) for number, size in enumerate([1] * 7 + [60] * 3)]
     told = []
     batch_id = await files.submit(lines, on_batch=told.append)

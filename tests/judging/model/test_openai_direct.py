@@ -72,8 +72,8 @@ async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
     long = await client.ask(question, MESSAGES, WATCHED)
     bodies = [dict(body) for body in fault_server.bodies]
     assert bodies == [bodies[0]] * 4
-    seen = [(reply.text, reply.usage, reply.pause, [*reply.tokens]) for reply in (first, later, long)]
-    assert seen == [seen[0]] * 3
+    replies = [(reply.text, reply.usage, reply.pause, [*reply.tokens]) for reply in (first, later, long)]
+    assert replies == [replies[0]] * 3
     told = [reply.failure and (reply.failure.kind, reply.failure.raw) for reply in (first, later, long)]
     assert told == [told[0]] * 3
     assert (first.failure and first.failure.message) == (later.failure and later.failure.message)

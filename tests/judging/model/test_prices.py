@@ -21,8 +21,8 @@ dollars = st.floats(0, 1000)
 @st.composite
 def price(draw):
     """Give a price whose cached input is no dearer than other input."""
-    whole = draw(dollars)
-    return Price(input=whole, cached_input=draw(st.none() | st.floats(0, whole)), output=draw(dollars))
+    input_price = draw(dollars)
+    return Price(input=input_price, cached_input=draw(st.none() | st.floats(0, input_price)), output=draw(dollars))
 
 
 @st.composite
@@ -194,13 +194,14 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path):
     text = """\
 as_of: 2025-01-01
 models:
-  openai:a: {input: cheap, output: 1}
+  openai:a: {input: 1, output: 1}
   openai:b: {input: -1, output: .inf}
   openai:c:
     input: 1
     cached_input: 2
     output: 3
   openai:d: {input: 1, outptu: 1}
+  openai:e: {input: cheap, output: 1}
   openai:a: {input: 1, output: 1}
 """
     path = written(tmp_path, text)
@@ -216,7 +217,8 @@ models:
             ("5", "models > openai:c"),
             ("9", "models > openai:d > output"),
             ("9", "models > openai:d > outptu"),
-            ("10", "models > openai:a"),
+            ("10", "models > openai:e > input"),
+            ("11", "models > openai:a"),
         ]
     )
     assert "input: must be a number, got 'cheap'" in str(caught.value)

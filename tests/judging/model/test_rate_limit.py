@@ -61,8 +61,8 @@ def test_no_minute_has_more_than_its_limit(limit, gaps):
 def test_no_minute_has_more_than_a_high_limit(limit, pauses):
     """The same where a second's worth may be taken at once, and after pauses."""
     gaps = [0.0] * (2 * limit)
-    for place, pause in pauses:
-        gaps[place % len(gaps)] = pause
+    for position, pause in pauses:
+        gaps[position % len(gaps)] = pause
     times = taken(RateBucket(limit), gaps)
     for first, last in zip(times, times[limit:], strict=False):
         assert last - first >= 60 - ROUNDING
@@ -84,8 +84,8 @@ def test_large_takes_exceed_by_the_last_one_at_most(limit, amounts):
         now += bucket.compute_wait(now)
         bucket.take(amount, now)
         spent.append((now, amount))
-    for place, (start, _) in enumerate(spent):
-        within = [amount for when, amount in spent[place:] if when < start + 60 - ROUNDING]
+    for position, (start, _) in enumerate(spent):
+        within = [amount for when, amount in spent[position:] if when < start + 60 - ROUNDING]
         assert sum(within[:-1]) <= limit + ROUNDING
 
 
@@ -328,8 +328,8 @@ LIKE_A_DATE = r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} \d\d:\d\d:\d\d( GMT
 @given(st.text() | st.from_regex(LIKE_A_DATE, fullmatch=True))
 def test_any_header_is_read_or_passed_over(text):
     """No text that a server may send breaks a run."""
-    found = parse_wait(text)
-    assert found is None or found >= 0
+    seconds = parse_wait(text)
+    assert seconds is None or seconds >= 0
 
 
 def test_dates():

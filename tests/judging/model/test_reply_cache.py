@@ -33,11 +33,11 @@ def test_a_reply_is_found_by_its_key(tmp_path, paid):
     with ReplyCache(tmp_path / CACHE_FILE) as replies:
         replies.put(reply)
     with ReplyCache(tmp_path / CACHE_FILE, paid=paid) as replies:
-        found = replies.get("k")
+        cached = replies.get("k")
         assert replies.get("other") is None
-    assert (found.text, [*found.tokens], found.failure, found.key) == (reply.text, [*reply.tokens], None, "k")
-    assert found.usage == (COST if paid else Usage(hits=1))
-    assert found.known
+    assert (cached.text, [*cached.tokens], cached.failure, cached.key) == (reply.text, [*reply.tokens], None, "k")
+    assert cached.usage == (COST if paid else Usage(hits=1))
+    assert cached.known
 
 
 def test_what_was_paid_for_is_counted_once(tmp_path):

@@ -35,26 +35,26 @@ def failing(kind, pause=None):
 
 def tried(replies, retries):
     """Make calls with these replies, the last one for ever; give the last reply, the calls, and the waits."""
-    made, slept = [], []
+    attempts, slept = [], []
 
     async def attempt():
-        made.append(replies[min(len(made), len(replies) - 1)])
-        return made[-1]
+        attempts.append(replies[min(len(attempts), len(replies) - 1)])
+        return attempts[-1]
 
     async def sleep(seconds):
         slept.append(seconds)
 
-    return asyncio.run(call_with_retries(retries, attempt, sleep)), made, slept
+    return asyncio.run(call_with_retries(retries, attempt, sleep)), attempts, slept
 
 
 @given(st.lists(st.sampled_from([*KINDS, None]), min_size=1, max_size=9), st.integers(0, 6))
 def test_exactly_what_may_pass_is_made_again(kinds, retries):
     """A call is made until it succeeds or fails for good, never more than the retries and one."""
-    last, made, slept = tried([failing(kind) for kind in kinds], retries)
+    last, attempts, slept = tried([failing(kind) for kind in kinds], retries)
     ends = next((n for n, kind in enumerate(kinds, 1) if kind not in TRANSIENT_FAILURES), retries + 1)
-    assert len(made) == min(ends, retries + 1)
-    assert last is made[-1]
-    assert len(slept) == len(made) - 1
+    assert len(attempts) == min(ends, retries + 1)
+    assert last is attempts[-1]
+    assert len(slept) == len(attempts) - 1
 
 
 @given(st.sampled_from(sorted(TRANSIENT_FAILURES)), st.floats(0.01, 250), st.integers(1, 6))
@@ -74,10 +74,10 @@ def test_waits_grow_and_spread():
 
 async def test_a_stop_while_waiting_goes_through():
     """Where the wait is ended because the run stopped, that is raised and no call is made."""
-    made = []
+    attempts = []
 
     async def attempt():
-        made.append(1)
+        attempts.append(1)
         return failing("server")
 
     async def stopped(_):
@@ -85,7 +85,7 @@ async def test_a_stop_while_waiting_goes_through():
 
     with pytest.raises(StoppedError, match="over"):
         await call_with_retries(3, attempt, stopped)
-    assert len(made) == 1
+    assert len(attempts) == 1
 
 
 @pytest.mark.parametrize(

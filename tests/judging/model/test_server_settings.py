@@ -78,12 +78,12 @@ def test_fingerprints_are_those_of_earlier_versions(judge, fingerprint):
 @pytest.mark.parametrize("name", SERVER_VARIABLES["openai"])
 def test_each_variable_of_openai_is_part_of_the_identity(name, monkeypatch):
     """A variable that sends calls elsewhere, or bills another, makes another judge, also of a model object."""
-    before = identify(Judge("openai:m"))
-    seen = [before]
+    plain = identify(Judge("openai:m"))
+    identities = [plain]
     for value in (URL, OTHER):
         monkeypatch.setenv(name, value)
-        seen.append(identify(Judge("openai:m")))
-    assert len({str(identity) for identity in seen}) == 3
+        identities.append(identify(Judge("openai:m")))
+    assert len({str(identity) for identity in identities}) == 3
     model = ChatOpenAI(model="m")
     assert OTHER in str(identify(model))
 

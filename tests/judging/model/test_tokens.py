@@ -74,9 +74,9 @@ def ask(closing):
     """Give a function that makes a model of OpenAI's kind at an address."""
 
     def make(base_url, model="fine", key="key"):
-        made = ChatOpenAI(model=model, base_url=base_url, api_key=key)
-        closing(made)
-        return made
+        model_made = ChatOpenAI(model=model, base_url=base_url, api_key=key)
+        closing(model_made)
+        return model_made
 
     return make
 

@@ -41,8 +41,8 @@ class Continuing:
         self.sent.append((start, arguments))
         is_value = arguments.get("max_completion_tokens") == 1
         token = self.text[len(start) :][: self.size] if is_value else self.reason
-        other = {"token": "\x00", "logprob": HALF}  # it begins no value
-        tokens = [{"token": token, "logprob": HALF, "top_logprobs": [{"token": token, "logprob": HALF}, other]}]
+        alternative = {"token": "\x00", "logprob": HALF}  # it begins no value
+        tokens = [{"token": token, "logprob": HALF, "top_logprobs": [{"token": token, "logprob": HALF}, alternative]}]
         return AIMessage(
             start + token,
             response_metadata={
@@ -87,8 +87,8 @@ def test_any_value_is_found_by_any_tokens_with_its_probability(values, data, siz
     needed = len([place for place in range(len(model.sent) - 1) if place * size < length])
     if needed:
         assert compute_probability(tokens, ("value",)) == pytest.approx(0.5**needed)
-        found = compute_value_probabilities(tokens, ("value",), values)
-        assert found == {chosen: pytest.approx(0.5 ** (len(model.sent) - 1))}
+        shares = compute_value_probabilities(tokens, ("value",), values)
+        assert shares == {chosen: pytest.approx(0.5 ** (len(model.sent) - 1))}
 
 
 class Weighing:
@@ -110,7 +110,7 @@ class Weighing:
                 token = text[len(start)]
                 shares[token] = shares.get(token, 0) + share
         logs = [{"token": token, "logprob": math.log(share / sum(shares.values()))} for token, share in shares.items()]
-        best = max(logs, key=lambda one: one["logprob"])
+        best = max(logs, key=lambda log: log["logprob"])
         content = [{**best, "top_logprobs": logs}]
         return AIMessage(start + best["token"], response_metadata={"logprobs": {"content": content}})
 
@@ -128,10 +128,10 @@ def test_values_that_begin_alike_have_their_own_probabilities(shares):
     model = Weighing(shares)
     answer = ask(shares, model)
     tokens = answer.response_metadata["logprobs"]["content"]
-    found = compute_value_probabilities(tokens, ("value",), [*shares])
+    weighed = compute_value_probabilities(tokens, ("value",), [*shares])
     likely = {value: share / sum(shares.values()) for value, share in shares.items()}
-    assert found == pytest.approx({value: likely[value] for value in found})
-    assert all(share < LEAST_SHARE for value, share in likely.items() if value not in found)
+    assert weighed == pytest.approx({value: likely[value] for value in weighed})
+    assert all(share < LEAST_SHARE for value, share in likely.items() if value not in weighed)
 
 
 def test_a_number_that_is_written_digit_by_digit_is_not_its_first_digit():
@@ -139,8 +139,8 @@ def test_a_number_that_is_written_digit_by_digit_is_not_its_first_digit():
     model = Weighing({9: 0.6, 10: 0.38, 1: 0.02})
     answer = ask([1, 9, 10], model)
     assert json.loads(answer.text)["value"] == 9
-    found = compute_value_probabilities(answer.response_metadata["logprobs"]["content"], ("value",), [1, 9, 10])
-    assert found == pytest.approx({9: 0.6, 10: 0.38, 1: 0.02})
+    weighed = compute_value_probabilities(answer.response_metadata["logprobs"]["content"], ("value",), [1, 9, 10])
+    assert weighed == pytest.approx({9: 0.6, 10: 0.38, 1: 0.02})
     assert [start.removeprefix(VALUE_START) for start in model.sent] == ["", "1", f"9{REASON_START}"]
 
 
