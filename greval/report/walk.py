@@ -156,8 +156,8 @@ def draw_walk_svg(
 
     Nodes are in columns by their distance from the start nodes. The width of an edge is its activation. Expected edges
     are orange with a diamond; those that were not walked are dashed with an open diamond. Equal arguments give equal
-    text, but for the ids in it, which begin with `prefix`: they must differ on one page. Of a traversal with more than
-    60 nodes it draws the gold and the most activated part.
+    text; `prefix` gives equal drawings of one page different ids. Of a traversal with more than 60 nodes it draws the
+    gold and the most activated part.
 
     Example:
         >>> walk = Traversal(start_nodes=["billing"], traversed_edges=[("billing", "depends on", "ledger")])
