@@ -32,12 +32,9 @@ def index_results(store: Store) -> dict[CaseKey, list[int]]:
 
 
 def read_case_results(store: Store, keys: Collection[CaseKey] | None = None) -> Iterator[CaseResults]:
-    """Yield cases with their results, one at a time in memory.
+    """Yield cases with their results, one at a time in memory: those of these keys, or all of the run in its order.
 
-    Args:
-        store: The run, opened for reading.
-        keys: The cases by sample id and method; all of the run in its order if it is None. A case without a result
-            is left out.
+    A case without a result is left out.
     """
     rows = index_results(store)
     finder = CaseFinder(store)

@@ -117,14 +117,10 @@ class Report(Record):
 def build_report(
     store: Store, *, by: Sequence[str] = (), show: int = 0, worst: int = 0, metrics: Sequence[str] = ()
 ) -> Report:
-    """Build the report of a run.
+    """Build the report of a run, grouped by `method` or tags; by default by method if there are several.
 
-    Args:
-        store: The run, opened for reading.
-        by: `method` or names of tags. By default results are grouped by method if there are several methods.
-        show: The number of verdicts to include with their reasons, spread over the metrics.
-        worst: The maximum number of worst cases of each metric to include with their texts.
-        metrics: The metrics of which worst cases are included; all if it is empty.
+    `show` is the number of verdicts with their reasons, spread over the metrics, and `worst` that of the worst cases of
+    each metric, or of each of `metrics`.
     """
     with store.snapshot():
         report = _build_from_snapshot(store, by, show)

@@ -42,13 +42,10 @@ class PlotPoint(NamedTuple):
 
 
 class PlotAxis(NamedTuple):
-    """An axis and the points below each other on it.
+    """An axis and the points on it, from top to bottom.
 
-    Args:
-        title: What the axis shows, such as the name of a metric.
-        points: The figures, from top to bottom.
-        reference: The position of a vertical line, such as 0 for differences.
-        limits: The lowest and the highest possible figure, None for an end that is not known.
+    `reference` is the position of a vertical line, such as 0 for differences. `limits` are the lowest and the highest
+    possible figure, None for an end that is not known.
     """
 
     title: str

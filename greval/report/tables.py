@@ -228,11 +228,8 @@ def format_place(metric: str, group: str) -> str:
 def format_number(value: float | None, *, digits: int = 2, size: float | None = None, sign: bool = False) -> str:
     """Format a figure with few decimals, fewer if it is large; never as -0.00, and None as a dash.
 
-    Args:
-        value: The figure.
-        digits: The number of decimals of small figures.
-        size: The size that the number of decimals depends on; None for that of the figure itself.
-        sign: Whether to write the sign of positive figures.
+    Small figures have `digits` decimals. The number depends on `size`, by default that of the figure itself. With
+    `sign` positive figures have one too.
     """
     if value is None:
         return "-"

@@ -31,12 +31,8 @@ def format_walk_tree(
     """Format a traversal as a tree with the start nodes as roots.
 
     A node that is reached twice is shown once; the other edges to it refer to it. Expected edges are marked, and those
-    that were not walked are listed at the end. Of a large traversal the most activated part is shown.
-
-    Args:
-        traversal: The traversal.
-        gold: The gold of the sample.
-        activation: The activation that each walked edge passed on, as far as it is known.
+    that were not walked are listed at the end. `activation` is what each walked edge passed on, as far as it is known;
+    of a large traversal the most activated part is shown.
 
     Example:
         >>> walk = Traversal(start_nodes=["billing"], traversed_edges=[("billing", "depends on", "ledger"),
@@ -160,14 +156,8 @@ def draw_walk_svg(
 
     Nodes are in columns by their distance from the start nodes. The width of an edge is its activation. Expected edges
     are orange with a diamond; those that were not walked are dashed with an open diamond. Equal arguments give equal
-    text. Of a traversal with more than 60 nodes it draws the gold and the most activated part.
-
-    Args:
-        traversal: The traversal.
-        gold: The gold of the sample.
-        title: The heading, such as the question.
-        activation: The activation that each walked edge passed on, as far as it is known.
-        prefix: What makes the ids of the drawing different from those of an equal one on the same page.
+    text; `prefix` gives equal drawings of one page different ids. Of a traversal with more than 60 nodes it draws the
+    gold and the most activated part.
 
     Example:
         >>> walk = Traversal(start_nodes=["billing"], traversed_edges=[("billing", "depends on", "ledger")])

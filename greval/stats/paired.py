@@ -273,17 +273,16 @@ def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
     return float((ranks * np.sign(rounded)).sum() / ranks.sum())
 
 
-def detectable_mean(error: float, clusters: int, *, alpha: float, power: float = POWER) -> float | None:
-    """Compute the smallest difference of paired means that a two-sided test at `alpha` finds with `power`.
+def detectable_mean(error: float, clusters: int, *, alpha: float) -> float | None:
+    """Compute the smallest difference of paired means that a two-sided test at `alpha` finds with `POWER`.
 
-    (t(1 - alpha/2) + t(power)) x standard error, t with `clusters` - 1 degrees of freedom. Undefined
+    (t(1 - alpha/2) + t(POWER)) x standard error, t with `clusters` - 1 degrees of freedom. Undefined
     (None) for fewer than two clusters or an error of 0, because equal differences do not determine a variance.
 
     Args:
         error: The standard error of the mean difference; sd / sqrt(n) if the questions are independent.
         clusters: The number of independent observations.
         alpha: The level of the test, after the correction for multiple tests.
-        power: The probability of finding the difference.
 
     Source:
         Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.3; Bloom, "Minimum
@@ -293,13 +292,13 @@ def detectable_mean(error: float, clusters: int, *, alpha: float, power: float =
 
     if clusters < 2 or error <= 0:  # noqa: PLR2004 - a variance needs two
         return None
-    return float(stdtrit(clusters - 1, 1 - alpha / 2) + stdtrit(clusters - 1, power)) * error
+    return float(stdtrit(clusters - 1, 1 - alpha / 2) + stdtrit(clusters - 1, POWER)) * error
 
 
-def detectable_share(discordant: int, n: int, *, alpha: float, power: float = POWER) -> float | None:
-    """Compute the smallest difference of two paired shares that McNemar's test at `alpha` finds with `power`.
+def detectable_share(discordant: int, n: int, *, alpha: float) -> float | None:
+    """Compute the smallest difference of two paired shares that McNemar's test at `alpha` finds with `POWER`.
 
-    It is the d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(power) sqrt(r - d^2). r is the share
+    It is the d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(POWER) sqrt(r - d^2). r is the share
     of discordant pairs, but at least d. The formula is for the test without
     continuity correction; the exact test needs a slightly larger difference. Undefined (None) if even a difference on
     every question would not be found.
@@ -311,7 +310,7 @@ def detectable_share(discordant: int, n: int, *, alpha: float, power: float = PO
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
-    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(POWER))
 
     def surplus(d: float) -> float:
         rate = max(discordant / n, d)

@@ -28,9 +28,9 @@ def test_a_tag_with_few_values_has_figures(tmp_path):
     """A tag of one value, or of as many as an id has, divides nothing; methods come first."""
     run = judge(tmp_path / "run")
     with Store.open(run.folder) as store:
-        (found,) = summarise_by_tags(store)
-        assert (found.tag, found.by) == ("kind", ("method", "kind"))
-        assert found.summaries == summarise_run(store, ("method", "kind")).summaries
+        (figures,) = summarise_by_tags(store)
+        assert (figures.tag, figures.by) == ("kind", ("method", "kind"))
+        assert figures.summaries == summarise_run(store, ("method", "kind")).summaries
         assert summarise_by_tags(store, without=("kind",)) == ()
     assert MAX_TAG_VALUES < 30
 
@@ -39,9 +39,9 @@ def test_each_case_has_all_of_its_results(tmp_path):
     """Every case comes once, with its results of all metrics, all of them or those that are named."""
     run = judge(tmp_path / "run", count=3)
     with Store.open(run.folder) as store:
-        found = [*read_case_results(store)]
-        assert len({(one.sample_id, one.method) for one in found}) == len(found) == 6
-        assert all({result.metric for result in one.results} == {"latency", "llm_calls"} for one in found)
-        assert all(one.case is not None and one.case.id == one.sample_id for one in found)
+        cases = [*read_case_results(store)]
+        assert len({(one.sample_id, one.method) for one in cases}) == len(cases) == 6
+        assert all({result.metric for result in one.results} == {"latency", "llm_calls"} for one in cases)
+        assert all(one.case is not None and one.case.id == one.sample_id for one in cases)
         some = [*read_case_results(store, [("q2", "walk"), ("missing", "walk")])]
         assert [(one.sample_id, one.method) for one in some] == [("q2", "walk")]

@@ -227,8 +227,8 @@ def test_a_report_says_what_the_results_say(rows, by):
     last = {(r.sample_id, r.method, r.metric, r.repeat): place for place, r in enumerate(rows)}
     assert newest == [rows[place] for place in sorted(last.values())]
     plain = summarise(newest, KNOWN, by=group)
-    found = {(summary.metric, summary.group): summary for summary in report.summaries}
-    assert {key: summary.model_copy(update={"usage": Usage()}) for key, summary in found.items()} == {
+    summaries = {(summary.metric, summary.group): summary for summary in report.summaries}
+    assert {key: summary.model_copy(update={"usage": Usage()}) for key, summary in summaries.items()} == {
         (summary.metric, summary.group): summary.model_copy(update={"usage": Usage()}) for summary in plain
     }
     for metric in {result.metric for result in rows}:

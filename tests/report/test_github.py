@@ -2,11 +2,11 @@
 
 import re
 
-from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
+from ci_formats import HOSTILE, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.check_list import format_github, format_workflow_command, list_comparison_checks, list_report_checks
+from greval.report.check_list import format_github, format_workflow_command, list_report_checks
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 
@@ -32,13 +32,6 @@ def test_a_report_is_annotated(tmp_path):
     assert commands[1][:2] == ("error", "greval: undecided")
     assert {level for level, *_ in commands[2:-1]} == {"warning"}
     assert commands[-1] == ("notice", "greval", f"{folder}: 1 of 3 conditions failed, 1 of 3 conditions undecided")
-
-
-def test_a_worse_method_is_a_warning(tmp_path):
-    """Of a comparison, worse methods are warnings, and missed conditions errors."""
-    commands = [read(line) for line in format_github(list_comparison_checks(gated_comparison(tmp_path))).split("\n")]
-    assert [level for level, *_ in commands[:2]] == ["error", "warning"]
-    assert commands[1][2] == "right: walk against local: worse"
 
 
 def test_a_text_is_one_line():

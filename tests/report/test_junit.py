@@ -3,11 +3,11 @@
 from xml.etree import ElementTree as ET
 
 import pytest
-from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
+from ci_formats import HOSTILE, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.report.check_list import NOT_XML, format_junit, list_comparison_checks, list_report_checks
+from greval.report.check_list import NOT_XML, format_junit, list_report_checks
 
 ATTRIBUTES = {
     "testsuites": {"name", "tests", "failures", "errors", "skipped", "time"},
@@ -56,13 +56,6 @@ def test_a_report_is_a_suite_of_its_figures_and_conditions(tmp_path):
     assert "no case has a value" in children["depth < 3"].text
     assert "timeout 1" in root.find("testsuite/system-err").text
     assert root[0].get("name") == str(tmp_path / "run")
-
-
-def test_a_comparison_is_a_suite_of_its_contrasts(tmp_path):
-    """Contrasts never fail; the conditions on them do."""
-    root = parse(format_junit(list_comparison_checks(gated_comparison(tmp_path / "run"))))
-    assert [one.get("message")[:20] for one in root.iter("failure")] == ["walk: 0.3333 < 1 - 0"]
-    assert len(root.findall("testsuite/testcase[@classname='greval.contrasts']")) == 3
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "", "\r\n\t", "\x00"])

@@ -1,12 +1,12 @@
 """Markdown for pull requests: tables that hold together, and texts that stay texts."""
 
 import pytest
-from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
+from ci_formats import HOSTILE, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from greval.report.check_list import format_code, format_markdown, list_comparison_checks, list_report_checks
+from greval.report.check_list import format_code, format_markdown, list_report_checks
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -39,14 +39,6 @@ def test_a_report_is_two_tables(tmp_path):
     assert rows[2] == ["FAILED", "right@x < 0.7", "0.6667 < 0.7 (n = 3)"]
     assert [row[0] for row in rows[5:]] == ["right", "latency", "depth"]
     assert "- `right: failures: timeout 1" in text
-
-
-def test_a_comparison_is_a_table_of_its_contrasts(tmp_path):
-    """Each contrast has its difference and its verdict."""
-    rows = read_cells(format_markdown(list_comparison_checks(gated_comparison(tmp_path / "run"))))
-    assert rows[3] == ["metric", "methods", "n", "difference [95%]", "verdict"]
-    assert rows[4][:3] == ["right", "walk against local", "30"]
-    assert rows[4][4] == "worse"
 
 
 @pytest.mark.parametrize(

@@ -41,13 +41,13 @@ def test_a_bootstrap_holds_the_truth():
     for _ in range(200):
         cells = rng.choice(4, size=100, p=shares.ravel())
         rows = build_sparse((np.arange(100), cells), np.ones(100), (100, 4))
-        found = compute_intervals(
+        interval = compute_intervals(
             rows,
             lambda s: confusion.compute_resampled_figures(s.reshape(-1, 2, 2), ordered=False),
             np.arange(100),
             level=LEVEL,
         )["kappa"]
-        hits += found.low <= true <= found.high
+        hits += interval.low <= true <= interval.high
     assert 180 <= hits <= 200
 
 
@@ -55,9 +55,9 @@ def test_clusters_widen_the_interval():
     """Where the things of a question are copies of each other, the interval by question is wider by far."""
     pairs = [(n % 2, (n % 2) ^ (n % 5 == 0)) for n in range(30) for _ in range(10)]
     columns = build_choices(pairs, 2, questions=np.repeat(np.arange(30), 10))
-    found = confusion.compare_choices(columns, level=LEVEL)["kappa"]
-    width = found.interval.high - found.interval.low
-    assert found.clustered.high - found.clustered.low > 2.5 * width
+    kappa = confusion.compare_choices(columns, level=LEVEL)["kappa"]
+    width = kappa.interval.high - kappa.interval.low
+    assert kappa.clustered.high - kappa.clustered.low > 2.5 * width
 
 
 @given(st.floats(0.5, 0.99), st.integers(2, 200))
@@ -76,11 +76,11 @@ def test_equal_clusters_are_counted(clusters, random):
     """Each distinct cluster comes once, with its count, in an order that does not depend on the input's."""
     sums, sizes = (np.array(side) for side in zip(*clusters, strict=True))
     (kinds, of_size), times = group_equal_clusters(sums.astype(float), sizes)
-    found = dict(zip(zip(kinds.tolist(), of_size.tolist(), strict=True), times.tolist(), strict=True))
-    assert found == Counter((float(total), size) for total, size in clusters)
+    counts = dict(zip(zip(kinds.tolist(), of_size.tolist(), strict=True), times.tolist(), strict=True))
+    assert counts == Counter((float(total), size) for total, size in clusters)
     random.shuffle(clusters)
-    again = group_equal_clusters(*(np.array(side, dtype=float) for side in zip(*clusters, strict=True)))
-    assert again[0][0].tolist() == kinds.tolist()
+    shuffled_groups = group_equal_clusters(*(np.array(side, dtype=float) for side in zip(*clusters, strict=True)))
+    assert shuffled_groups[0][0].tolist() == kinds.tolist()
 
 
 def test_both_ways_of_drawing_have_one_distribution():
@@ -146,11 +146,11 @@ def test_values_have_a_reason_or_an_interval():
         "mean": ValueBasis(n=4, why=""),
     }
     values = {"undefined": float("nan"), "share": 1.0, "mean": 1.0}
-    found = build_values(values, basis.__getitem__, sample, ({}, {}), level=0.9)
-    assert found["undefined"] == Undefined(n=4, reason="nothing to count")
-    assert found["share"].interval == wilson_interval(1.0, 4, level=0.9)
-    assert found["share"].clustered == wilson_interval(1.0, 2, level=0.9)
-    assert found["mean"] == MeasuredValue(value=1.0, n=4)
+    measured = build_values(values, basis.__getitem__, sample, ({}, {}), level=0.9)
+    assert measured["undefined"] == Undefined(n=4, reason="nothing to count")
+    assert measured["share"].interval == wilson_interval(1.0, 4, level=0.9)
+    assert measured["share"].clustered == wilson_interval(1.0, 2, level=0.9)
+    assert measured["mean"] == MeasuredValue(value=1.0, n=4)
 
 
 @given(st.lists(st.text(max_size=3), min_size=1))
@@ -222,8 +222,8 @@ def test_common_draws_are_the_same_for_all_tables(values, size):
     assert (other["mean"].low, other["mean"].high) == pytest.approx((-one["mean"].high, -one["mean"].low), rel=1e-12)
     assert constant == {}
     order = np.random.default_rng(5).permutation(600)
-    again = compute_common_intervals([rows[order] for rows in tables], compute_mean, clusters[order], level=0.95)
-    assert again[0]["mean"].low == pytest.approx(one["mean"].low, rel=1e-12)
+    reordered = compute_common_intervals([rows[order] for rows in tables], compute_mean, clusters[order], level=0.95)
+    assert reordered[0]["mean"].low == pytest.approx(one["mean"].low, rel=1e-12)
     alone = compute_intervals(tables[0], compute_mean, clusters, level=0.95)["mean"]
     width = alone.high - alone.low
     assert abs(one["mean"].low - alone.low) < width / 10

@@ -61,14 +61,14 @@ def test_the_order_of_things_changes_no_interval():
 
 def test_one_category_leaves_kappa_undefined():
     """Two sides that only ever say one thing: kappa says why it cannot tell, a share still has an interval."""
-    found = confusion.compare_choices(build_choices([(0, 0)] * 20, 3), level=LEVEL)
-    assert found["accuracy"].value == 1
-    assert 0.8 < found["accuracy"].interval.low < 0.9
+    figures = confusion.compare_choices(build_choices([(0, 0)] * 20, 3), level=LEVEL)
+    assert figures["accuracy"].value == 1
+    assert 0.8 < figures["accuracy"].interval.low < 0.9
     for name in ("kappa", "kappa linear", "kappa quadratic"):
-        assert found[name].reason == "both sides use one and the same category only"
-    assert found["precision 1"].reason == "the judge never chose it"
-    assert found["recall 1"].reason == "people never chose it"
-    assert found["f1 1"].reason == "neither side chose it"
+        assert figures[name].reason == "both sides use one and the same category only"
+    assert figures["precision 1"].reason == "the judge never chose it"
+    assert figures["recall 1"].reason == "people never chose it"
+    assert figures["f1 1"].reason == "neither side chose it"
 
 
 @given(tables)
@@ -76,8 +76,8 @@ def test_one_category_leaves_kappa_undefined():
 def test_nothing_is_ever_nan(drawn):
     """Whatever the data, a figure is a finite number or says why it is none."""
     size, rows = drawn
-    for one in confusion.compare_choices(build_choices([row[:2] for row in rows], size), level=LEVEL).values():
-        assert isinstance(one, Undefined) or not isnan(one.value)
+    for figure in confusion.compare_choices(build_choices([row[:2] for row in rows], size), level=LEVEL).values():
+        assert isinstance(figure, Undefined) or not isnan(figure.value)
 
 
 @given(

@@ -86,7 +86,7 @@ def test_capable_tests_are_those_that_could_be_seen(counts, alpha):
     """If every test gives its least p, those that are rejected are capable; without steps, all that are capable."""
     least = [mcnemar(n, 0).exact_p for n in counts]
     for how in ("bonferroni", "holm"):
-        for one in correct_discrete(least, least, how, alpha=alpha):
-            rejected = one.p <= alpha * (1 + 1e-9)
-            assert one.capable or not rejected
-            assert rejected or not one.capable or how == "holm"
+        for corrected in correct_discrete(least, least, how, alpha=alpha):
+            rejected = corrected.p <= alpha * (1 + 1e-9)
+            assert corrected.capable or not rejected
+            assert rejected or not corrected.capable or how == "holm"

@@ -45,15 +45,15 @@ def test_ac1_follows_gwets_formula(drawn):
     size, units = drawn
     twice = [unit for unit in units if len(unit) > 1]
     rated = [unit for unit in units if unit]
-    found = alpha.compute_reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
+    ac1 = alpha.compute_reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
     if not twice:
-        assert isinstance(found, Undefined)
+        assert isinstance(ac1, Undefined)
         return
     pairs = [[one == other for one, other in combinations(unit, 2)] for unit in twice]
     agreed = sum(sum(pair) / len(pair) for pair in pairs) / len(pairs)
     shares = [sum(unit.count(k) / len(unit) for unit in rated) / len(rated) for k in range(size)]
     chance = sum(share * (1 - share) for share in shares) / (size - 1)
-    assert found.value == pytest.approx((agreed - chance) / (1 - chance))
+    assert ac1.value == pytest.approx((agreed - chance) / (1 - chance))
 
 
 def test_ac1_of_two_raters_is_that_of_several():
@@ -94,11 +94,11 @@ def add_up(units, size, distance):
             apart = 2 * (len(unit) * squares - total**2) / (len(unit) - 1) if len(set(unit)) > 1 else 0.0
             rows.append([float(len(unit)), total, squares, apart])
         return np.array(rows).reshape(-1, 4)
-    found = np.zeros((len(units), size, size))
+    sums = np.zeros((len(units), size, size))
     for row, unit in enumerate(units):
         for one, other in permutations(unit, 2):
-            found[row, one, other] += 1 / (len(unit) - 1)
-    return found.reshape(-1, size * size)
+            sums[row, one, other] += 1 / (len(unit) - 1)
+    return sums.reshape(-1, size * size)
 
 
 @given(raters, st.sampled_from(["nominal", "interval"]))
@@ -113,11 +113,11 @@ def test_addends_are_those_of_single_items(drawn, distance):
             alpha._flatten_units(units),
         )
     )
-    found = rows.toarray()
+    addends = rows.toarray()
     if distance == "interval":
-        assert found[found[:, 0] > 0].tolist() == add_up(units, size, distance).tolist()
+        assert addends[addends[:, 0] > 0].tolist() == add_up(units, size, distance).tolist()
     else:
-        np.testing.assert_allclose(found, add_up(units, size, distance), atol=1e-12)
+        np.testing.assert_allclose(addends, add_up(units, size, distance), atol=1e-12)
 
 
 def test_coefficients_of_many_items_need_little_memory(monkeypatch):

@@ -25,20 +25,20 @@ def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
         return (judged - no) / (yes - no)
 
     sides = [EstimateTerm(np.ones(4 * n), judged), EstimateTerm(np.ones(4 * n), 0.0, -1.0)]
-    found = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
+    estimated = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
     expected = jackknife_variance(estimate, np.zeros(n, dtype=int), {0: 1.0})
-    assert found.value == pytest.approx(estimate(np.ones(n)))
-    assert (found.high - found.low) / 2 == pytest.approx(2.0 * expected**0.5, rel=0.05)
+    assert estimated.value == pytest.approx(estimate(np.ones(n)))
+    assert (estimated.high - estimated.low) / 2 == pytest.approx(2.0 * expected**0.5, rel=0.05)
 
 
 def rates(labels, verdicts, judged, level=0.95):
     """Give Rogan and Gladen's estimate of a random sample of a large whole."""
-    said = np.array(labels, dtype=float)
-    sides = [EstimateTerm(np.ones(len(said)), judged)]
+    label_values = np.array(labels, dtype=float)
+    sides = [EstimateTerm(np.ones(len(label_values)), judged)]
     return rogan_gladen(
-        build_weighted_sample(np.ones(len(said)), population=10**7),
+        build_weighted_sample(np.ones(len(label_values)), population=10**7),
         sides,
-        said,
+        label_values,
         np.array(verdicts, dtype=float),
         level=level,
     )
@@ -47,12 +47,12 @@ def rates(labels, verdicts, judged, level=0.95):
 def test_rogan_gladen_by_hand():
     """Sensitivity 0.9, specificity 0.8 and 48 % judged yes give (0.48 - 0.2) / 0.7 = 40 %."""
     labels = [1] * 100 + [0] * 100
-    found = rates(labels, [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80, 0.48)
-    assert found.value == pytest.approx(0.4)
-    assert tuple(found.rates[0]) == (pytest.approx(0.9), pytest.approx(0.8))
-    assert found.low < 0.4 < found.high
+    estimated = rates(labels, [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80, 0.48)
+    assert estimated.value == pytest.approx(0.4)
+    assert tuple(estimated.rates[0]) == (pytest.approx(0.9), pytest.approx(0.8))
+    assert estimated.low < 0.4 < estimated.high
     error = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error**0.5, rel=0.08)
+    assert (estimated.high - estimated.low) / 2 == pytest.approx(1.96 * error**0.5, rel=0.08)
 
 
 def test_rogan_gladen_of_a_difference_by_hand():
@@ -63,11 +63,11 @@ def test_rogan_gladen_of_a_difference_by_hand():
     )
     method = (np.arange(400) < 200).astype(float)
     sides = [EstimateTerm(method, 0.48), EstimateTerm(1 - method, 0.24, -1.0)]
-    found = rogan_gladen(build_weighted_sample(np.ones(400), population=10**7), sides, labels, verdicts, level=0.95)
-    assert found.value == pytest.approx(0.4 - 0.2)
+    estimated = rogan_gladen(build_weighted_sample(np.ones(400), population=10**7), sides, labels, verdicts, level=0.95)
+    assert estimated.value == pytest.approx(0.4 - 0.2)
     one = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
     other = (0.64 * 0.09 + 0.04 * 0.16) / 100 / 0.49
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 * (one + other) ** 0.5, rel=0.03)
+    assert (estimated.high - estimated.low) / 2 == pytest.approx(1.96 * (one + other) ** 0.5, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -35,27 +35,27 @@ reals = st.lists(st.floats(-5, 5).map(lambda x: round(x, 3)), min_size=1, max_si
 @given(counts, counts)
 def test_mcnemar_is_statsmodels(only_a, only_b):
     """Statistic and p equal statsmodels', exact below 25 discordant pairs; without any, p is 1 and not 0."""
-    found = mcnemar(only_a, only_b)
+    result = mcnemar(only_a, only_b)
     table = [[7, only_a], [only_b, 7]]
     if only_a + only_b == 0:
-        assert (found.p, found.mid_p, found.chi2_p) == (1, 1, 1)
+        assert (result.p, result.mid_p, result.chi2_p) == (1, 1, 1)
         return
-    assert found.exact_p == pytest.approx(theirs(table, exact=True).pvalue)
-    assert found.exact == (only_a + only_b < EXACT_BELOW)
-    assert found.p == (found.exact_p if found.exact else found.chi2_p)
-    assert 0 < found.mid_p <= found.exact_p <= 1
+    assert result.exact_p == pytest.approx(theirs(table, exact=True).pvalue)
+    assert result.exact == (only_a + only_b < EXACT_BELOW)
+    assert result.p == (result.exact_p if result.exact else result.chi2_p)
+    assert 0 < result.mid_p <= result.exact_p <= 1
     if only_a != only_b:  # on an even split statsmodels' correction overshoots and gives a p below 1
         chi2 = theirs(table, exact=False, correction=True)
-        assert (found.chi2, found.chi2_p) == (pytest.approx(chi2.statistic), pytest.approx(chi2.pvalue))
+        assert (result.chi2, result.chi2_p) == (pytest.approx(chi2.statistic), pytest.approx(chi2.pvalue))
     else:
-        assert (found.p, found.mid_p) == (pytest.approx(1), pytest.approx(1))
+        assert (result.p, result.mid_p) == (pytest.approx(1), pytest.approx(1))
 
 
 def test_mcnemar_gives_the_published_figures(data_set):
     """Tables worked by hand or printed in public documentation give the statistic and the p that stand there."""
     for case in content(data_set("mcnemar_reference") / "mcnemar_cases.json"):
-        found = mcnemar(case["only_a"], case["only_b"])
-        ours = {"chi2_cc": found.chi2, "p_cc": found.chi2_p, "p_exact": found.exact_p, "p_mid": found.mid_p}
+        result = mcnemar(case["only_a"], case["only_b"])
+        ours = {"chi2_cc": result.chi2, "p_cc": result.chi2_p, "p_exact": result.exact_p, "p_mid": result.mid_p}
         for name, value in case["published"].items():
             assert ours[name] == pytest.approx(value, abs=0.0005 if value > 0.0005 else 1e-6), (case["name"], name)
         for name, value in ours.items():
@@ -107,7 +107,7 @@ def test_order_and_direction_change_no_p(differences, shuffler):
         p = test(differences)
         assert 0 < p <= 1
         assert test(mixed) == p
-        assert test([-one for one in differences]) == pytest.approx(p, rel=1e-12)
+        assert test([-difference for difference in differences]) == pytest.approx(p, rel=1e-12)
 
 
 def test_wilcoxon_leaves_out_what_does_not_differ():
@@ -148,8 +148,8 @@ def test_effects_are_those_of_their_formulas():
 @pytest.mark.parametrize("n", [12, 51, 400])
 def test_a_detectable_difference_is_found_with_its_power(n):
     """The smallest difference that is seen is statsmodels' for paired means, within the error of its short formula."""
-    wanted = TTestPower().solve_power(nobs=n, alpha=0.01, power=0.8)
-    assert detectable_mean(0.4 / n**0.5, n, alpha=0.01) == pytest.approx(0.4 * wanted, rel=0.03)
+    expected = TTestPower().solve_power(nobs=n, alpha=0.01, power=0.8)
+    assert detectable_mean(0.4 / n**0.5, n, alpha=0.01) == pytest.approx(0.4 * expected, rel=0.03)
     assert detectable_mean(0.0, n, alpha=0.05) is None
     assert detectable_mean(0.1, 1, alpha=0.05) is None
 
@@ -161,8 +161,8 @@ def test_a_detectable_difference_of_shares_is_found_in_four_of_five(n, discordan
     rate = max(discordant / n, d)
     draws = np.random.default_rng(1).multinomial(n, [(rate + d) / 2, (rate - d) / 2, 1 - rate], size=20_000)
     apart, both = draws[:, 0] - draws[:, 1], draws[:, 0] + draws[:, 1]
-    found = np.abs(apart) > 1.959964 * np.sqrt(both)
-    assert 0.74 <= found.mean() <= (0.86 if discordant else 1)
+    is_detected = np.abs(apart) > 1.959964 * np.sqrt(both)
+    assert 0.74 <= is_detected.mean() <= (0.86 if discordant else 1)
 
 
 def test_a_few_questions_see_no_difference_of_shares():
@@ -197,10 +197,10 @@ def test_the_bootstrap_knows_no_order_and_no_direction(sizes):
 def test_equal_differences_have_a_bounded_interval():
     """Where all differences are equal the interval comes from the scale's ends, and is none without ends."""
     same = sum_by_cluster(np.zeros(50), None)
-    found = compute_difference_intervals(same, level=0.95, ends=(-1.0, 1.0))
-    assert found.interval.method == "bounded"
-    assert (found.interval.low, found.interval.high) == pytest.approx((-0.0582, 0.0582), abs=1e-4)
-    assert (found.percentile, found.bca) == (None, None)
+    intervals = compute_difference_intervals(same, level=0.95, ends=(-1.0, 1.0))
+    assert intervals.interval.method == "bounded"
+    assert (intervals.interval.low, intervals.interval.high) == pytest.approx((-0.0582, 0.0582), abs=1e-4)
+    assert (intervals.percentile, intervals.bca) == (None, None)
     assert compute_difference_intervals(same, level=0.95).interval is None
     assert bounded_interval(1.0, 10, level=0.95, ends=(-1.0, 1.0)).high == 1.0
 
@@ -209,9 +209,9 @@ def test_few_clusters_have_students_interval():
     """No bootstrap leaves what was seen: of fewer than eight clusters the interval is Student's."""
     data = np.array([1.0, 2.0, 4.0, 3.0])
     low, high = stats.t.interval(0.95, 3, loc=2.5, scale=stats.sem(data))
-    found = compute_difference_intervals(sum_by_cluster(data, None), level=0.95)
-    assert (found.interval.method, found.bca) == ("t", None)
-    assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
+    intervals = compute_difference_intervals(sum_by_cluster(data, None), level=0.95)
+    assert (intervals.interval.method, intervals.bca) == ("t", None)
+    assert (intervals.interval.low, intervals.interval.high) == pytest.approx((low, high))
     assert student_interval(
         sum_by_cluster(np.repeat(data, 3), np.repeat(np.arange(4), 3)), level=0.95
     ).low == pytest.approx(low)
@@ -219,10 +219,12 @@ def test_few_clusters_have_students_interval():
 
 def test_the_interval_shown_is_the_expanded_one():
     """With 20 observations the interval is wider than the plain one, by what Student's t is wider than the normal."""
-    found = compute_difference_intervals(sum_by_cluster(np.random.default_rng(8).normal(0, 1, 20), None), level=0.95)
-    shown, plain = (one.high - one.low for one in (found.interval, found.percentile))
+    intervals = compute_difference_intervals(
+        sum_by_cluster(np.random.default_rng(8).normal(0, 1, 20), None), level=0.95
+    )
+    shown, plain = (one.high - one.low for one in (intervals.interval, intervals.percentile))
     assert shown / plain == pytest.approx(stats.t.ppf(0.975, 19) / 1.96 * np.sqrt(20 / 19), rel=0.03)
-    assert (found.interval.method, found.bca) == ("expanded percentile", None)
+    assert (intervals.interval.method, intervals.bca) == ("expanded percentile", None)
 
 
 def test_clusters_count_as_one_observation_each():

@@ -56,8 +56,8 @@ def test_same_as_ppi_python():
     sample = build_weighted_sample(np.ones(60), population=400)
     sides = mean_of_all(verdicts, 60)
     for power, value in ((1.0, 0.6175), (0.5, 0.60041667)):
-        found = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
-        assert found.value == pytest.approx(value, abs=1e-8)
+        estimated = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
+        assert estimated.value == pytest.approx(value, abs=1e-8)
     tuned = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1)
     theirs = (0.60129759 - labels[:60].mean()) / (verdicts.mean() - verdicts[:60].mean())
     pairs = np.cov(labels[:60], verdicts[:60])
@@ -87,7 +87,7 @@ def test_laws_of_prediction_powered_estimates(pairs, factor):
     if labels.min() < labels.max():
         right = estimate_prediction_powered(sample, sides, labels, labels, width=1)
         assert (right.value, right.power) == (pytest.approx(0.37), pytest.approx(1.0))
-    found = estimate_prediction_powered(sample, sides, labels, verdicts, width=1)
+    estimated = estimate_prediction_powered(sample, sides, labels, verdicts, width=1)
     shifted = estimate_prediction_powered(
         sample, [EstimateTerm(np.ones(len(labels)), 0.87)], labels, verdicts + 0.5, width=1
     )
@@ -95,10 +95,10 @@ def test_laws_of_prediction_powered_estimates(pairs, factor):
         build_weighted_sample(np.full(len(labels), factor), population=500), sides, labels, verdicts, width=1
     )
     for other in (shifted, scaled):
-        assert other.value == pytest.approx(found.value)
-        assert other.spread.variance == pytest.approx(found.spread.variance)
-    at_this_power = estimate_prediction_powered(sample, sides, labels, verdicts, width=1, power=found.power)
-    assert at_this_power.value == pytest.approx(found.value)
+        assert other.value == pytest.approx(estimated.value)
+        assert other.spread.variance == pytest.approx(estimated.spread.variance)
+    at_this_power = estimate_prediction_powered(sample, sides, labels, verdicts, width=1, power=estimated.power)
+    assert at_this_power.value == pytest.approx(estimated.value)
     assert at_this_power.spread.variance <= estimate_from_labels(sample, sides, labels, width=1).spread.variance * (
         1 + 1e-9
     )
@@ -110,9 +110,9 @@ def test_equal_verdicts_leave_the_labels_alone(count, verdict):
     """A judge that gives every labelled item the same value has no power, whatever the rounding of its mean."""
     labels = np.r_[1.0, np.zeros(count - 1)]
     sample, sides = build_weighted_sample(np.full(count, 0.7), population=500), [EstimateTerm(np.ones(count), 0.37)]
-    found = estimate_prediction_powered(sample, sides, labels, np.full(count, verdict), width=1)
+    estimated = estimate_prediction_powered(sample, sides, labels, np.full(count, verdict), width=1)
     alone = estimate_from_labels(sample, sides, labels, width=1)
-    assert (found.value, found.spread, found.power) == (pytest.approx(alone.value), alone.spread, 0.0)
+    assert (estimated.value, estimated.spread, estimated.power) == (pytest.approx(alone.value), alone.spread, 0.0)
 
 
 CLUSTERED = st.lists(
@@ -131,11 +131,11 @@ def test_variance_of_labels_is_that_of_the_jackknife(units):
     labels = np.array([label for _, things in units for label, _ in things])
     weights = np.where(stratum == 0, 2.0, 5.0)[unit]
     sample = build_weighted_sample(weights, stratum[unit], unit, population=int(weights.sum()))
-    found = estimate_from_labels(sample, mean_of_all(labels, len(labels)), labels, width=TINY)
+    estimated = estimate_from_labels(sample, mean_of_all(labels, len(labels)), labels, width=TINY)
     expected = jackknife_variance(
         lambda kept: float((weights * kept[unit]) @ labels / (weights * kept[unit]).sum()), stratum, {0: 0.5, 1: 0.8}
     )
-    assert found.spread.variance == pytest.approx(expected, abs=1e-9)
+    assert estimated.spread.variance == pytest.approx(expected, abs=1e-9)
 
 
 @given(
@@ -157,23 +157,23 @@ def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(un
     questions = verdicts.mean(axis=1)
     if min(np.ptp(np.delete(questions, place)) for place in range(n)) < 1e-3:
         return
-    found = estimate_prediction_powered(
+    estimated = estimate_prediction_powered(
         sample, [EstimateTerm(np.ones(3 * n), judged)], labels.ravel(), verdicts.ravel(), width=TINY
     )
     expected = jackknife_variance(estimate, np.zeros(n, dtype=int), {0: 0.75})
-    assert found.value == pytest.approx(estimate(np.ones(n)))
-    assert found.spread.variance == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert found.spread.df <= max(3.0, n - 2)
+    assert estimated.value == pytest.approx(estimate(np.ones(n)))
+    assert estimated.spread.variance == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert estimated.spread.df <= max(3.0, n - 2)
 
 
 def test_an_interval_of_what_was_not_seen_is_a_bound():
     """Without a fault among the labels the interval is called bounded, of a share as of a mean and of Rogan-Gladen."""
     labels = np.array([1.0, 0.0] * 25)
     sample, sides = build_weighted_sample(np.ones(50), population=10**6), [EstimateTerm(np.ones(50), 0.5)]
-    found = estimate_prediction_powered(sample, sides, labels, labels, width=1)
-    assert found.spread.bound
+    estimated = estimate_prediction_powered(sample, sides, labels, labels, width=1)
+    assert estimated.spread.bound
     for share in (True, False):
-        assert compute_interval(found, level=0.95, ends=(0.0, 1.0), share=share)[1].method == "bounded"
+        assert compute_interval(estimated, level=0.95, ends=(0.0, 1.0), share=share)[1].method == "bounded"
     assert rogan_gladen(sample, sides, labels, labels, level=0.95).bound
     wrong = np.r_[1 - labels[:8], labels[8:]]
     assert not estimate_prediction_powered(sample, sides, labels, wrong, width=1).spread.bound
@@ -183,9 +183,9 @@ def test_an_interval_of_what_was_not_seen_is_a_bound():
 def test_all_labelled_leaves_no_doubt():
     """Where everything is labelled the estimate is the mean of the labels, without an error."""
     sample = build_weighted_sample(np.ones(7), population=7)
-    found = estimate_prediction_powered(sample, mean_of_all(VERDICTS, 7), LABELS, VERDICTS, width=4)
-    assert found.value == pytest.approx(LABELS.mean())
-    assert found.spread.variance == 0
+    estimated = estimate_prediction_powered(sample, mean_of_all(VERDICTS, 7), LABELS, VERDICTS, width=4)
+    assert estimated.value == pytest.approx(LABELS.mean())
+    assert estimated.spread.variance == 0
 
 
 def test_intervals_stay_on_the_scale():
@@ -212,6 +212,6 @@ def test_intervals_stay_on_the_scale():
 
 def test_a_level_without_width_gives_the_value():
     """A level so small that its interval has no width in floating point is no error."""
-    found = MeanEstimate(0.25, EstimateSpread(0.01, 50.0))
-    value, interval, cut = compute_interval(found, level=1e-17, ends=(0.0, 1.0), share=True)
+    estimated = MeanEstimate(0.25, EstimateSpread(0.01, 50.0))
+    value, interval, cut = compute_interval(estimated, level=1e-17, ends=(0.0, 1.0), share=True)
     assert (value, interval.low, interval.high, cut) == (0.25, 0.25, 0.25, False)

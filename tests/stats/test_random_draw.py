@@ -101,16 +101,6 @@ def run(tmp_path_factory):
     return folder, verdicts
 
 
-def test_right_draws_of_few_questions_are_estimated(run):
-    """Draws of 8 whole questions are never refused here, though few questions make the judge's mean (60 draws)."""
-    folder, verdicts = run
-    rng = np.random.default_rng(1)
-    for _ in range(60):
-        questions = rng.choice(120, 8, replace=False)
-        labels = [said(n, item, int(verdicts[n, item])) for n in questions for item in range(5)]
-        assert estimate(folder, "depth", labels).refused is None
-
-
 @pytest.mark.nightly
 def test_chosen_questions_and_chosen_chunks_are_refused(run):
     """Questions chosen by their verdicts are refused, and chunks chosen within questions that were drawn at random."""

@@ -21,9 +21,9 @@ def test_variance_of_strata_is_right_over_all_samples():
         for other in combinations(parts[1], 2):
             places = np.array([*one, *other])
             sample = build_weighted_sample(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), population=7)
-            found = estimate_from_labels(sample, mean_of_all(VERDICTS, len(places)), LABELS[places], width=TINY)
-            values.append(found.value)
-            variances.append(found.spread.variance)
+            estimated = estimate_from_labels(sample, mean_of_all(VERDICTS, len(places)), LABELS[places], width=TINY)
+            values.append(estimated.value)
+            variances.append(estimated.spread.variance)
     assert np.mean(values) == pytest.approx(LABELS.mean())
     assert np.mean(variances) == pytest.approx(np.var(values))
 
@@ -48,14 +48,14 @@ def test_each_thing_by_its_own_chance():
     values, variances = [], []
     for _ in range(3000):
         places = np.flatnonzero(rng.random(300) < chances)
-        found = estimate_from_labels(
+        estimated = estimate_from_labels(
             build_weighted_sample(1 / chances[places], population=300),
             mean_of_all(labels, len(places)),
             labels[places],
             width=TINY,
         )
-        values.append(found.value)
-        variances.append(found.spread.variance)
+        values.append(estimated.value)
+        variances.append(estimated.spread.variance)
     assert np.mean(values) == pytest.approx(labels.mean(), abs=0.01)
     assert np.mean(variances) == pytest.approx(np.var(values), rel=0.08)
 
@@ -64,31 +64,31 @@ def test_each_thing_by_its_own_chance():
 def test_no_fault_seen_is_no_proof(count, share):
     """Labels that all agree with the judge leave room for a share of faults of about 3 by their number."""
     ones = np.ones(count)
-    found = estimate_from_labels(
+    estimated = estimate_from_labels(
         build_weighted_sample(ones, population=10**6), [EstimateTerm(ones, 1.0)], ones, width=1
     )
-    assert found.spread.compute_half_width(0.95) == pytest.approx(share, rel=0.15)
+    assert estimated.spread.compute_half_width(0.95) == pytest.approx(share, rel=0.15)
 
 
 def test_a_small_part_of_a_sample_is_known_badly():
     """Two labels of a group are two labels, however many others there are."""
     shares = np.r_[np.ones(2), np.zeros(198)]
-    found = estimate_from_labels(
+    estimated = estimate_from_labels(
         build_weighted_sample(np.ones(200), population=2000), [EstimateTerm(shares, 1.0)], np.ones(200), width=1
     )
-    assert found.spread.compute_half_width(0.95) > 0.5
+    assert estimated.spread.compute_half_width(0.95) > 0.5
 
 
 def test_a_group_has_the_error_of_its_own_labels():
     """The labels of a group count as a random sample of it: its error is that of their own number."""
     labels = np.array([1.0, 2.0, 4.0, 4.0, *[3.0] * 36])
     shares = np.r_[np.ones(4), np.zeros(36)]
-    found = estimate_from_labels(
+    estimated = estimate_from_labels(
         build_weighted_sample(np.ones(40), population=400), [EstimateTerm(shares, 3.0)], labels, width=TINY
     )
-    assert found.value == pytest.approx(2.75)
-    assert found.spread.variance == pytest.approx(0.9 * np.var(labels[:4], ddof=1) / 4)
-    assert found.spread.df <= 3
+    assert estimated.value == pytest.approx(2.75)
+    assert estimated.spread.variance == pytest.approx(0.9 * np.var(labels[:4], ddof=1) / 4)
+    assert estimated.spread.df <= 3
 
 
 def test_single_labels_of_a_stratum_are_joined():

@@ -75,8 +75,8 @@ def test_failures_and_skips_never_enter_the_mean(drawn):
 def test_groups_are_kept_apart():
     """Rows are summarised by metric and by the group that a caller names."""
     rows = [row(scored(1), tags={"t": "a"}), row(scored(0), tags={"t": "b"}), row(scored(1), metric="n")]
-    found = summarise(rows, [RATED, rated("n")], by=lambda result: result.tags.get("t", ""))
-    assert [(s.metric, s.group, s.mean) for s in found] == [("m", "a", 1), ("m", "b", 0), ("n", "", 1)]
+    summaries = summarise(rows, [RATED, rated("n")], by=lambda result: result.tags.get("t", ""))
+    assert [(s.metric, s.group, s.mean) for s in summaries] == [("m", "a", 1), ("m", "b", 0), ("n", "", 1)]
 
 
 def test_the_scale_chooses_the_interval_and_not_the_values():

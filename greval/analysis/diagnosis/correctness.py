@@ -77,14 +77,7 @@ def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
 class AnswerVerdicts:
     """The correctness verdicts of one metric over a run, by sample and method.
 
-    Args:
-        store: The run, opened for reading.
-        metric: The metric that decides whether an answer is correct; None selects the first of `PREFERRED_METRICS`
-            that the run contains.
-
-    Raises:
-        DataError: If the run does not contain the metric and it cannot be computed.
-        DefinitionError: If the metric cannot decide whether an answer is correct.
+    Without a metric it is the first of `PREFERRED_METRICS` that the run contains. One that the run lacks is computed.
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:

@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hits:
-    """The judged documents that occur in rankings, by question and rank.
+    """The judged documents that occur in rankings, by question and rank, both ascending.
 
-    Args:
-        questions: The question of each hit, as an index into the qrels; ascending.
-        ranks: The rank of each hit among the question's documents, from 1; ascending within a question.
-        gold: The qrels row of each hit.
-        depths: The number of ranked documents of each question of the qrels; -1 without a ranking.
-        unknown: The ranked questions that are not in the qrels.
+    `questions` are indices into the qrels, `ranks` count from 1 within a question, and `gold` are rows of the qrels.
+    `depths` is the number of ranked documents of each question of the qrels, -1 without a ranking. `unknown` are the
+    ranked questions that are not in the qrels.
     """
 
     questions: Ints

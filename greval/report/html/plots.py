@@ -77,12 +77,9 @@ def find_axis(numbers: Sequence[float], scale: Scale | None) -> tuple[float, flo
 def plot_distribution(
     distribution: Mapping[str, int], scale: Scale | None, values: Sequence[str]
 ) -> DistributionPlot | None:
-    """Draw how values are distributed, None without values.
+    """Draw how often each value occurs, None without values.
 
-    Args:
-        distribution: The number of times that each value occurs.
-        scale: The scale of the values, if it is known.
-        values: The values of the scale in its order; empty if there are too many to list.
+    `values` are those of the scale in its order; they are empty if there are too many to list.
     """
     total = sum(distribution.values())
     if not total:

@@ -23,9 +23,9 @@ from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
     """Few questions have Student's interval, and the line below the table says so; it says bootstrap if it is one."""
     figures = {("a", "ndcg@10"): [k / 16 for k in range(n)], ("b", "ndcg@10"): [0.0] * n}
-    found = compare(write(tmp_path, figures), baseline="b")
-    assert found.contrasts[0].interval.method == ("t" if n < MIN_BOOTSTRAP_CLUSTERS else "expanded percentile")
-    assert f"Confidence intervals: 95%, uncorrected, {told}" in " ".join(format_comparison_legend(found))
+    comparison = compare(write(tmp_path, figures), baseline="b")
+    assert comparison.contrasts[0].interval.method == ("t" if n < MIN_BOOTSTRAP_CLUSTERS else "expanded percentile")
+    assert f"Confidence intervals: 95%, uncorrected, {told}" in " ".join(format_comparison_legend(comparison))
 
 
 def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
@@ -52,8 +52,8 @@ def test_means_weighted_by_probability_have_the_means_of_the_values(tmp_path):
     """The mean of the values is there for the side and the group whose numbers are weighted, and only for these."""
     weighted = [Judgement(value=value, number=value + 0.25, reason="r") for value in (1, 2, 3)]
     figures = {("a", "depth"): weighted, ("b", "depth"): [1, 2, 2], ("b", "latency"): [1.0, 2.0, 3.0]}
-    found = compare(write(tmp_path, figures | {("a", "latency"): [1.0, 1.5, 2.0]}))
-    means = {(one.metric, one.method): (one.mean, one.plain_mean) for one in found.levels}
+    comparison = compare(write(tmp_path, figures | {("a", "latency"): [1.0, 1.5, 2.0]}))
+    means = {(level.metric, level.method): (level.mean, level.plain_mean) for level in comparison.levels}
     assert means["depth", "a"] == (2.25, 2)
     assert means["depth", "b"] == (pytest.approx(5 / 3), None)
     assert means["latency", "a"] == (1.5, None)
@@ -62,23 +62,24 @@ def test_means_weighted_by_probability_have_the_means_of_the_values(tmp_path):
 def test_lower_can_be_better(tmp_path):
     """A method that takes less time has won, though its figure is lower."""
     figures = {("fast", "latency"): [1.0 + n / 10 for n in range(12)], ("slow", "latency"): [3.0] * 12}
-    found = only(compare(write(tmp_path, figures), baseline="slow"), "latency")
-    assert (found.better, found.won, found.lost, found.verdict) == ("lower", 12, 0, "better")
-    assert found.difference < 0
-    assert found.effect.rank_biserial == -1
+    contrast = only(compare(write(tmp_path, figures), baseline="slow"), "latency")
+    assert (contrast.better, contrast.won, contrast.lost, contrast.verdict) == ("lower", 12, 0, "better")
+    assert contrast.difference < 0
+    assert contrast.effect.rank_biserial == -1
 
 
 def test_tests_that_can_show_nothing_count_for_no_other(tmp_path):
     """Of 15 tests ten are on equal figures: p is multiplied by four, and those that could show nothing are told."""
-    run, before = edited(tmp_path)
-    found = compare(run, against=before, by="kind")
-    assert (found.family.tests, found.family.counted) == (15, 4)  # three can come below 0.05 / 4, five below 0.05 / 3
-    broken = only(found, "coherence", "x")
+    run, earlier_run = edited(tmp_path)
+    comparison = compare(run, against=earlier_run, by="kind")
+    family = comparison.family
+    assert (family.tests, family.counted) == (15, 4)  # three can come below 0.05 / 4, five below 0.05 / 3
+    broken = only(comparison, "coherence", "x")
     assert (broken.test.p, broken.test.tests, broken.test.corrected) == (2**-6, 4, 4 * 2**-6)
-    equal = [one for one in found.contrasts if one.verdict == "equal on every question"]
+    equal = [one for one in comparison.contrasts if one.verdict == "equal on every question"]
     assert len(equal) == 10
     assert not any(one.test.capable for one in (*equal, broken))
-    assert all(one.test.capable for one in found.contrasts if one.metric == "latency")
+    assert all(one.test.capable for one in comparison.contrasts if one.metric == "latency")
 
 
 def test_holm_finds_at_least_as_much(tmp_path):
@@ -95,20 +96,20 @@ def test_holm_finds_at_least_as_much(tmp_path):
 
 def test_identical_methods_are_equal(tmp_path):
     """Two methods that never differ have p = 1 and an interval from the scale, not one of width 0."""
-    found = only(compare(write(tmp_path, {("a", "right"): [1] * 30, ("b", "right"): [1] * 30}), baseline="b"))
-    assert (found.test.p, found.test.mid_p, found.verdict) == (1, 1, "equal on every question")
-    assert found.interval.method == "bounded"
-    assert found.interval.low < 0 < found.interval.high
+    contrast = only(compare(write(tmp_path, {("a", "right"): [1] * 30, ("b", "right"): [1] * 30}), baseline="b"))
+    assert (contrast.test.p, contrast.test.mid_p, contrast.verdict) == (1, 1, "equal on every question")
+    assert contrast.interval.method == "bounded"
+    assert contrast.interval.low < 0 < contrast.interval.high
 
 
 def test_nothing_in_common_is_told(tmp_path):
     """Where no question has both figures, a metric has no test and no verdict, and the family counts it out."""
     figures = {("a", "right"): [1, 1, MISSING], ("b", "right"): [FAILED, FAILED, 1]}
     others = {("a", "clear"): [1, 1, 1], ("b", "clear"): [1, 0, 1]}
-    found = compare(write(tmp_path, figures | others), baseline="b")
-    (one,) = (one for one in found.contrasts if one.metric == "right")
+    comparison = compare(write(tmp_path, figures | others), baseline="b")
+    (one,) = (one for one in comparison.contrasts if one.metric == "right")
     assert (one.n, one.questions, one.test, one.difference, one.verdict) == (0, 3, None, None, "nothing to compare")
-    assert found.family.told == "1 test: 1 method x 2 metrics x 1 group, 1 of them without a pair"
+    assert comparison.family.told == "1 test: 1 method x 2 metrics x 1 group, 1 of them without a pair"
     with pytest.raises(DataError, match="no question has a figure of both a and b: b: 2 failed; record or judge"):
         compare(write(tmp_path / "alone", figures), baseline="b")
 
@@ -128,8 +129,8 @@ def test_questions_of_a_document_are_not_independent(tmp_path):
 def test_a_comparison_is_data(tmp_path):
     """JSON holds all of it: reading it back gives an equal comparison."""
     run = write(tmp_path, {(name, "depth"): [1, 2, 5, 4] for name in "ab"} | {("a", "right"): [1]})
-    found = compare(run, baseline="b")
-    assert Comparison.model_validate_json(found.model_dump_json()) == found
+    comparison = compare(run, baseline="b")
+    assert Comparison.model_validate_json(comparison.model_dump_json()) == comparison
 
 
 def test_order_of_questions_and_of_methods_change_nothing(tmp_path):

@@ -26,23 +26,23 @@ def test_the_corrected_p_decides(tmp_path):
 
 def test_what_changed_is_named(tmp_path):
     """A computed metric that fell on seven questions has changed, whatever p is; the questions are named."""
-    run, before = edited(tmp_path)
+    run, earlier_run = edited(tmp_path)
     for how in ("bonferroni", "holm"):
-        broken = only(compare(run, against=before, by="kind", correction=how), "coherence", "x")
+        broken = only(compare(run, against=earlier_run, by="kind", correction=how), "coherence", "x")
         assert (broken.verdict, broken.won, broken.lost, broken.n) == ("changed", 0, 7, 40)
         assert broken.lost_questions == ("q13", "q18", "q23", "q28", "q3", "q33", "q8")
         assert broken.won_questions == ()
-    alone = only(compare(run, against=before, metrics=["coherence"]), "coherence")
+    alone = only(compare(run, against=earlier_run, metrics=["coherence"]), "coherence")
     assert (alone.verdict, alone.test.corrected) == ("worse", 2**-6)
 
 
 def test_judges_and_times_are_noisy(tmp_path):
     """A judged metric, a time, another judge and another method have no facts: the test decides."""
-    run, before = edited(tmp_path, judged=True)
-    found = compare(run, against=before, by="kind")
-    assert only(found, "coherence", "x").verdict == "no difference seen"
-    assert only(found, "latency").verdict == "no difference seen"
-    assert len(only(found, "latency").won_questions) == 30
+    run, earlier_run = edited(tmp_path, judged=True)
+    comparison = compare(run, against=earlier_run, by="kind")
+    assert only(comparison, "coherence", "x").verdict == "no difference seen"
+    assert only(comparison, "latency").verdict == "no difference seen"
+    assert len(only(comparison, "latency").won_questions) == 30
     figures = {("a", "right"): [1] * 39 + [0], ("b", "right"): [1] * 40}
     assert only(compare(write(tmp_path / "two", figures), baseline="b")).verdict == "no difference seen"
     mine, other = ({("a", "right"): [1] * 39 + [end]} for end in (0, 1))
@@ -54,8 +54,8 @@ def test_the_largest_differences_come_first(tmp_path):
     """Won and lost questions stand in the order of their differences; lower can be better."""
     figures = {("a", "latency"): [3.0, 1.0, 2.0, 9.0, 2.5], ("b", "latency"): [2.0, 2.0, 2.0, 2.0, 2.0]}
     run = compare(write(tmp_path, figures), baseline="b")
-    found = only(run, "latency")
-    assert (found.won_questions, found.lost_questions) == (("q1",), ("q3", "q0", "q4"))
+    contrast = only(run, "latency")
+    assert (contrast.won_questions, contrast.lost_questions) == (("q1",), ("q3", "q0", "q4"))
     first = only(run.name_first(1), "latency")
     assert (first.won_questions, first.lost_questions, first.lost) == (("q1",), ("q3",), 3)
 
@@ -63,8 +63,8 @@ def test_the_largest_differences_come_first(tmp_path):
 def test_a_few_questions_can_show_no_difference(tmp_path):
     """With so few questions that no p could be low enough, no detectable difference is named."""
     figures = {("a", "right"): [1] * 5, ("b", "right"): [0] * 5}
-    found = only(compare(write(tmp_path, figures), baseline="b"))
-    assert (found.test.p, found.verdict, found.detectable) == (0.0625, "too few questions to tell", None)
+    contrast = only(compare(write(tmp_path, figures), baseline="b"))
+    assert (contrast.test.p, contrast.verdict, contrast.detectable) == (0.0625, "too few questions to tell", None)
 
 
 def test_more_questions_show_smaller_differences(tmp_path):
@@ -88,17 +88,19 @@ def compared(given_rows, *, by_cluster, swapped=False):
     method, baseline = reversed(sides) if swapped else sides
     names = {"metric": "depth", "group": "", "method": "a", "baseline": "b"}
     scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
-    found = compute_contrast(
+    contrast = compute_contrast(
         QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES
     )
-    return apply_correction(found, CorrectedP(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
+    return apply_correction(
+        contrast, CorrectedP(contrast.test.p if contrast.test else 1.0, 1, capable=True), RULES.alpha
+    )
 
 
 @given(st.lists(rows, min_size=1, max_size=14), st.booleans(), st.randoms(use_true_random=False))
 def test_comparisons_mirror_and_know_no_order(given_rows, by_cluster, shuffler):
     """Swapping the methods mirrors every figure, and another order of the questions changes none."""
-    found = compared(given_rows, by_cluster=by_cluster)
-    mirrored(found, compared(given_rows, by_cluster=by_cluster, swapped=True))
+    contrast = compared(given_rows, by_cluster=by_cluster)
+    mirrored(contrast, compared(given_rows, by_cluster=by_cluster, swapped=True))
     mixed = [*given_rows]
     shuffler.shuffle(mixed)
-    alike(found, compared(mixed, by_cluster=by_cluster))
+    alike(contrast, compared(mixed, by_cluster=by_cluster))

@@ -34,8 +34,8 @@ def test_every_entry_point_has_one_order(tmp_path, order):
         "given": compare(run, methods=[*reversed(order)]),
     }
     for door, comparison in comparisons.items():
-        found = [(one.method, one.baseline) for one in comparison.contrasts]
-        assert (found, [*comparison.methods]) == (PAIRS, METHODS), door
+        pairs = [(one.method, one.baseline) for one in comparison.contrasts]
+        assert (pairs, [*comparison.methods]) == (PAIRS, METHODS), door
         assert all(one.difference > 0 for one in comparison.contrasts)
     printed = CliRunner().invoke(app, ["compare", str(run), "--format", "json"]).stdout
     contrasts = json.loads(printed)["contrasts"]
@@ -64,7 +64,7 @@ def test_the_server_has_the_same_order(tmp_path, order):
 def test_the_baseline_is_first(tmp_path):
     """With a baseline, its means come first, and each other method is compared with it."""
     run = write(tmp_path, {(name, "right"): FIGURES[name] for name in ("local", "walk", "basic")})
-    found = compare(run, baseline="walk")
-    assert [one.method for one in found.levels] == ["walk", "basic", "local"]
-    assert [(one.method, one.baseline) for one in found.contrasts] == [("basic", "walk"), ("local", "walk")]
-    assert found.methods == ("basic", "local")
+    comparison = compare(run, baseline="walk")
+    assert [one.method for one in comparison.levels] == ["walk", "basic", "local"]
+    assert [(one.method, one.baseline) for one in comparison.contrasts] == [("basic", "walk"), ("local", "walk")]
+    assert comparison.methods == ("basic", "local")

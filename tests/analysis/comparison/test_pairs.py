@@ -12,24 +12,24 @@ def test_pairs_are_of_the_same_question(tmp_path):
     """Only questions that both have a figure of count; the others are told by why, for each side."""
     walk = [1, 1, 0, 1, FAILED, SKIPPED, MISSING, UNSCORED, 1]
     local = [0, 1, 0, 0, 1, 1, 1, 1, FAILED]
-    found = only(compare(write(tmp_path, {("walk", "right"): walk, ("local", "right"): local}), baseline="local"))
-    assert (found.questions, found.n, found.won, found.tied, found.lost) == (9, 4, 2, 2, 0)
-    assert (found.method_mean, found.baseline_mean, found.difference) == (0.75, 0.25, 0.5)
-    assert found.method_left_out == LeftOutCounts(skipped=1, failed=1, missing=1, without_number=1)
-    assert found.baseline_left_out == LeftOutCounts(failed=1)
-    assert found.test.name == "mcnemar exact"
-    assert (found.test.p, found.test.mid_p) == (0.5, 0.25)
-    assert (found.effect.cohens_g, found.effect.odds_ratio) == (0.5, None)
+    contrast = only(compare(write(tmp_path, {("walk", "right"): walk, ("local", "right"): local}), baseline="local"))
+    assert (contrast.questions, contrast.n, contrast.won, contrast.tied, contrast.lost) == (9, 4, 2, 2, 0)
+    assert (contrast.method_mean, contrast.baseline_mean, contrast.difference) == (0.75, 0.25, 0.5)
+    assert contrast.method_left_out == LeftOutCounts(skipped=1, failed=1, missing=1, without_number=1)
+    assert contrast.baseline_left_out == LeftOutCounts(failed=1)
+    assert contrast.test.name == "mcnemar exact"
+    assert (contrast.test.p, contrast.test.mid_p) == (0.5, 0.25)
+    assert (contrast.effect.cohens_g, contrast.effect.odds_ratio) == (0.5, None)
 
 
 def test_several_items_count_as_their_mean(tmp_path):
     """The figure of a case with several judgements is their mean."""
     figures = {("a", "depth"): [(1, 4), (5, 5, 2), 3], ("b", "depth"): [3, 3, 3]}
-    found = only(compare(write(tmp_path, figures), baseline="b"), "depth")
-    assert found.method_mean == pytest.approx((2.5 + 4 + 3) / 3)
-    assert (found.won, found.tied, found.lost) == (1, 1, 1)
-    assert found.test.name == "paired permutation"
-    assert found.test.wilcoxon_p is not None
+    contrast = only(compare(write(tmp_path, figures), baseline="b"), "depth")
+    assert contrast.method_mean == pytest.approx((2.5 + 4 + 3) / 3)
+    assert (contrast.won, contrast.tied, contrast.lost) == (1, 1, 1)
+    assert contrast.test.name == "paired permutation"
+    assert contrast.test.wilcoxon_p is not None
 
 
 def test_methods_that_fail_more_often_are_told_with_bounds(tmp_path):

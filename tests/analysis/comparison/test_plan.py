@@ -16,46 +16,53 @@ def test_groups_and_all_questions_are_one_family(tmp_path):
         for name, shift in (("a", 1), ("b", 0))
         for metric in ("right", "ndcg@10")
     }
-    found = compare(write(tmp_path, figures, tags=tags), baseline="b", by="kind")
-    assert [one.group for one in found.contrasts] == ["", "(none)", "x", "y"] * 2
-    assert found.family.told == "8 tests: 1 method x 2 metrics x 4 groups (all questions and each group by itself)"
-    assert found.family.tests == 8
-    assert {(one.group, one.test.p, one.test.tests, one.test.capable) for one in found.contrasts} == {
+    comparison = compare(write(tmp_path, figures, tags=tags), baseline="b", by="kind")
+    assert [contrast.group for contrast in comparison.contrasts] == ["", "(none)", "x", "y"] * 2
+    assert comparison.family.told == "8 tests: 1 method x 2 metrics x 4 groups (all questions and each group by itself)"
+    assert comparison.family.tests == 8
+    assert {
+        (contrast.group, contrast.test.p, contrast.test.tests, contrast.test.capable)
+        for contrast in comparison.contrasts
+    } == {
         ("", 2**-9, 2, True),
         ("x", 2**-4, 2, False),  # five differing questions cannot give a p below the level
         ("y", 2**-4, 2, False),
         ("(none)", 1, 2, False),
     }
-    for one in found.contrasts:
-        assert one.test.corrected == min(1, one.test.tests * one.test.p)
-    assert found.family.counted == 2
-    assert only(found).n == 21
-    assert only(found, group="x").n == 10
+    for contrast in comparison.contrasts:
+        assert contrast.test.corrected == min(1, contrast.test.tests * contrast.test.p)
+    assert comparison.family.counted == 2
+    assert only(comparison).n == 21
+    assert only(comparison, group="x").n == 10
 
 
 def test_without_a_baseline_all_pairs_are_compared(tmp_path):
     """Three methods make three pairs, each once."""
-    found = compare(write(tmp_path, {(name, "right"): [1, 0, 1] for name in "abc"}))
-    assert [(one.method, one.baseline) for one in found.contrasts] == [("b", "a"), ("c", "a"), ("c", "b")]
-    assert found.family.told == "3 tests: 3 pairs of methods x 1 metric x 1 group"
+    comparison = compare(write(tmp_path, {(name, "right"): [1, 0, 1] for name in "abc"}))
+    assert [(contrast.method, contrast.baseline) for contrast in comparison.contrasts] == [
+        ("b", "a"),
+        ("c", "a"),
+        ("c", "b"),
+    ]
+    assert comparison.family.told == "3 tests: 3 pairs of methods x 1 metric x 1 group"
 
 
 def test_values_without_numbers_are_not_compared(tmp_path):
     """Categories without scores are told as not comparable, and make no test."""
     figures = {(name, metric): [value] * 4 for name in "ab" for metric, value in (("right", 1), ("tone", UNSCORED))}
-    found = compare(write(tmp_path, figures), baseline="a")
-    assert found.without_numbers == ("tone",)
-    assert {one.metric for one in found.contrasts} == {"right"}
+    comparison = compare(write(tmp_path, figures), baseline="a")
+    assert comparison.without_numbers == ("tone",)
+    assert {contrast.metric for contrast in comparison.contrasts} == {"right"}
 
 
 def test_a_run_is_compared_with_an_earlier_one(tmp_path):
     """Each method is compared with itself; one that is in one run only is told."""
     old = write(tmp_path / "old", {("a", "right"): [0] * 12, ("gone", "right"): [1] * 12})
     new = write(tmp_path / "new", {("a", "right"): [1] * 12, ("fresh", "right"): [1] * 12})
-    found = compare(new, against=old)
-    one = only(found)
+    comparison = compare(new, against=old)
+    one = only(comparison)
     assert (one.method, one.baseline, one.difference, one.verdict) == ("a", f"a in {old}", 1.0, "better")
-    assert found.warnings == (
+    assert comparison.warnings == (
         f"method fresh is in {new} only, not in {old}: it is not compared",
         f"method gone is in {old} only, not in {new}: it is not compared",
     )
@@ -66,8 +73,8 @@ def test_questions_are_matched_by_their_id_between_runs(tmp_path):
     """Another order of the questions in the other run changes nothing; new questions are missing there."""
     old = write(tmp_path / "old", {("a", "right"): [1, 0, 0]}, names=["q1", "q2", "q3"])
     new = write(tmp_path / "new", {("a", "right"): [0, 0, 1, 1]}, names=["q3", "q2", "q1", "q4"])
-    found = only(compare(new, against=old))
-    assert (found.questions, found.n, found.tied, found.baseline_left_out.missing) == (4, 3, 3, 1)
+    contrast = only(compare(new, against=old))
+    assert (contrast.questions, contrast.n, contrast.tied, contrast.baseline_left_out.missing) == (4, 3, 3, 1)
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,10 @@ def test_verdicts_and_failures_come_first():
 
 def test_the_reason_names_what_was_seen():
     """A reason names the document, edge or node, and what of it a person can look up."""
-    found = diagnose(case(chunks=chunks("boat"), triples=CHAIN[:1]), verdict=False, inventory=INDEX)
-    assert "document ada (walked nodes or edges come from it, and no chunk of it is in the context)" in found.reason
-    assert "edge Ada Moreau -born in-> Turin (the walk went along it, and it is in no triple)" in found.reason
-    told = {(part.kind, part.name): part.lost for part in found.evidence}
+    diagnosis = diagnose(case(chunks=chunks("boat"), triples=CHAIN[:1]), verdict=False, inventory=INDEX)
+    assert "document ada (walked nodes or edges come from it, and no chunk of it is in the context)" in diagnosis.reason
+    assert "edge Ada Moreau -born in-> Turin (the walk went along it, and it is in no triple)" in diagnosis.reason
+    told = {(part.kind, part.name): part.lost for part in diagnosis.evidence}
     assert told["document", "boat"] is None
     assert told["document", "ada"] == "dropped"
     assert told["start node", "Silver Boat"] is None
@@ -58,10 +58,10 @@ def test_the_reason_names_what_was_seen():
 def test_the_earliest_cause_wins_and_the_later_are_told():
     """Of several losses the first on the way is the cause; the reason names the others."""
     gold = {**GOLD, "essential_docs": ["boat", "ada", "gone"]}
-    found = diagnose(case(gold=gold, chunks=chunks("boat")), verdict=False, inventory=INDEX)
-    assert found.cause == "not in the index"
-    assert "document gone" in found.reason.split("Lost later")[0]
-    assert "dropped document ada" in found.reason.split("Lost later")[1]
+    diagnosis = diagnose(case(gold=gold, chunks=chunks("boat")), verdict=False, inventory=INDEX)
+    assert diagnosis.cause == "not in the index"
+    assert "document gone" in diagnosis.reason.split("Lost later")[0]
+    assert "dropped document ada" in diagnosis.reason.split("Lost later")[1]
 
 
 def test_what_cannot_be_told_is_said():
@@ -99,16 +99,16 @@ def test_an_unused_context_names_the_chunk_with_the_answer():
 
 def test_planted_faults_are_attributed():
     """Of each of six causes planted 50 times 95 % are found over all, and none is called unknown."""
-    found = Counter(
+    counts = Counter(
         (fault.cause, diagnose(fault.case, verdict=fault.right, inventory=fault.inventory).cause)
         for fault in planted(each=50)
     )
-    assert {planted_: sum(n for (one, _), n in found.items() if one == planted_) for planted_ in STAGES.values()} == (
+    assert {planted_: sum(n for (one, _), n in counts.items() if one == planted_) for planted_ in STAGES.values()} == (
         dict.fromkeys(STAGES.values(), 50)
     )
-    right = sum(count for (one, said), count in found.items() if one == said)
-    assert right >= 0.95 * found.total(), found
-    assert not [said for _, said in found if said == "unknown"]
+    right = sum(count for (one, said), count in counts.items() if one == said)
+    assert right >= 0.95 * counts.total(), counts
+    assert not [said for _, said in counts if said == "unknown"]
 
 
 @settings(max_examples=15)
@@ -121,12 +121,14 @@ def test_order_and_writing_change_nothing(seed):
         gold = {name: _shuffled(value, random) for name, value in plain["gold"].items()}
         turned = {"chunks": _shuffled(plain["chunks"], random), "triples": _shuffled(plain["triples"], random)}
         holdings = IndexLookup(fault.inventory)
-        other = Case(**{**plain, **turned, "gold": gold})
-        before = diagnose(fault.case, verdict=fault.right, inventory=holdings)
-        after = diagnose(other, verdict=fault.right, inventory=holdings)
-        assert before.cause == after.cause
-        assert {part.name: part.lost for part in before.evidence} == {part.name: part.lost for part in after.evidence}
-        assert before.cause in CAUSES
+        other_case = Case(**{**plain, **turned, "gold": gold})
+        plain_diagnosis = diagnose(fault.case, verdict=fault.right, inventory=holdings)
+        after = diagnose(other_case, verdict=fault.right, inventory=holdings)
+        assert plain_diagnosis.cause == after.cause
+        assert {part.name: part.lost for part in plain_diagnosis.evidence} == {
+            part.name: part.lost for part in after.evidence
+        }
+        assert plain_diagnosis.cause in CAUSES
 
 
 NAMES = st.sampled_from(["Ada", "ada", "Bo_b", "bob", "Cy", "", " "])
@@ -160,14 +162,14 @@ INDEXES = st.none() | st.builds(
 @given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
 def test_any_record_has_one_cause(context, gold, inventory):
     """Whatever is recorded, there is one cause with a reason; what was lost is lost no earlier than the cause says."""
-    found = diagnose(case(gold=gold, **context), verdict=False, inventory=inventory)
-    assert found.cause in {*LOSSES, "not used", "unknown"}
-    assert found.reason
-    if found.cause in LOSSES:
-        needed = [part.lost for part in found.evidence if part.lost and part.kind != "start node"]
-        assert not needed or min(map(LOSSES.index, needed)) == LOSSES.index(found.cause)
-    if found.cause == "not used":
-        assert all(part.lost is None for part in found.evidence if part.kind != "start node")
+    diagnosis = diagnose(case(gold=gold, **context), verdict=False, inventory=inventory)
+    assert diagnosis.cause in {*LOSSES, "not used", "unknown"}
+    assert diagnosis.reason
+    if diagnosis.cause in LOSSES:
+        needed = [part.lost for part in diagnosis.evidence if part.lost and part.kind != "start node"]
+        assert not needed or min(map(LOSSES.index, needed)) == LOSSES.index(diagnosis.cause)
+    if diagnosis.cause == "not used":
+        assert all(part.lost is None for part in diagnosis.evidence if part.kind != "start node")
 
 
 @given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
@@ -190,8 +192,8 @@ def _shuffled(value, random):
 def test_a_run_is_diagnosed(run):
     """Each sample and method of a run has its diagnosis, by the run's own verdicts."""
     with Store.open(run) as store:
-        found = {(row.sample_id, row.method): row.cause for row in diagnose_run(store, inventory=INDEX)}
-    assert found == {
+        causes = {(row.sample_id, row.method): row.cause for row in diagnose_run(store, inventory=INDEX)}
+    assert causes == {
         ("q1", "walk"): "answered rightly",
         ("q2", "walk"): "not reached",
         ("q3", "walk"): "not used",
@@ -204,8 +206,8 @@ def test_a_run_is_diagnosed_by_its_folder(run):
     """A run may be named by its folder, or given as `evaluate` gave it; several are told."""
     with Store.open(run) as store:
         rows = [*diagnose_run(store)]
-    again = Run(run, Progress())
-    assert rows == [*diagnose_run(run)] == [*diagnose_run(str(run))] == [*diagnose_run(again)]
+    run_record = Run(run, Progress())
+    assert rows == [*diagnose_run(run)] == [*diagnose_run(str(run))] == [*diagnose_run(run_record)]
     assert len(rows) == 5
     with pytest.raises(DataError, match=r"run: expected one run, got list; pass it as its folder"):
         diagnose_run([run])
@@ -215,11 +217,11 @@ def test_a_run_is_diagnosed_by_its_folder(run):
 
 def test_the_newest_case_counts(run):
     """A case that changed and was judged again is diagnosed as it is now."""
-    again = case(id="q3", answer="In Oslo.", chunks=[], triples=[])
-    evaluate([again], [load_metric("correctness")], ScriptedJudge(told_right), out=run)
+    changed_case = case(id="q3", answer="In Oslo.", chunks=[], triples=[])
+    evaluate([changed_case], [load_metric("correctness")], ScriptedJudge(told_right), out=run)
     with Store.open(run) as store:
-        found = [row.cause for row in diagnose_run(store, inventory=INDEX) if row.sample_id == "q3"]
-    assert found == ["dropped"]
+        causes = [row.cause for row in diagnose_run(store, inventory=INDEX) if row.sample_id == "q3"]
+    assert causes == ["dropped"]
 
 
 def test_the_command_shows_the_cases_of_a_cause(run, tmp_path, greval_says):

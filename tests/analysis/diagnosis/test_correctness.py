@@ -39,8 +39,8 @@ def test_other_right_answers_count():
 def test_a_metric_that_the_run_lacks_is_computed(run):
     """A computed metric can tell right from wrong although the run does not hold it; a judged one cannot."""
     with Store.open(run) as store:
-        found = {row.sample_id: row.cause for row in diagnose_run(store, metric="exact_match", inventory=INDEX)}
-        assert found["q1"] == "not used"  # the words of the answer are not the expected ones
+        causes = {row.sample_id: row.cause for row in diagnose_run(store, metric="exact_match", inventory=INDEX)}
+        assert causes["q1"] == "not used"  # the words of the answer are not the expected ones
         with pytest.raises(DataError, match="relevance is not in the run, which holds correctness"):
             diagnose_run(store, metric="relevance")
         with pytest.raises(DataError, match="corectness: no such metric"):
@@ -68,11 +68,11 @@ def test_skipped_and_failed_verdicts_are_not_judged(tmp_path):
     cases = [case(id="skipped", answer=None), case(id="failed", answer="BAD"), case(id="middle")]
     evaluate(cases, [depth], judge, out=tmp_path / "run")
     with Store.open(tmp_path / "run") as store:
-        found = {row.sample_id: row for row in diagnose_run(store, metric="depth")}
-    assert {name: row.cause for name, row in found.items()} == {
+        causes = {row.sample_id: row for row in diagnose_run(store, metric="depth")}
+    assert {name: row.cause for name, row in causes.items()} == {
         "skipped": "not judged",
         "failed": "not judged",
         "middle": "answered rightly",
     }
-    assert "answer is not recorded" in found["skipped"].reason
-    assert "late" in found["failed"].reason
+    assert "answer is not recorded" in causes["skipped"].reason
+    assert "late" in causes["failed"].reason

@@ -17,13 +17,13 @@ REPEATS = 200
 
 def test_intervals_hold_the_truth():
     """Intervals of win rates and of strengths hold the truth in about 95 of 100 runs of two metrics."""
-    found = simulate("different", 40, REPEATS)
-    for held, count in (found.rates, found.strengths):
+    simulated = simulate("different", 40, REPEATS)
+    for held, count in (simulated.rates, simulated.strengths):
         assert 0.92 < held / count < 0.98
 
 
 def test_equal_methods_are_rarely_told_apart_and_a_judge_without_habits_is_rarely_accused():
     """Of four equal methods some pair is called different, and some habit is named, in at most about 5 of 100 runs."""
-    found = simulate("equal", 40, REPEATS)
-    assert found.alarms / REPEATS < 0.09
-    assert found.accused / REPEATS < 0.09
+    simulated = simulate("equal", 40, REPEATS)
+    assert simulated.alarms / REPEATS < 0.09
+    assert simulated.accused / REPEATS < 0.09

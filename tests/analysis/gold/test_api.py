@@ -45,33 +45,33 @@ def test_one_sample_of_several_methods_is_checked_once():
     """Rows of several methods with one gold are one sample; what they disagree on is told with the first's place."""
     same = [Case(id="q1", method=m, question="?", gold={"essential_docs": [""]}) for m in "ab"]
     assert len(check_gold(same)) == 1
-    other = Case(id="q1", method="c", question="!", gold={"essential_docs": ["d1"]})
-    found = check_gold([*same, other], places=["f:1", "f:2", "f:7"])
-    assert [(one.place, one.level) for one in found] == [("f:1", "fault"), ("f:7", "fault")]
-    assert found[1].message.startswith("question, gold: not as at f:1 under this id")
+    other_case = Case(id="q1", method="c", question="!", gold={"essential_docs": ["d1"]})
+    findings = check_gold([*same, other_case], places=["f:1", "f:2", "f:7"])
+    assert [(finding.place, finding.level) for finding in findings] == [("f:1", "fault"), ("f:7", "fault")]
+    assert findings[1].message.startswith("question, gold: not as at f:1 under this id")
 
 
 def test_one_question_under_two_ids_is_a_remark():
     """The same question twice under two ids is a remark: it would count twice."""
     gold = {"essential_docs": ["d1"]}
-    found = check_gold([Sample(id=name, question=text, gold=gold) for name, text in (("a", "Who?"), ("b", "who? "))])
-    assert [(one.sample_id, one.level) for one in found] == [("b", "remark")]
-    assert "a asks the same" in found[0].message
+    findings = check_gold([Sample(id=name, question=text, gold=gold) for name, text in (("a", "Who?"), ("b", "who? "))])
+    assert [(finding.sample_id, finding.level) for finding in findings] == [("b", "remark")]
+    assert "a asks the same" in findings[0].message
 
 
 @given(st.integers(0, 10_000))
 def test_planted_gold_is_good_where_nothing_was_lost(seed):
     """Gold that a generator drew from its own graph has no faults, and none against a whole index."""
     for fault in planted(each=1, seed=seed):
-        found = check_gold([fault.case], None if fault.stage == "index" else fault.inventory)
-        assert [one for one in found if one.level == "fault"] == []
+        findings = check_gold([fault.case], None if fault.stage == "index" else fault.inventory)
+        assert [finding for finding in findings if finding.level == "fault"] == []
 
 
 def test_the_shipped_cases_have_good_gold():
     """The gold of the cases that ship with greval has no faults; two questions say that no document answers them."""
     reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
-    found = check_gold(case for case in reading if isinstance(case, Case))
-    assert [(one.sample_id, one.level) for one in found] == [("q19", "remark"), ("q20", "remark")]
+    findings = check_gold(case for case in reading if isinstance(case, Case))
+    assert [(finding.sample_id, finding.level) for finding in findings] == [("q19", "remark"), ("q20", "remark")]
 
 
 @pytest.fixture

@@ -56,12 +56,12 @@ def test_every_format_gives_the_figures_of_trec_files(data_set, tmp_path, ending
     qrels = write_table(tmp_path / f"qrels{ending}", ("query-id", "corpus-id", "score"), grades)
     rows = split_lines(folder / "results.test", 0, 2, 4)
     run = write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows)
-    wanted = measure_rankings(read_qrels(folder / "qrels.test"), read_rankings(folder / "results.test"), MEASURES)
-    found = measure_rankings(read_qrels(qrels), read_rankings(run), MEASURES)
-    assert {name: one.by_question() for name, one in found.items()} == {
-        name: one.by_question() for name, one in wanted.items()
+    expected = measure_rankings(read_qrels(folder / "qrels.test"), read_rankings(folder / "results.test"), MEASURES)
+    measured = measure_rankings(read_qrels(qrels), read_rankings(run), MEASURES)
+    assert {name: one.by_question() for name, one in measured.items()} == {
+        name: one.by_question() for name, one in expected.items()
     }
-    assert found["map"].measured_count >= 3
+    assert measured["map"].measured_count >= 3
 
 
 @pytest.mark.parametrize("number", ["score", "rank", None])
@@ -103,11 +103,11 @@ def test_irregular_files_are_read_the_same(tmp_path, name):
     """Escapes, other orders of names, numbers as texts, quotes and delimiters change nothing."""
     path = tmp_path / name
     path.write_text(IRREGULAR[name], encoding="utf-8")
-    found = read_rankings(path)
-    (question,) = found.questions
+    rankings = read_rankings(path)
+    (question,) = rankings.questions
     assert question in {"q1", "1"}
     judged = read_qrels(write_table(tmp_path / "q.csv", ("qid", "docid", "grade"), [(question, "d2", 1)]))
-    hits = found.find_hits(judged)
+    hits = rankings.find_hits(judged)
     assert (hits.ranks.tolist(), hits.depths.tolist()) == ([1], [2])
 
 
@@ -236,8 +236,8 @@ def test_nested_runs_are_those_of_a_table(tmp_path, name, ending):
     path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
     qrels = write_table(tmp_path / "qrels.csv", ("qid", "docid", "grade"), [("q1", "d1", 1), ("q2", "d1", 1)])
     table = write_table(tmp_path / "run.csv", ("qid", "docid", "score"), RUN)
-    found, wanted = (measure_rankings(read_qrels(qrels), read_rankings(one), ["mrr"]) for one in (path, table))
-    assert found["mrr"].by_question() == wanted["mrr"].by_question() == {"q1": 0.5, "q2": 1.0}
+    measured, expected = (measure_rankings(read_qrels(qrels), read_rankings(one), ["mrr"]) for one in (path, table))
+    assert measured["mrr"].by_question() == expected["mrr"].by_question() == {"q1": 0.5, "q2": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,11 @@ def comparison(judged_run):
 def test_shows_every_difference(comparison):
     """Each contrast has its difference with its interval, its counts, its verdict, and its plot with a line at zero."""
     page, words = make_page(comparison)
-    for one in comparison.contrasts:
-        assert format_difference(one) in words
-        assert format_verdict(one) in words
-        assert f"{one.won:,} won, {one.tied:,} tied, {one.lost:,} lost" in words
-    assert page.count('class="zero"') == sum(one.difference is not None for one in comparison.contrasts)
+    for contrast in comparison.contrasts:
+        assert format_difference(contrast) in words
+        assert format_verdict(contrast) in words
+        assert f"{contrast.won:,} won, {contrast.tied:,} tied, {contrast.lost:,} lost" in words
+    assert page.count('class="zero"') == sum(contrast.difference is not None for contrast in comparison.contrasts)
     for line in comparison.warnings:
         assert " ".join(line.split()) in words
     assert page.count('class="ticks"') == len(comparison.axes)
@@ -53,8 +53,12 @@ def test_shows_won_and_lost_questions_side_by_side(comparison):
     page, words = make_page(comparison)
     rows = [json.loads(line) for line in DEMO.read_text(encoding="utf-8").splitlines()]
     answers = {(row["id"], row["method"]): row["answer"] for row in rows}
-    whole = [one for one in comparison.contrasts if not one.group]
-    named = {name for one in whole for name in (*one.lost_questions[:MAX_NAMED], *one.won_questions[:MAX_NAMED])}
+    whole = [contrast for contrast in comparison.contrasts if not contrast.group]
+    named = {
+        name
+        for contrast in whole
+        for name in (*contrast.lost_questions[:MAX_NAMED], *contrast.won_questions[:MAX_NAMED])
+    }
     assert len(re.findall(r'id="changed-\d+"', page)) == len(named) > MAX_NAMED
     for name in named - {rows[5]["id"]}:
         for method in ("local", "walk"):
@@ -96,8 +100,8 @@ def test_compressed_blocks_hold_no_folder(judged_run, tmp_path):
         row["answer"] = f"{row['answer']} Or so."
     later = tmp_path / "later"
     evaluate(rows, [load_metric("correctness"), load_metric("latency")], page_judge(), out=later)
-    found = compare(later, against=earlier)
-    page = build_comparison_page(found, made_at=MADE.made)
+    comparison = compare(later, against=earlier)
+    page = build_comparison_page(comparison, made_at=MADE.made)
     packed = json.dumps([unpack_blocks(page, 'id="index"'), *unpack_blocks(page, 'data-part="cases"')])
     assert "Or so." in packed
     assert str(tmp_path) in page

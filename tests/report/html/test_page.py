@@ -215,7 +215,7 @@ def test_the_file_is_replaced_whole(judged_run, tmp_path):
         assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
         with pytest.raises(OSError, match="No such file"):
             write_report_page(store, build_report(store), tmp_path / "missing" / "page.html", MADE)
-    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_a_small_limit_leaves_out_details_and_cuts_texts(judged_run):
