@@ -79,7 +79,7 @@ def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[
     return [
         fault
         for fault in faults
-        if not (_is_low_count(fault) and any(_is_inside(candidate, fault) for candidate in faults))
+        if not (fault.text.startswith("holds too little") and any(_is_inside(candidate, fault) for candidate in faults))
     ]
 
 
@@ -172,11 +172,6 @@ def _get_part(data: object, path: Path) -> object:
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
     return data
-
-
-def _is_low_count(fault: MetricFileFault) -> bool:
-    """Return whether the fault is a low count."""
-    return fault.text.startswith("holds too little")
 
 
 def _is_inside(inner: MetricFileFault, fault: MetricFileFault) -> bool:
