@@ -13,7 +13,7 @@ from types import MappingProxyType
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.field_names import MappedRow, format_printable, is_name_of_part
+from greval.datasets.field_names import format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
 from greval.datasets.method_column import MethodColumnFinder
@@ -278,7 +278,7 @@ class CaseReader:
             self._finder.add(case, settled)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
-        return self._assign_id(case, position, seen_cases, needs_id=_has_no_id(settled), row=row)
+        return self._assign_id(case, position, seen_cases, needs_id=settled.values.get("id") in (None, ""), row=row)
 
     def _assign_id(
         self, case: Case, position: int, seen_cases: _SeenCases, *, needs_id: bool, row: RawRow | None = None
@@ -338,10 +338,6 @@ def _format_options(columns: Mapping[str, str]) -> str:
 def _keeps_name(column: str, target: str) -> bool:
     """Return whether a column became a tag of its own name, which may be inside an object such as `metadata`."""
     return target.startswith(TAG) and f".{column}".endswith(f".{target.removeprefix(TAG)}")
-
-
-def _has_no_id(settled: MappedRow) -> bool:
-    return settled.values.get("id") in (None, "")
 
 
 def read_cases(

@@ -285,8 +285,8 @@ def _convert_chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
     return _clean(read_chunk(item), ("id", "doc_id", "repo", "version"))
 
 
-def _convert_triples(value: object) -> object:
-    return [_convert_triple(item) for item in value] if isinstance(value, list | tuple) else value
+def _convert_items(value: object, convert: Callable[[object], object]) -> object:
+    return [convert(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _convert_triple(item: object) -> object:
@@ -295,12 +295,8 @@ def _convert_triple(item: object) -> object:
     return _convert_texts(item)
 
 
-def _convert_claims(value: object) -> object:
-    """Convert claims to mappings; a claim as a list of texts, as RAGChecker writes them, is these texts in a row."""
-    return [_convert_claim(item) for item in value] if isinstance(value, list | tuple) else value
-
-
 def _convert_claim(item: object) -> object:
+    """Convert a claim to a mapping; a list of texts, as RAGChecker writes it, is these texts in a row."""
     if isinstance(item, Mapping):
         return _clean(item, ("id",))
     if isinstance(item, list | tuple) and item and all(isinstance(part, str) for part in item):
@@ -365,8 +361,8 @@ _CONVERTERS: Mapping[str, Callable[[object], object]] = {
     "method": as_text,
     "expected_answer": _join_answers,
     "chunks": _convert_chunks,
-    "triples": _convert_triples,
-    **dict.fromkeys(CLAIM_FIELDS, _convert_claims),
+    "triples": partial(_convert_items, convert=_convert_triple),
+    **dict.fromkeys(CLAIM_FIELDS, partial(_convert_items, convert=_convert_claim)),
     "tags": _convert_tags,
     "traversal": _convert_graph,
     "gold": _convert_graph,

@@ -39,13 +39,9 @@ SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 
 def is_table(value: object) -> bool:
     """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes."""
-    return not isinstance(value, Mapping) and any(
-        _has_table_method(value, name) for name in ("iter_rows", "to_pylist", "itertuples")
-    )
-
-
-def _has_table_method(value: object, name: str) -> bool:
-    return hasattr(value, name) and (hasattr(value, "columns") or hasattr(value, "column_names"))
+    has_columns = hasattr(value, "columns") or hasattr(value, "column_names")
+    has_rows = any(hasattr(value, name) for name in ("iter_rows", "to_pylist", "itertuples"))
+    return has_columns and has_rows and not isinstance(value, Mapping)
 
 
 def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | Case | RowFault]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -112,18 +112,14 @@ def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None
     else:
         if not faults:
             return case
-    return _join_faults(faults)
+    more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+    return "; ".join([*faults[:MAX_FAULTS], *more])
 
 
 def get_id(settled: MappedRow, made_id: str) -> object:
     """Return the id of a row, a number as text, or `made_id` if it has none."""
     row_id = as_text(settled.values.get("id"))
     return made_id if row_id in (None, "") else row_id
-
-
-def _join_faults(faults: Sequence[str]) -> str:
-    more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
-    return "; ".join([*faults[:MAX_FAULTS], *more])
 
 
 def _is_reported(detail: ErrorDetails, refused: Collection[str | None]) -> bool:

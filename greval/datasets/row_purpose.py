@@ -57,14 +57,11 @@ def read_query_set(content: Mapping[str, object]) -> list[object] | None:
     judged = next((content[name] for name in JUDGED_NAMES if isinstance(content.get(name), Mapping)), None)
     if not isinstance(queries, Mapping) or not isinstance(judged, Mapping):
         return None
-    return [
-        {"id": name, "question": text, **({"gold": _build_gold(judged[name])} if name in judged else {})}
-        for name, text in queries.items()
-    ]
-
-
-def _build_gold(documents: object) -> object:
-    return documents if isinstance(documents, Mapping) else {"essential_docs": documents}
+    gold = {
+        name: {"gold": documents if isinstance(documents, Mapping) else {"essential_docs": documents}}
+        for name, documents in judged.items()
+    }
+    return [{"id": name, "question": text, **gold.get(name, {})} for name, text in queries.items()]
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,9 @@ class HttpMethod:
 
         end = self._endpoint
         url = fill_url(end.url, sample)
-        body = None if end.method == "GET" else _encode_json(fill_content(end.body, sample, self._variables))
+        body = None
+        if end.method != "GET":
+            body = json.dumps(fill_content(end.body, sample, self._variables), ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {name: str(fill_content(value, sample, self._variables)) for name, value in end.headers.items()}
         try:
@@ -242,10 +244,6 @@ class HttpMethod:
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         return text
-
-
-def _encode_json(body: JsonValue) -> bytes:
-    return json.dumps(body, ensure_ascii=False).encode()
 
 
 # Once, because loading the certificates takes longer than a request.

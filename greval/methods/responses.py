@@ -126,7 +126,8 @@ def _convert_fields(settled: MappedRow) -> ResponseFields:
     """Convert the values of a row to those of a response, and describe the names that no response has."""
     own_values = {field: value for field, value in settled.values.items() if field in Response.model_fields}
     values = {field: convert_value(field, value) for field, value in own_values.items()}
-    faults = [_describe_unknown(name) for name in (*settled.ignored, *settled.tagged)]
+    known_names = (*Response.model_fields, *OTHER_FIELDS)
+    faults = [f"{name}: is not known{did_you_mean(name, known_names)}" for name in (*settled.ignored, *settled.tagged)]
     faults += [f"{name}: {why}" for name, why in settled.faults.items()]
     parts = MappedRow(names=settled.names)
     drop_unknown_parts(values, parts)
@@ -135,10 +136,6 @@ def _convert_fields(settled: MappedRow) -> ResponseFields:
     if isinstance(chunks := values.get("chunks"), list):
         values["chunks"] = _number_repeated_ids(chunks)
     return ResponseFields(values, tuple(faults))
-
-
-def _describe_unknown(name: str) -> str:
-    return f"{name}: is not known{did_you_mean(name, (*Response.model_fields, *OTHER_FIELDS))}"
 
 
 def _number_repeated_ids(chunks: Sequence[object]) -> list[object]:

@@ -150,14 +150,9 @@ def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
             text, other_text, score_cutoff=MIN_SIMILARITY
         ):
             yield (
-                f"{second_location}: reads nearly like {_name_place(first_location)!r}; "
+                f"{second_location}: reads nearly like {first_location.split('.', 2)[2]!r}; "
                 f"say what is in the one and not in the other, or {advice}"
             )
-
-
-def _name_place(location: str) -> str:
-    """Return the category or the level of a place such as `scale.levels.3`."""
-    return location.split(".", 2)[2]
 
 
 def _has_distinguishing_word(first_words: frozenset[str], second_words: frozenset[str]) -> bool:

@@ -172,14 +172,10 @@ def _convert_to_metric(python_object: object, parsed: ObjectSpec, spec: str) -> 
     if isinstance(python_object, Metric):
         return python_object
     if inspect.isclass(python_object) or not callable(python_object):
-        raise DefinitionError(f"{spec}: is {_describe_object(python_object)}, no metric; {HOW_TO_WRITE}")
+        kind = f"a {type(python_object).__name__}"
+        kind = f"the class {python_object.__name__}" if inspect.isclass(python_object) else kind
+        raise DefinitionError(f"{spec}: is {kind}, no metric; {HOW_TO_WRITE}")
     return build_function_metric(python_object, parsed.name.rpartition(".")[2])
-
-
-def _describe_object(python_object: object) -> str:
-    return (
-        f"the class {python_object.__name__}" if inspect.isclass(python_object) else f"a {type(python_object).__name__}"
-    )
 
 
 def _list_defined_metrics(module: ModuleType) -> dict[str, Metric]:

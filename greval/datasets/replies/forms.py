@@ -254,12 +254,9 @@ def _read_chain_result(result: Mapping[str, Any]) -> SystemReply | None:
         # Of a graph chain: a query, then the records that it found.
         contexts = [step["context"] for step in steps if isinstance(step, Mapping) and "context" in step]
         rows = [row for context in contexts for row in (context if isinstance(context, list | tuple) else [context])]
-        fields |= {"chunks": [_format_record(row) for row in rows]} if contexts else {}
+        texts = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False, default=str) for row in rows]
+        fields |= {"chunks": texts} if contexts else {}
     return SystemReply(fields, {"answer": "result", "chunks": CHAIN_STEPS}, frozenset({"result", CHAIN_STEPS}))
-
-
-def _format_record(row: object) -> str:
-    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False, default=str)
 
 
 def _read_document(document: Mapping[str, Any]) -> SystemReply | None:

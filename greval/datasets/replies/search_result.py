@@ -7,7 +7,7 @@ as attributes of an object or keys of a mapping.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,9 @@ def build_context_response(
 ) -> Response:
     """Build a response from an answer and its context: the tables of `context_data`, else the text `context_text`."""
     contexts = _list_contexts(data)
-    tables = _merge_tables(map(_read_tables, contexts))
+    tables: dict[str, list[Row]] = {}
+    for context in contexts:
+        _add_tables(tables, context)
     paths = [path for context in contexts for path in _read_paths(context)]
     if "relationships" not in tables and paths:
         edges = dict.fromkeys(edge for path in paths for edge in path)
@@ -96,14 +98,6 @@ def _list_contexts(data: object) -> list[object]:
         if len(inner) == len(data) and all(not PARTS.keys().isdisjoint(part) for part in inner):
             return [*inner]
     return [data]
-
-
-def _merge_tables(tables: Iterable[Mapping[str, list[Row]]]) -> dict[str, list[Row]]:
-    merged: dict[str, list[Row]] = {}
-    for context in tables:
-        for part, rows in context.items():
-            merged.setdefault(part, []).extend(rows)
-    return merged
 
 
 def _read_answer(response: object) -> str:
@@ -146,9 +140,8 @@ def _read_context_text(context: object) -> tuple[Chunk, ...] | None:
     return tuple(Chunk(id=str(name), text=text) for name, text in parts.items() if text.strip())
 
 
-def _read_tables(data: object) -> dict[str, list[Row]]:
-    """Read the known tables of `context_data`, by GraphRAG's names. Rows that lack what is needed are left out."""
-    tables: dict[str, list[Row]] = {}
+def _add_tables(tables: dict[str, list[Row]], data: object) -> None:
+    """Add the known tables of `context_data`, by GraphRAG's names. Rows that lack what is needed are left out."""
     if not (data is None or isinstance(data, str | Mapping | list | tuple) or hasattr(data, "to_dict")):
         raise MethodError(
             "the search result is wrong: context_data: expected tables by name (sources, relationships, paths) or a "
@@ -164,7 +157,6 @@ def _read_tables(data: object) -> dict[str, list[Row]]:
         read = [row for number, item in enumerate(iterate_table(table), 1) if (row := _read_row(part, item, number))]
         if read or isinstance(data, Mapping):
             tables.setdefault(part, []).extend(read)
-    return tables
 
 
 def iterate_table(table: object) -> Iterator[object]:

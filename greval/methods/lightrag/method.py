@@ -97,25 +97,22 @@ async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
 def _trace_model_calls(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
     """Trace the model functions in the configuration that each query builds."""
 
+    def count_tokens(text: str) -> int:
+        return len(rag.tokenizer.encode(text))
+
     def wrap_builder(build: ConfigBuilder) -> ConfigBuilder:
         def build_config() -> dict[str, Any]:
             config = build()
             asks = config["role_llm_funcs"]
             return config | {
                 # Wrapped before they put their calls into a queue, whose workers do not know the query of a call.
-                "role_llm_funcs": {
-                    role: ask and trace_llm_function(ask, _build_token_counter(rag)) for role, ask in asks.items()
-                }
+                "role_llm_funcs": {role: ask and trace_llm_function(ask, count_tokens) for role, ask in asks.items()}
             }
 
         return build_config
 
     # LightRAG has no public hook for this.
     rag._build_global_config = wrap_once(rag._build_global_config, wrap_builder)  # noqa: SLF001
-
-
-def _build_token_counter(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - LightRAG's own
-    return lambda text: len(rag.tokenizer.encode(text))
 
 
 def trace_llm_function(ask: ModelFunction, count: Callable[[str], int]) -> ModelFunction:

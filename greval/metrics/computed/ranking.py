@@ -65,13 +65,6 @@ class Ranking:
 Formula = Callable[[Ranking, MetricSetting], Value]
 
 
-def list_ranked_documents(case: Case) -> tuple[str, ...] | None:
-    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded."""
-    if case.chunks is None:
-        return None
-    return tuple(dict.fromkeys(document for document, *_ in _number(case.chunks)))
-
-
 def list_gold_documents(gold: Gold) -> dict[str, None]:
     """Return all documents that the gold names, relevant or not, each once."""
     return dict.fromkeys((*(gold.essential_docs or ()), *(gold.helpful_docs or ()), *(gold.grades or {})))
@@ -111,9 +104,10 @@ def compare_documents(case: Case) -> tuple[tuple[str, ...], bool] | Skipped:
         >>> compare_documents(Case(question="?", chunks=["Ada wrote it."], gold={"essential_docs": ["d1"]})).reason
         "ids do not meet: the chunks have no ids; give each its doc_id, such as 'd1'"
     """
-    documents, chunks = list_ranked_documents(case), case.chunks
-    if documents is None or chunks is None:
+    chunks = case.chunks
+    if chunks is None:
         return Skipped(reason="chunks is not recorded")
+    documents = tuple(dict.fromkeys(document for document, *_ in _number(chunks)))
     gold_names = list_gold_documents(case.gold) if case.gold else {}
     if not chunks or not gold_names:
         return documents, False

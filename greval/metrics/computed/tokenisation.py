@@ -86,15 +86,11 @@ class PartialDate(NamedTuple):
         return all(mine in {None, its} for mine, its in zip(self, date, strict=True))
 
 
-def _parse_date(year: str, month: str, day: str) -> PartialDate | None:
-    """Parse the parts of a date, the month as name or number."""
-    prefix = month[:3].casefold()
-    number = (MONTHS.index(prefix) + 1 if prefix in MONTHS else int(month)) if month else None
-    return _build_valid_date(int(year) if year else None, number, int(day) if day else None)
-
-
-def _build_valid_date(year: int | None, month: int | None, day: int | None) -> PartialDate | None:
-    """Return the date if it exists in the calendar, else None."""
+def _parse_date(year_digits: str, month_text: str, day_digits: str) -> PartialDate | None:
+    """Parse the parts of a date, the month as name or number; None if it is not in the calendar."""
+    prefix = month_text[:3].casefold()
+    month = (MONTHS.index(prefix) + 1 if prefix in MONTHS else int(month_text)) if month_text else None
+    year, day = (int(digits) if digits else None for digits in (year_digits, day_digits))
     if year == 0 or (month is not None and not 1 <= month <= len(MONTHS)):
         return None
     if day is not None and not 1 <= day <= monthrange(year or LEAP_YEAR, month or 1)[1]:

@@ -207,17 +207,12 @@ def _compare_names(
     return ComparedIds(list_ids, ("nodes of the gold", "nodes of the walk"), value_without_hit)
 
 
-def _list_expected_ends(walk: GraphWalk) -> Iterable[str]:
-    return (end for source, _, target in walk.gold.expected_edges or () for end in (source, target))
-
-
-def _list_visited(walk: GraphWalk) -> Iterable[str]:
-    return walk.traversal.visited
-
-
-EDGE_ENDS = _compare_names(_list_expected_ends, _list_visited)
+EDGE_ENDS = _compare_names(
+    lambda walk: (end for source, _, target in walk.gold.expected_edges or () for end in (source, target)),
+    lambda walk: walk.traversal.visited,
+)
 SPURIOUS_ENDS = EDGE_ENDS._replace(value_without_hit=1.0)
-NODE_NAMES = _compare_names(lambda walk: walk.gold.expected_nodes or (), _list_visited)
+NODE_NAMES = _compare_names(lambda walk: walk.gold.expected_nodes or (), lambda walk: walk.traversal.visited)
 START_NAMES = _compare_names(lambda walk: walk.gold.start_nodes or (), lambda walk: walk.traversal.start_nodes)
 
 

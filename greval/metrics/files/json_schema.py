@@ -110,12 +110,11 @@ def _drop_prose(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
         return [_drop_prose(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    structural = {key: part for key, part in schema.items() if key != "default" and not _is_prose(key, part)}
-    return {key: _drop_prose(part) for key, part in structural.items()}
-
-
-def _is_prose(key: str, part: object) -> bool:
-    return key in {"title", "description"} and isinstance(part, str)
+    return {
+        key: _drop_prose(part)
+        for key, part in schema.items()
+        if key != "default" and not (key in {"title", "description"} and isinstance(part, str))
+    }
 
 
 def _adapt_fields(fields: Schema) -> None:

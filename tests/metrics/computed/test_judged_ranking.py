@@ -6,12 +6,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from greval import Case, compile_metric, evaluate, load_metric, load_metrics
+from greval import Case, load_metric
 from greval.metrics.computed import JUDGED_FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.computed.judged_ranking import JUDGED
 from greval.records.metric import DerivedMetric
 from greval.records.result import Judgement, Scored, Skipped
-from greval.testing import ScriptedJudge
 
 numbers = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=12)
 cutoffs = st.none() | st.integers(1, 14)
@@ -191,27 +190,3 @@ def test_names_that_are_wrong():
         "'jugded' is no option, ndcg has exponential, judged; write ndcg@5-judged"
     )
     assert "context_precision@5-judged" in list_name_variants("context_precision@5")
-
-
-def answer(messages):
-    """Judge chunks: those with 'Ada' are relevant."""
-    texts = [part.split("\n")[1] for part in messages[-1].text.split("<item ")[1:]]
-    return {
-        "judgements": [
-            {"item": n, "reason": "r", "value": "Relevant" if "Ada" in text else "Irrelevant", "recommendations": "-"}
-            for n, text in enumerate(texts, 1)
-        ]
-    }
-
-
-def test_a_run_judges_the_chunks_first(tmp_path):
-    """Naming the ranking alone judges the chunks, once for all rankings, and gives both as results."""
-    cases = [{"id": "q1", "question": "Who?", "chunks": ["Nobody.", "Ada wrote it."]}]
-    judge = ScriptedJudge(answer)
-    run = evaluate(cases, load_metrics(["ndcg@10-judged", "precision@5-judged"]), judge, out=tmp_path)
-    means = {summary.metric: summary.mean for summary in run.summary()}
-    assert means["precision@5-judged"] == 0.2
-    assert means["ndcg@10-judged"] == pytest.approx(0.6309, abs=1e-4)
-    assert len(judge.calls) == 1
-    result = compile_metric(load_metric("mrr-judged"), judge).invoke(cases[0])
-    assert (result.value, result.built_on[0].metric) == (0.5, "chunk_evaluation")
