@@ -110,7 +110,6 @@ def duel(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge the answers of methods head to head, and rank the methods. Again, it judges only what is missing."""
-    from greval.runs.batch import submit
     from greval.runs.duels import (
         check_preferences,
         find_duel_folder,
@@ -152,6 +151,8 @@ def duel(  # noqa: PLR0913 - the options of a command
             "total": None if schedule else len(faults) + len(pairs),
         }
         if batch and not dry_run:
+            from greval.runs.batch import submit
+
             _refuse_unbatched_options(context)
             sending = submit(
                 [*faults, *pairs],
