@@ -136,7 +136,7 @@ class PluginState:
 STATE = pytest.StashKey[PluginState]()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CaseAssertions:
     """The fixture `greval`: assertions on the judged or computed values of cases; relative paths belong to folders."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shlex import quote
-from typing import IO, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TextIO
 
 import typer
 from pydantic_core import from_json
@@ -151,7 +151,7 @@ def calls(
         print_note(NO_CALLS)
 
 
-def _open_output(out: Path | None) -> AbstractContextManager[IO[str]]:
+def _open_output(out: Path | None) -> AbstractContextManager[TextIO]:
     """Open the output file, by default stdout. The csv module writes the ends of lines by itself."""
     return out.open("w", encoding="utf-8", newline="") if out else nullcontext(sys.stdout)
 
