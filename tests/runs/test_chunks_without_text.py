@@ -79,7 +79,7 @@ def test_reports_and_labels_cope_with_them(tmp_path):
     assert rows == [("k2", "scored", ""), ("k1", "skipped", NO_TEXT), ("k3", "skipped", NO_TEXT)]
     assert [item.fields["chunk"] for item in items] == [TEXT]
     view = CaseViewBuilder(metrics).build_view(found)
-    assert [(chunk.id, chunk.text.text, chunk.gold) for chunk in view.chunks] == [
+    assert [(chunk.id, chunk.text, chunk.gold) for chunk in view.chunks] == [
         ("k1", WITHOUT_TEXT, ""),
         ("k2", TEXT, ""),
         ("k3", WITHOUT_TEXT, "essential"),

@@ -143,7 +143,7 @@ def test_readers_show_the_texts_of_claims(tmp_path):
     assert exported[0]["texts"]["items"] == texts
     assert [item.fields["claim"] for item in items] == [*texts.values()]
     assert [title for title, _ in view.claims] == ["Claims", "Claims of the expected answer"]
-    shown = [(claim.id, claim.text.text, [verdict.metric for verdict in claim.verdicts]) for claim in view.claims[0][1]]
+    shown = [(claim.id, claim.text, [verdict.metric for verdict in claim.verdicts]) for claim in view.claims[0][1]]
     assert shown[1] == ("a2", "It is from 1850.", ["claim_support", "claim_correctness"])
 
 

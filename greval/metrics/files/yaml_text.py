@@ -258,7 +258,8 @@ def _style_field(key: str, content: object) -> object:
     is_short_scale = (
         key == "scale" and isinstance(content, dict) and content.keys().isdisjoint({"categories", "levels"})
     )
-    return _style_flow(content) if key in {"judge", "metrics"} or is_short_scale else _style_texts(content)
+    is_short = is_short_scale or (key in {"judge", "metrics"} and isinstance(content, dict))
+    return _style_flow(content) if is_short else _style_texts(content)
 
 
 def _style_part(field: str, part: object) -> object:

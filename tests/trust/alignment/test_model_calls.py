@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from aligned_runs import COUNT, SMALL, TONE, follower, judged, labels, tones, wrong_in
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from greval.errors import JudgeError, MalformedVerdictError, StoppedError
 from greval.judging.model.prices import Price, Prices
@@ -88,12 +88,13 @@ def test_a_failing_writer_is_fatal_to_nothing(better):
 
 PRICED = Prices(models={"ScriptedJudge": Price(input=1.0, output=1.0)}, as_of="today", source="made up")
 PROMPT = [HumanMessage("x" * 3600)]
-"""900 tokens, so that a call is estimated at 1,000 tokens: $0.001."""
+"""900 tokens, so that a first call is estimated at 1,000 tokens: $0.001."""
 
 
 def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
     """Of five reasons that are asked for together only as many are written as the cap pays for."""
-    judge = ScriptedJudge([{"reason": "r", "value": 1}], delay=0.01)
+    usage = {"input_tokens": 900, "output_tokens": 100, "total_tokens": 1000}
+    judge = ScriptedJudge([AIMessage('{"reason": "r", "value": 1}', usage_metadata=usage)], delay=0.01)
     budget = AlignBudget(PRICED, tmp_path, max_cost=0.0025)
 
     async def write(writer, n):
