@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -29,11 +29,8 @@ JOINS = "joins"
 REMEDY = "give both the same ids"
 
 
-class _MetricMethod(NamedTuple):
-    """A metric and a method whose cases it measured."""
-
-    metric: str
-    method: str
+MetricMethod = tuple[str, str]
+"""A metric and a method whose cases it measured."""
 
 
 def check_joins(writer: StoreWriter, runnables: Mapping[str, MetricRunnable]) -> None:
@@ -56,9 +53,9 @@ def check_joins(writer: StoreWriter, runnables: Mapping[str, MetricRunnable]) ->
         if join.met_nothing:
             remarks[pair] = join.find_remark(REMEDY) or ""
         if join.cannot_meet:
-            _skip_results(writer, pair, runnables[pair.metric], _format_reason(join))
+            _skip_results(writer, pair, runnables[pair[0]], _format_reason(join))
     unaffected = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
-    new = [{"metric": pair.metric, "method": pair.method, "remark": remark} for pair, remark in remarks.items()]
+    new = [{"metric": metric, "method": method, "remark": remark} for (metric, method), remark in remarks.items()]
     store_remarks(writer, [*unaffected, *new])
 
 
@@ -119,11 +116,11 @@ class _CaseTally:
         return f"{kind}: {self.unmet:,} of {format_count(self.scored + self.unmet, 'case')} skipped, {why}"
 
 
-def _tally_cases(store: Store, compared: Mapping[str, ComparedIds]) -> dict[_MetricMethod, _CaseTally]:
+def _tally_cases(store: Store, compared: Mapping[str, ComparedIds]) -> dict[MetricMethod, _CaseTally]:
     """Tally the cases of each metric that compares ids, by method."""
-    tallies: dict[_MetricMethod, _CaseTally] = {}
+    tallies: dict[MetricMethod, _CaseTally] = {}
     for method, metric, text in store.select(("method", "metric", "outline"), ResultFilter(metrics=tuple(compared))):
-        tally = tallies.setdefault(_MetricMethod(metric, method), _CaseTally())
+        tally = tallies.setdefault((metric, method), _CaseTally())
         outline = read_outline(text)
         if outline.numbers:
             tally.scored += 1
@@ -135,11 +132,11 @@ def _tally_cases(store: Store, compared: Mapping[str, ComparedIds]) -> dict[_Met
 
 
 def _join_whole_run(
-    store: Store, suspects: Iterable[_MetricMethod], compared: Mapping[str, ComparedIds]
-) -> dict[_MetricMethod, IdJoin]:
+    store: Store, suspects: Iterable[MetricMethod], compared: Mapping[str, ComparedIds]
+) -> dict[MetricMethod, IdJoin]:
     """Join all expected ids with all returned ones, for each metric and method; equal joins are made once."""
     sides: dict[tuple[ComparedIds, str], tuple[dict[str, None], dict[str, None]]] = {
-        (compared[pair.metric], pair.method): ({}, {}) for pair in suspects
+        (compared[metric], method): ({}, {}) for metric, method in suspects
     }
     for case in store.cases():
         for (ids, method), (expected, returned) in sides.items():
@@ -148,7 +145,7 @@ def _join_whole_run(
                 expected.update(dict.fromkeys(expected_ids))
                 returned.update(dict.fromkeys(returned_ids))
     joins = {(ids, method): join_ids(*both, ids.names) for (ids, method), both in sides.items()}
-    return {pair: joins[compared[pair.metric], pair.method] for pair in suspects}
+    return {(metric, method): joins[compared[metric], method] for metric, method in suspects}
 
 
 def _format_reason(join: IdJoin) -> str:
@@ -162,7 +159,7 @@ def _format_reason(join: IdJoin) -> str:
     return f"{UNMET}: no {second} of the run are {first}, they are of two kinds, such as {example}"
 
 
-def _skip_results(writer: StoreWriter, pair: _MetricMethod, runnable: MetricRunnable, reason: str) -> None:
+def _skip_results(writer: StoreWriter, pair: MetricMethod, runnable: MetricRunnable, reason: str) -> None:
     """Replace the scored results of a metric and a method by skips."""
     with writer.write_together():
         # They are listed first, because an open query would hold up the writer.
@@ -171,12 +168,13 @@ def _skip_results(writer: StoreWriter, pair: _MetricMethod, runnable: MetricRunn
 
 
 def _build_skips(
-    store: Store, pair: _MetricMethod, runnable: MetricRunnable, reason: str
+    store: Store, pair: MetricMethod, runnable: MetricRunnable, reason: str
 ) -> Iterator[tuple[str, str, Result]]:
     """Yield the key, the content key and the new result of each scored case."""
+    metric, method = pair
     for case in store.cases():
-        if case.method == pair.method:
+        if case.method == method:
             content, key = compute_keys(case, runnable.metric, runnable.fingerprint, {})
-            old = store.index.get(key, (case.id, case.method, pair.metric))
+            old = store.index.get(key, (case.id, case.method, metric))
             if old and old.outcome.status == "scored":
                 yield key, content, runnable.row(case, Skipped(reason=reason))

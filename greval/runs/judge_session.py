@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ COUNT_TABLE = "CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY CHECK (i
 
 
 class CallCap(CloseOnExit):
-    """A cap of calls that several processes may share by a file.
+    """A `CallMeter` with a cap of calls that several processes may share by a file.
 
     Args:
         most: The maximum number of calls.
@@ -46,8 +45,8 @@ class CallCap(CloseOnExit):
 
     Example:
         >>> with CallCap(1, reason="the cap is reached") as cap:
-        ...     cap.take_call(), cap.take_call()
-        (True, False)
+        ...     cap.admit_call("j"), cap.admit_call("j")
+        (None, 'the cap is reached')
     """
 
     def __init__(self, most: int, path: Path | None = None, *, reason: str) -> None:
@@ -61,27 +60,22 @@ class CallCap(CloseOnExit):
         self._db.execute(COUNT_TABLE)
         self._db.execute("INSERT OR IGNORE INTO calls VALUES (1, 0)")
 
-    def take_call(self) -> bool:
-        """Count a call if it is within the cap, and return whether it is."""
+    def admit_call(self, _: str) -> str | None:
+        """Count a call if it is within the cap, or return the reason why it may not be made."""
         # One statement, so that two processes cannot both take the last call.
-        return self._db.execute("UPDATE calls SET made = made + 1 WHERE made < ?", (self.most,)).rowcount == 1
+        counted = self._db.execute("UPDATE calls SET made = made + 1 WHERE made < ?", (self.most,)).rowcount
+        return None if counted else self.reason
+
+    def withdraw_call(self, _: str) -> None:
+        """Take back a call that was admitted and is not made."""
+        self._db.execute("UPDATE calls SET made = made - 1")
+
+    def record_usage(self, *_: object) -> None:
+        """Do nothing: only calls are counted."""
 
     def close(self) -> None:
         """Close the count."""
         self._db.close()
-
-
-@dataclass(eq=False, kw_only=True)
-class SessionGuard(RunGuard):
-    """A guard whose cap of calls may be shared with other processes."""
-
-    cap: CallCap | None = None
-
-    def admit_call(self, tokens: int = 0) -> None:
-        """Count a call that is about to be made; raise `StoppedError` if the cap is reached."""
-        if self.cap and self.why is None and not self.cap.take_call():
-            self.stop(self.cap.reason)
-        super().admit_call(tokens)
 
 
 class JudgedRow(NamedTuple):
@@ -122,7 +116,8 @@ class JudgeSession:
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         key_hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
-        self.guard = SessionGuard(cap=cap, hint=key_hint, model=judge.model if isinstance(judge, Judge) else "")
+        self.guard = RunGuard(hint=key_hint, model=judge.model if isinstance(judge, Judge) else "")
+        self._cap = cap
         self._hint = hint
         self.rows: list[JudgedRow] = []
         self.metrics: dict[str, Metric] = {}
@@ -144,7 +139,13 @@ class JudgeSession:
         """
         runnables = self._compile(metric, repeats, built_on)
         loop = JudgingLoop(
-            self._log, runnables, self.guard, guards=self._guards, retries_at_end=False, asked={metric.name}
+            self._log,
+            runnables,
+            self.guard,
+            guards=self._guards,
+            meter=self._cap,
+            retries_at_end=False,
+            asked={metric.name},
         )
         (results,) = run_sync(loop.judge_cases([case]))
         text = case.model_dump(mode="json", exclude_defaults=True)

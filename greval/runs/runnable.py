@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.judging.metric_judge import MetricJudge, gather_all
-from greval.judging.metric_runnable import CaseOutcome, MetricRunnable
+from greval.judging.metric_runnable import CaseOutcome, JudgeFunction, MetricRunnable
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
@@ -176,30 +176,27 @@ def _compile_judged(
     settings = {**asking.settings, "prompt": PROMPT_VERSION, "tier": client.tier}
     return MetricRunnable(
         metric,
-        asking if repeats == 1 and not metric.preference else RepeatedJudge(asking, repeats),
+        asking if repeats == 1 and not metric.preference else _repeat_judging(asking, repeats),
         mark=compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints),
         client=client,
         prompt_group=asking.prompt_group,
     )
 
 
-class RepeatedJudge:
-    """A judge that judges each case several times, a pair in both orders each time, and merges the outcomes."""
+def _repeat_judging(asking: MetricJudge, repeats: int) -> JudgeFunction:
+    """Judge each case several times, a pair in both orders each time, and merge the outcomes."""
+    metric = asking.metric
 
-    def __init__(self, asking: MetricJudge, repeats: int) -> None:
-        self._asking = asking
-        self._repeats = repeats
-
-    async def __call__(self, case: Case, context: CallContext) -> CaseOutcome:
-        """Judge a case, and return the merged outcome with the usage of all times and all who answered."""
-        metric = self._asking.metric
+    async def judge(case: Case, context: CallContext) -> CaseOutcome:
         views = (case, swap_responses(case)) if metric.preference else (case,)
-        contexts = [context._replace(repeat=number, one_of_many=True) for number in range(self._repeats)]
-        rounds = await gather_all(self._asking(view, repeated) for view in views for repeated in contexts)
+        contexts = [context._replace(repeat=number, one_of_many=True) for number in range(repeats)]
+        rounds = await gather_all(asking(view, repeated) for view in views for repeated in contexts)
         outcomes = [judged.outcome for judged in rounds]
         if metric.preference:
-            merged = merge_orders(metric, outcomes[: self._repeats], outcomes[self._repeats :])
+            merged = merge_orders(metric, outcomes[:repeats], outcomes[repeats:])
         else:
             merged = merge_repeats(metric, outcomes)
         served_by = tuple(dict.fromkeys(model for judged in rounds for model in judged.served_by))
         return CaseOutcome(merged, sum((judged.usage for judged in rounds), Usage()), served_by)
+
+    return judge

@@ -107,10 +107,10 @@ async def test_what_builds_on_others_goes_out_with_the_next_batch(server, judge,
     await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
     await done(tmp_path)
     assert (await collect(tmp_path)).progress.done == 2
-    again = await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
+    second_batch = await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
     await done(tmp_path)
     run = await collect(tmp_path)
-    assert [len(file) for file in requests(server)] == [4, again.requests] == [4, 2]
+    assert [len(file) for file in requests(server)] == [4, second_batch.requests] == [4, 2]
     assert sorted((row.metric, row.outcome.status) for row in run.results()) == [
         *[("passages", "scored")] * 2,
         *[("whole", "scored")] * 2,

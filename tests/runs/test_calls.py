@@ -38,16 +38,16 @@ def test_each_call_is_what_the_model_was_sent_and_what_it_replied(tmp_path):
     """Of each attempt, also of one that could not be read, messages, schema, text and usage are there."""
     numbers = count()
     run, judge = run_of(tmp_path, lambda _: "I cannot say." if next(numbers) == 1 else POLITE, concurrency=1)
-    found = [*run.calls()]
+    calls = [*run.calls()]
     roles = {"system": "system", "human": "user", "ai": "assistant"}
-    assert sorted([(message.role, message.text) for message in call.messages] for call in found) == sorted(
+    assert sorted([(message.role, message.text) for message in call.messages] for call in calls) == sorted(
         [(roles[message.type], message.text) for message in messages] for messages in judge.calls
     )
-    assert sorted(call.reply for call in found) == sorted(["I cannot say.", *[json.dumps(POLITE)] * 3])
-    assert {call.usage for call in found} == {Usage(calls=1, input_tokens=100, output_tokens=20)}
-    assert all(call.latency > 0 for call in found)
-    assert found[0].answer_schema["properties"]["value"] == {"type": "string", "enum": ["Polite", "Rude"]}
-    assert sum(call.usage.calls for call in found) == sum(result.usage.calls for result in run.results())
+    assert sorted(call.reply for call in calls) == sorted(["I cannot say.", *[json.dumps(POLITE)] * 3])
+    assert {call.usage for call in calls} == {Usage(calls=1, input_tokens=100, output_tokens=20)}
+    assert all(call.latency > 0 for call in calls)
+    assert calls[0].answer_schema["properties"]["value"] == {"type": "string", "enum": ["Polite", "Rude"]}
+    assert sum(call.usage.calls for call in calls) == sum(result.usage.calls for result in run.results())
 
 
 def test_calls_are_found_by_sample_method_and_metric(tmp_path):
@@ -81,8 +81,8 @@ def test_a_failed_call_says_why_there_is_no_reply(tmp_path):
 def test_what_calls_share_is_stored_once(tmp_path):
     """The shared part is one row, and a call repeats neither it nor the texts of its case."""
     words = " ".join(f"word{n * 7919 % 1000}" for n in range(600))
-    given = [Case(id=f"q{n}", question=f"Question {n}?", answer=f"{n} {words}") for n in range(50)]
-    run_of(tmp_path, [POLITE], given=given)
+    long_cases = [Case(id=f"q{n}", question=f"Question {n}?", answer=f"{n} {words}") for n in range(50)]
+    run_of(tmp_path, [POLITE], given=long_cases)
     database = sqlite3.connect(tmp_path / FILE)
     assert database.execute("SELECT count(*) FROM call_forms").fetchone() == (1,)
     (size,) = database.execute("SELECT max(length(body)) FROM calls").fetchone()

@@ -152,9 +152,9 @@ def test_formulas_of_formulas(tmp_path):
 def test_a_failure_of_what_is_not_read_does_not_matter(tmp_path):
     """A formula fails by what it reads only, also if a metric that was asked for beside it failed there."""
     run = evaluate(SIX, [CASCADE, CORRECT], ScriptedJudge([AIMessage("no verdict")] * 99), out=tmp_path)
-    found = read(run, "cascade")
-    assert [found[name] for name in ("q0", "q2", "q4")] == [1, 1, 1]
-    assert {found[name].error.kind for name in ("q1", "q3", "q5")} == {"dependency"}
+    values = read(run, "cascade")
+    assert [values[name] for name in ("q0", "q2", "q4")] == [1, 1, 1]
+    assert {values[name].error.kind for name in ("q1", "q3", "q5")} == {"dependency"}
 
 
 def test_a_failed_first_step_is_asked_again(tmp_path):
@@ -197,8 +197,8 @@ def test_the_command_line_asks_for_open_cases(fault_server, tmp_path, monkeypatc
     (tmp_path / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "cascade.yaml").write_text(write_metric(CASCADE), encoding="utf-8")
     command = ["evaluate", "cases.jsonl", "-m", "cascade.yaml", "--judge", "openai:m", "--base-url", fault_server.url]
-    told = CliRunner().invoke(app, [*command, "-o", "run", "--dry-run"], env={"COLUMNS": "200"}).stdout
-    (row,) = (line.split() for line in told.splitlines() if line.startswith("correctness"))
+    output = CliRunner().invoke(app, [*command, "-o", "run", "--dry-run"], env={"COLUMNS": "200"}).stdout
+    (row,) = (line.split() for line in output.splitlines() if line.startswith("correctness"))
     assert row[1:5] == ["3", "0", "3", "3"]  # judged, kept, skipped, calls
     assert CliRunner().invoke(app, [*command, "-o", "run", "-q"]).exit_code == 0
     assert fault_server.calls == 3

@@ -89,6 +89,6 @@ def test_reports_and_labels_cope_with_them(tmp_path):
 def test_a_preference_sees_the_texts_of_both_responses(tmp_path):
     """Of a pair, the chunks without a text are left out on both sides."""
     pair = PART.model_copy(update={"other_response": Case(question="", answer="Ada.", chunks=PART.chunks)})
-    seen = drop_textless_chunks(load_metric("faithfulness"), pair)
-    assert [len(seen.chunks), len(seen.other_response.chunks)] == [1, 1]
+    narrowed = drop_textless_chunks(load_metric("faithfulness"), pair)
+    assert [len(narrowed.chunks), len(narrowed.other_response.chunks)] == [1, 1]
     assert drop_textless_chunks(load_metric("recall@3"), pair) is pair

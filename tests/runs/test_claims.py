@@ -66,8 +66,8 @@ def test_equal_texts_share_a_listing(tmp_path):
 
 def test_recorded_claims_are_used_as_they_are(tmp_path):
     """No call lists the claims of a case that has them, and their ids are kept."""
-    given = CASE.model_copy(update={"claims": Case(question="", claims=[{"id": "x", "text": "Ada wrote it."}]).claims})
-    judge, rows = judge_all(tmp_path, [given])
+    case = CASE.model_copy(update={"claims": Case(question="", claims=[{"id": "x", "text": "Ada wrote it."}]).claims})
+    judge, rows = judge_all(tmp_path, [case])
     assert "answer_claims" not in count_calls(judge)
     assert rows["q1", "", "answer_claims"].outcome.reason == "claims are recorded, so that none are listed"
     assert [judgement.item for judgement in rows["q1", "", "claim_support"].judgements] == ["x"]
@@ -75,8 +75,8 @@ def test_recorded_claims_are_used_as_they_are(tmp_path):
 
 def test_recorded_claims_are_not_mixed_up_with_listed_ones(tmp_path):
     """Of two cases with one answer, the one without recorded claims is still listed."""
-    given = CASE.model_copy(update={"id": "q0", "claims": Case(question="", claims=["Ada wrote it."]).claims})
-    _, rows = judge_all(tmp_path, [given, CASE])
+    case = CASE.model_copy(update={"id": "q0", "claims": Case(question="", claims=["Ada wrote it."]).claims})
+    _, rows = judge_all(tmp_path, [case, CASE])
     assert [rows[name, "", "answer_claims"].outcome.status for name in ("q0", "q1")] == ["skipped", "scored"]
 
 
@@ -120,10 +120,10 @@ def test_nothing_paid_for_is_lost(tmp_path):
 
 def test_a_forecast_assumes_a_claim_for_each_sentence(tmp_path):
     """Before anything is listed, the calls that judge claims are counted with one claim a sentence."""
-    given = [CASE.model_copy(update={"answer": " ".join(f"Fact {n} holds." for n in range(25))})]
-    estimate = forecast(given, [load_metric("claim_support")], make_judge(), out=tmp_path)
+    claimed_cases = [CASE.model_copy(update={"answer": " ".join(f"Fact {n} holds." for n in range(25))})]
+    estimate = forecast(claimed_cases, [load_metric("claim_support")], make_judge(), out=tmp_path)
     assert [(part.metric, part.calls) for part in estimate.expected] == [("answer_claims", 1), ("claim_support", 3)]
-    judge, _ = judge_all(tmp_path, given)
+    judge, _ = judge_all(tmp_path, claimed_cases)
     assert count_calls(judge)["claim_support"] == 3
 
 

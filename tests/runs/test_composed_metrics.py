@@ -57,11 +57,11 @@ def test_the_result_carries_those_that_it_builds_on():
 def test_it_is_what_a_run_gives(tmp_path):
     """The rows of a run are the results of the runnable, with the same fingerprints."""
     judge = ScriptedJudge(by_metric)
-    given = cases(3)
-    found = compiled(judge, BOTH).batch([case.model_copy(update={"triples": None}) for case in given])
-    rows = evaluate(given, [BOTH, PASSAGES, FACTS], judge, out=tmp_path).results()
+    plain_cases = cases(3)
+    results = compiled(judge, BOTH).batch([case.model_copy(update={"triples": None}) for case in plain_cases])
+    rows = evaluate(plain_cases, [BOTH, PASSAGES, FACTS], judge, out=tmp_path).results()
     expected = {(row.sample_id, row.metric): timeless(row) for row in rows}
-    split = (row.replace(built_on=()) for one in found for row in (*map(timeless, one.built_on), timeless(one)))
+    split = (row.replace(built_on=()) for one in results for row in (*map(timeless, one.built_on), timeless(one)))
     assert {(row.sample_id, row.metric): row for row in split} == expected
 
 
@@ -116,10 +116,10 @@ def test_a_batch_judges_equal_content_once():
     (case,) = cases(1)
     twins = [case.model_copy(update={"id": f"t{n}"}) for n in range(5)]
     runnable = compiled(judge)
-    found = runnable.batch(twins)
+    results = runnable.batch(twins)
     assert len(judge.calls) == 2
-    assert [row.sample_id for row in found] == [twin.id for twin in twins]
-    spent = sum((row.usage for one in found for row in (one, *one.built_on)), Usage())
+    assert [row.sample_id for row in results] == [twin.id for twin in twins]
+    spent = sum((row.usage for one in results for row in (one, *one.built_on)), Usage())
     assert (spent.calls, spent.hits) == (2, 8)
     runnable.invoke(case)
     assert len(judge.calls) == 4

@@ -13,10 +13,10 @@ from greval.testing import ScriptedJudge
 
 def share_good(case, verdicts):
     """Return the share of good chunks, skipped if the chunks are."""
-    found = verdicts["passages"]
-    if isinstance(found, Skipped):
-        return Skipped(reason=f"passages is skipped: {found.reason}")
-    numbers = [judgement.number for judgement in found.judgements]
+    outcome = verdicts["passages"]
+    if isinstance(outcome, Skipped):
+        return Skipped(reason=f"passages is skipped: {outcome.reason}")
+    numbers = [judgement.number for judgement in outcome.judgements]
     return sum(numbers) / len(numbers), f"{sum(numbers):g} of {len(numbers)} chunks are good"
 
 
@@ -88,9 +88,9 @@ def test_any_failure_below_is_a_failure(tmp_path):
     run = evaluate(cases(1), [PASSAGES, SHARE, TWICE], ScriptedJudge(only_good), out=tmp_path)
     assert len(outcomes(run, "passages")["q0"].judgements) == 1
     for name, below in (("share", "passages"), ("twice", "share")):
-        found = outcomes(run, name)["q0"]
-        assert found.error.kind == "dependency"
-        assert found.error.message.startswith(f"it builds on {below}, which failed here: ")
+        outcome = outcomes(run, name)["q0"]
+        assert outcome.error.kind == "dependency"
+        assert outcome.error.message.startswith(f"it builds on {below}, which failed here: ")
     second_run = evaluate(cases(1), [PASSAGES, SHARE, TWICE], ScriptedJudge(by_metric), out=tmp_path)
     assert outcomes(second_run, "twice")["q0"].judgements[0].number == 1.0
 

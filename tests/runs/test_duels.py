@@ -76,16 +76,16 @@ def test_the_order_of_methods_makes_no_other_pair(run, tmp_path):
     """If cases or methods come in another order, the pairs are the same, and nothing is judged again."""
     assert list_pairs(cases(), [CLEAR], METHODS) == list_pairs(cases(methods=METHODS[::-1]), [CLEAR], METHODS[::-1])
     duel(run, [CLEAR], ScriptedJudge(TIE), methods=["walk", "local"])
-    again = ScriptedJudge(TIE)
-    assert duel(run, [CLEAR], again, methods=["local", "walk"]).progress.kept == 3
-    assert again.calls == []
+    second_judge = ScriptedJudge(TIE)
+    assert duel(run, [CLEAR], second_judge, methods=["local", "walk"]).progress.kept == 3
+    assert second_judge.calls == []
 
 
 def test_names_of_methods_may_contain_commas():
     """A text that is the name of a method is taken whole, any other one is a list."""
-    given = cases(1, ["walk, deep", "walk", "flat"])
-    assert split_method_names(["walk, deep", "flat"], given) == ["walk, deep", "flat"]
-    assert split_method_names(["walk, flat,"], given) == ["walk", "flat"]
+    comma_cases = cases(1, ["walk, deep", "walk", "flat"])
+    assert split_method_names(["walk, deep", "flat"], comma_cases) == ["walk, deep", "flat"]
+    assert split_method_names(["walk, flat,"], comma_cases) == ["walk", "flat"]
 
 
 def test_one_method_is_no_duel():

@@ -32,9 +32,9 @@ def test_each_case_is_judged_by_each_metric_once(tmp_path):
 def test_the_same_run_again_asks_nothing(tmp_path):
     """A finished run that is run again keeps every row and asks for none."""
     evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    again = ScriptedJudge(by_metric)
-    run = evaluate(cases(5), [TONE], again, out=tmp_path)
-    assert again.calls == []
+    second_judge = ScriptedJudge(by_metric)
+    run = evaluate(cases(5), [TONE], second_judge, out=tmp_path)
+    assert second_judge.calls == []
     assert (run.progress.done, run.progress.kept) == (5, 5)
     assert len([*run.results()]) == 5
 
@@ -121,9 +121,9 @@ def test_a_metric_built_on_a_failure_fails_as_such(tmp_path):
 
 def test_rows_that_are_no_cases_stop_nothing(tmp_path):
     """A bad row is written down with its place, the others are judged."""
-    given = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]
+    rows = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]
     with pytest.warns(DataWarning, match=r"2 of 3 rows are no cases .*:\nf.jsonl:2: question: missing"):
-        run = evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path)
+        run = evaluate(rows, [TONE], ScriptedJudge(by_metric), out=tmp_path)
     assert (run.progress.done, run.progress.unread) == (1, 2)
     with Store.open(tmp_path) as store:
         unread = store.fact("unread")
@@ -231,28 +231,28 @@ async def test_a_stopped_run_does_not_wait_for_its_turn(tmp_path):
 async def test_a_run_of_computed_metrics_is_stopped_too(tmp_path):
     """Computed metrics wait for nothing, and still a run of them stops when it is asked to, and goes on later."""
     stop, total = asyncio.Event(), 5_000
-    given = [Case(id=f"q{number}", question="Who?", usage={"latency": number}) for number in range(total)]
+    timed_cases = [Case(id=f"q{number}", question="Who?", usage={"latency": number}) for number in range(total)]
 
     def ask_to_stop(_):
         asyncio.get_running_loop().call_soon(stop.set)
 
     options = {"out": tmp_path, "stop": stop, "on_progress": ask_to_stop}
-    run = await evaluate_async(given, [COMPUTED_METRICS["latency"]], **options)
+    run = await evaluate_async(timed_cases, [COMPUTED_METRICS["latency"]], **options)
     assert run.stopped
     left = run.progress.total - run.progress.done
     assert 0 < left < total
-    last = await evaluate_async(given, [COMPUTED_METRICS["latency"]], out=tmp_path)
+    last = await evaluate_async(timed_cases, [COMPUTED_METRICS["latency"]], out=tmp_path)
     assert (last.progress.done, last.progress.scored, last.progress.kept) == (total, total, total - left)
 
 
 def test_progress_counts_and_estimates(tmp_path):
     """Snapshots count every result, and the time left is known as soon as one was judged."""
-    seen = []
-    evaluate(cases(4), [TONE], ScriptedJudge(by_metric), out=tmp_path, total=4, on_progress=seen.append)
-    assert [snapshot.done for snapshot in seen] == [1, 2, 3, 4]
-    assert seen[0].seconds_left is not None
-    assert seen[-1].seconds_left == 0
-    assert seen[-1].usage.input_tokens == 400
+    snapshots = []
+    evaluate(cases(4), [TONE], ScriptedJudge(by_metric), out=tmp_path, total=4, on_progress=snapshots.append)
+    assert [snapshot.done for snapshot in snapshots] == [1, 2, 3, 4]
+    assert snapshots[0].seconds_left is not None
+    assert snapshots[-1].seconds_left == 0
+    assert snapshots[-1].usage.input_tokens == 400
 
 
 @settings(max_examples=12)
@@ -290,6 +290,6 @@ def test_callbacks_of_the_config_see_every_call(tmp_path):
         def on_chat_model_start(self, *_, **__):
             self.models += 1
 
-    seen = Seen()
-    evaluate(cases(3), [TONE], ScriptedJudge(by_metric), out=tmp_path, config={"callbacks": [seen]})
-    assert (seen.chains, seen.models) == (3, 3)
+    callbacks = Seen()
+    evaluate(cases(3), [TONE], ScriptedJudge(by_metric), out=tmp_path, config={"callbacks": [callbacks]})
+    assert (callbacks.chains, callbacks.models) == (3, 3)

@@ -28,9 +28,9 @@ def check(server, folder, given, metrics, **options):
     """Hold a forecast against the run that follows; give both."""
     judge = Judge("openai:fake", base_url=server.url, max_retries=0)
     estimate = forecast(given, metrics, judge, out=folder, **options)
-    before = server.calls
+    calls_before = server.calls
     run = evaluate(given, metrics, judge, out=folder, on_unread=lambda _: None, **options)
-    asked = server.bodies[before:]
+    asked = server.bodies[calls_before:]
     assert sum(part.calls for part in estimate.expected) == len(asked)
     tokens = sum(estimate_tokens(message["content"]) for body in asked for message in body["messages"])
     assert sum(part.input_tokens for part in estimate.expected) == tokens
@@ -142,11 +142,11 @@ def test_computed_metrics_need_no_judge(tmp_path):
 def test_a_folder_that_a_run_writes_to_can_be_read(tmp_path):
     """A forecast of a run that is under way counts what is not judged yet."""
     judge = ScriptedJudge(by_metric)
-    seen = []
+    forecasts = []
 
     def look(progress):
         if progress.done == 3:
-            seen.append(forecast(cases(5), [TONE], judge, out=tmp_path).expected[0])
+            forecasts.append(forecast(cases(5), [TONE], judge, out=tmp_path).expected[0])
 
     evaluate(cases(5), [TONE], judge, out=tmp_path, concurrency=1, on_progress=look)
-    assert [(part.kept, part.judged) for part in seen] == [(3, 2)]
+    assert [(part.kept, part.judged) for part in forecasts] == [(3, 2)]

@@ -76,9 +76,9 @@ def test_the_source_is_that_of_the_option_or_of_the_file(tmp_path):
     file.write_text('{"id": "q1", "question": "?"}\n', encoding="utf-8")
     own = CaseSource(label="mine")
     assert get_source(read_cases(file), {"origin": own}) == own
-    found = get_source(read_cases(file), {})
-    assert found.path.endswith("cases.jsonl")
-    assert found.digest
+    source = get_source(read_cases(file), {})
+    assert source.path.endswith("cases.jsonl")
+    assert source.digest
     assert get_source(CASES, {}) == UNKNOWN_SOURCE
 
 

@@ -52,8 +52,8 @@ def records(exporter):
 
 def row(outcome, **fields):
     """Give a result."""
-    told = {"sample_id": "q1", "method": "graph", "metric": "tone", "fingerprint": "f00d", "tier": "schema"}
-    return Result(**{**told, "judge": "openai:gpt-4.1-mini", "outcome": outcome, **fields})
+    row_fields = {"sample_id": "q1", "method": "graph", "metric": "tone", "fingerprint": "f00d", "tier": "schema"}
+    return Result(**{**row_fields, "judge": "openai:gpt-4.1-mini", "outcome": outcome, **fields})
 
 
 def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
@@ -128,9 +128,9 @@ def test_no_key_is_in_an_event(exporter, provider, monkeypatch):
     failure = Failure(kind="error", message=secret, raw=secret, item=secret)
     fields = {"sample_id": secret, "method": secret, "tags": {"gen_ai.response.id": secret}}
     OpenTelemetryEvents(provider)(row(Scored(judgements=(judgement,), failures=(failure,)), **fields))
-    told = str([dict(event.attributes) for event in records(exporter)])
-    assert "abcdef123456" not in told
-    assert "very-private" not in told
+    attributes = str([dict(event.attributes) for event in records(exporter)])
+    assert "abcdef123456" not in attributes
+    assert "very-private" not in attributes
 
 
 @given(
@@ -192,9 +192,14 @@ print([log.log_record.event_name for log in exporter.get_finished_logs()])
 def run(folder, *start, **variables):
     """Run the command with `--otel` over one case, begun so and with these variables; give how it ended."""
     (folder / "cases.jsonl").write_text('{"question": "Who?", "usage": {"latency": 1.5}}\n', encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     return subprocess.run(
-        [sys.executable, *start, *RUN], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
+        [sys.executable, *start, *RUN],
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -217,10 +222,10 @@ def test_otel_sends_events_to_the_address_of_the_usual_variables(tmp_path, colle
         "service.name"
     ] == "nightly"
     (event,) = resource.scope_logs[0].log_records
-    found = {attribute.key: attribute.value for attribute in event.attributes}
+    values_by_name = {attribute.key: attribute.value for attribute in event.attributes}
     assert event.event_name == "gen_ai.evaluation.result"
-    assert found["gen_ai.evaluation.name"].string_value == "latency"
-    assert found["gen_ai.evaluation.score.value"].double_value == 1.5
+    assert values_by_name["gen_ai.evaluation.name"].string_value == "latency"
+    assert values_by_name["gen_ai.evaluation.score.value"].double_value == 1.5
 
 
 @pytest.mark.nightly

@@ -56,9 +56,9 @@ def test_a_case_with_items_passes_by_their_mean(tmp_path):
     )
     run = evaluate(cases(10), [metric], judge(metric), out=tmp_path)
     numbers = [[one.number for one in result.outcome.judgements] for result in run.results()]
-    found = report(tmp_path, by=["method"]).passes
-    assert sum(one.counted for one in found) == 10
-    assert sum(one.passed for one in found) == sum(sum(each) / len(each) > 0.5 for each in numbers)
+    summaries = report(tmp_path, by=["method"]).passes
+    assert sum(one.counted for one in summaries) == 10
+    assert sum(one.passed for one in summaries) == sum(sum(each) / len(each) > 0.5 for each in numbers)
 
 
 @pytest.mark.parametrize(

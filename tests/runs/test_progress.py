@@ -41,13 +41,15 @@ def count_all(rows: list[tuple[Result, bool]]) -> ProgressCounter:
 @given(ROWS)
 def test_the_counts_are_those_of_the_results(rows):
     """Each result is done and has one status; only new ones cost calls."""
-    found = count_all(rows).build_snapshot()
+    snapshot = count_all(rows).build_snapshot()
     statuses = [result.outcome.status for result, _ in rows]
-    assert (found.scored, found.skipped, found.failed) == tuple(map(statuses.count, ("scored", "skipped", "failed")))
-    assert found.done == found.scored + found.skipped + found.failed == len(rows) == found.total
-    assert found.kept == sum(kept for _, kept in rows)
-    assert found.usage.calls == sum(result.usage.calls for result, kept in rows if not kept)
-    assert found.items_failed == sum(len(r.failures) for r, _ in rows if r.outcome.status == "scored")
+    assert (snapshot.scored, snapshot.skipped, snapshot.failed) == tuple(
+        map(statuses.count, ("scored", "skipped", "failed"))
+    )
+    assert snapshot.done == snapshot.scored + snapshot.skipped + snapshot.failed == len(rows) == snapshot.total
+    assert snapshot.kept == sum(kept for _, kept in rows)
+    assert snapshot.usage.calls == sum(result.usage.calls for result, kept in rows if not kept)
+    assert snapshot.items_failed == sum(len(r.failures) for r, _ in rows if r.outcome.status == "scored")
 
 
 @given(ROWS, RESULTS, st.data())

@@ -111,8 +111,8 @@ def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
         assert server.calls < n / 2
         assert len(rows(tmp_path / "run")) == server.calls
         server.plan = provider
-        again = call()
-    assert (again.why, again.progress.scored, again.progress.total) == (None, n, n)
+        second_run = call()
+    assert (second_run.why, second_run.progress.scored, second_run.progress.total) == (None, n, n)
     assert set(provider.asked.values()) == {1}
 
 
@@ -125,8 +125,8 @@ def test_caps_are_divided_and_told(cluster, tmp_path):
         capped = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, max_calls=9)
         assert (server.calls, capped.fatal) == (8, False)
         assert re.fullmatch(r"4 of the shards were stopped; \d-of-4: the cap of 2 calls .*", capped.why)
-        again = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, max_calls=9)
-        assert (server.calls, "earlier commands on this run made 2 of them" in again.why) == (8, True)
+        second_run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, max_calls=9)
+        assert (server.calls, "earlier commands on this run made 2 of them" in second_run.why) == (8, True)
         run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, on_progress=told.append)
     assert (server.calls, run.why, run.progress.scored, run.progress.kept) == (40, None, 40, 8)
     assert [progress.done for progress in told][-1] == 40

@@ -176,7 +176,7 @@ def test_shares_and_pass_are_read_again(tmp_path):
 def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
     """What changed is named, the results of the metric stay, and other metrics are replayed."""
     run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
-    before = outcomes(run)
+    outcomes_before = outcomes(run)
     done = replay(run, [edit(TONE, **fields), scored(PASSAGES, 0.5, 0)])
     ((refused),) = done.refused
     assert (refused.metric, refused.named) == ("tone", True)
@@ -185,17 +185,17 @@ def test_a_changed_prompt_is_refused_by_name(tmp_path, fields, named):
     assert [part.metric for part in done.replayed] == ["passages"]
     after = outcomes(run)
     assert {key: part for key, part in after.items() if key[2] == "tone"} == {
-        key: part for key, part in before.items() if key[2] == "tone"
+        key: part for key, part in outcomes_before.items() if key[2] == "tone"
     }
 
 
 def test_a_preview_says_what_a_replay_does(tmp_path):
     """It names what changed and what is refused, as the replay then does, and writes nothing."""
     run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
-    before = outcomes(run), run.summary()
+    figures_before = outcomes(run), run.summary()
     edited = [edit(TONE, steps=["Read twice."]), scored(PASSAGES, 0.5, 0)]
     preview = preview_replay(run, edited)
-    assert (outcomes(run), run.summary()) == before
+    assert (outcomes(run), run.summary()) == figures_before
     assert [(part.metric, part.changes, part.results) for part in preview.replayable] == [
         ("passages", ("scale.categories.Good.score",), 2)
     ]
@@ -239,8 +239,8 @@ async def test_a_stopped_run_stays_stopped(tmp_path):
     assert run.stopped
     edited = scored(TONE, 0.5, 0)
     replay(tmp_path, [edited])
-    again = await evaluate_async(cases(5), [edited], judge, out=tmp_path)
-    assert (again.progress.scored, len(judge.calls)) == (5, 5)
+    last_run = await evaluate_async(cases(5), [edited], judge, out=tmp_path)
+    assert (last_run.progress.scored, len(judge.calls)) == (5, 5)
 
 
 def _replay_until_killed(folder, at):
@@ -259,12 +259,12 @@ def _replay_until_killed(folder, at):
 def test_a_killed_replay_changes_nothing(tmp_path, at):
     """Killed with -9 at any result, the run is as before, and the same replay again does all of it."""
     run = evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    before = outcomes(run), run.summary()
+    figures_before = outcomes(run), run.summary()
     process = CONTEXT.Process(target=_replay_until_killed, args=(tmp_path, at))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
-    assert (outcomes(run), run.summary()) == before
+    assert (outcomes(run), run.summary()) == figures_before
     with Store.open(tmp_path) as store:
         assert (count_replayed(store), read_replayed(store)) == ({}, {})
     done = replay(tmp_path, [scored(TONE, 0.5, 0)])
@@ -299,9 +299,9 @@ def test_what_is_computed_from_replayed_verdicts_is_computed_again(tmp_path):
         "chunk_evaluation": (2, 0),
         "hit_rate-judged": (2, 0),
     }
-    found = {result.metric: result for result in done.run.results()}
-    assert found["hit_rate-judged"].judgements[0].number == 0
-    assert found["hit_rate-judged"].replayed_from == ""
+    results = {result.metric: result for result in done.run.results()}
+    assert results["hit_rate-judged"].judgements[0].number == 0
+    assert results["hit_rate-judged"].replayed_from == ""
     second_run = evaluate(cases(2), (*load_metrics(["hit_rate-judged"])[1:], stricter), ScriptedJudge([]), out=tmp_path)
     assert (second_run.progress.kept, second_run.progress.scored) == (4, 4)
 
@@ -326,11 +326,11 @@ def test_a_preference_is_read_again_from_both_orders(tmp_path, changes):
     judge = ScriptedJudge(prefer_at_random())
     run = evaluate(ANSWERS, [COMPUTED_METRICS["latency"]], out=tmp_path)
     duel(run, [CLEAR], judge, repeats=3)
-    before = outcomes(run)
+    outcomes_before = outcomes(run)
     assert len(judge.calls) == 18 * 2 * 3
     (done,) = replay(run, [edit(CLEAR, **changes)]).replayed
     assert (done.metric, done.unchanged, done.changed, done.missing) == ("clarity", 18, 0, 0)
     assert len(judge.calls) == 18 * 2 * 3
-    assert outcomes(run) == before
+    assert outcomes(run) == outcomes_before
     with Store.open(tmp_path) as store:
         assert read_metrics(store)["clarity"].judged.pass_if == changes.get("pass", "")

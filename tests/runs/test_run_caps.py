@@ -58,10 +58,10 @@ def test_a_cap_on_cost_holds_over_all_commands(tmp_path_factory, caps):
         assert A_CALL * len(judge.calls) <= max(caps[: n + 1]) + 1e-9
         assert spent(folder).cost == pytest.approx(A_CALL * len(judge.calls)) or not judge.calls
         assert run.stopped
-    before = len(judge.calls)
+    calls_before = len(judge.calls)
     evaluate(cases(25), [TONE], judge, out=folder, concurrency=2, max_cost=max(caps), prices=PRICES)
     assert A_CALL * len(judge.calls) <= max(caps) + 1e-9
-    assert len(judge.calls) - before <= 1  # the first call of a command is counted by a guess
+    assert len(judge.calls) - calls_before <= 1  # the first call of a command is counted by a guess
 
 
 def test_calls_without_a_result_count_too(fault_server, tmp_path):

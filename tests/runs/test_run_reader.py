@@ -110,15 +110,15 @@ def test_judged_cases_are_those_of_the_latest_verdicts(run):
     evaluate(changed, [load_metric("correctness")], ScriptedJudge([{"reason": "r", "value": 0}]), out=run)
     with Store.open(run) as store:
         metric = read_judged_metric(store, "correctness")
-        found = {judged_case.whole.id: judged_case for judged_case in read_judged_cases(store, metric)}
+        cases_by_id = {judged_case.whole.id: judged_case for judged_case in read_judged_cases(store, metric)}
         only = [judged_case.whole.id for judged_case in read_judged_cases(store, metric, {("q1", "walk")})]
         none = [*read_judged_cases(store, metric, prints=["another fingerprint"])]
-    assert {name: judged_case.whole.answer for name, judged_case in found.items()} == {
+    assert {name: judged_case.whole.answer for name, judged_case in cases_by_id.items()} == {
         "q0": "another",
         "q1": "a1",
         "q2": "a2",
     }
-    assert [found[f"q{n}"].result.judgements[0].value for n in range(3)] == [0, 1, 1]
+    assert [cases_by_id[f"q{n}"].result.judgements[0].value for n in range(3)] == [0, 1, 1]
     assert only == ["q1"]
     assert none == []
 
@@ -127,12 +127,12 @@ def test_a_metric_that_builds_on_others_saw_a_narrowed_case(tmp_path):
     """`whole` has every chunk, `seen` those that the first metric let through."""
     run = evaluate(cases(2), [PASSAGES, BUILT], ScriptedJudge(by_metric), out=tmp_path / "run").folder
     with Store.open(run) as store:
-        found = [*read_judged_cases(store, read_judged_metric(store, BUILT.name))]
-        only = [*read_judged_cases(store, read_judged_metric(store, BUILT.name), {(found[0].whole.id, "")})]
-    assert len(found) == 2
-    assert {tuple(chunk.id for chunk in one.whole.chunks) for one in found} == {("c1", "c2")}
-    assert {tuple(chunk.id for chunk in one.seen.chunks) for one in found} == {("c1",)}
-    assert only == found[:1]
+        judged_cases = [*read_judged_cases(store, read_judged_metric(store, BUILT.name))]
+        only = [*read_judged_cases(store, read_judged_metric(store, BUILT.name), {(judged_cases[0].whole.id, "")})]
+    assert len(judged_cases) == 2
+    assert {tuple(chunk.id for chunk in one.whole.chunks) for one in judged_cases} == {("c1", "c2")}
+    assert {tuple(chunk.id for chunk in one.seen.chunks) for one in judged_cases} == {("c1",)}
+    assert only == judged_cases[:1]
 
 
 def test_the_case_of_a_result_is_the_version_that_was_judged(tmp_path):
@@ -142,11 +142,11 @@ def test_the_case_of_a_result_is_the_version_that_was_judged(tmp_path):
     evaluate(old, [load_metric("correctness")], judge, out=tmp_path)
     evaluate([*CASES[:2], old[2]], [predefined()["exact_match"]], out=tmp_path)
     with Store.open(tmp_path) as store:
-        found = {
+        answers = {
             (result.metric, result.sample_id): json.loads(line)["texts"]["answer"]
             for result, line in zip(store.results(), add_texts(store, store.lines()), strict=True)
         }
-    assert found == {
+    assert answers == {
         **{("correctness", f"q{n}"): "old" for n in range(3)},
         **{("exact_match", f"q{n}"): answer for n, answer in enumerate(["a0", "a1", "old"])},
     }
@@ -164,9 +164,9 @@ def test_versions_are_told_apart_by_what_a_metric_builds_on(tmp_path):
     evaluate(versions[1:], [load_metric("correctness")], ScriptedJudge(judge), out=tmp_path)
     with Store.open(tmp_path) as store:
         finder = CaseFinder(store)
-        found = {result.metric: finder.find_case(result).chunks[0].text for result in store.results()}
-    assert found[BUILT.name] == "old chunk"
-    assert found["correctness"] == "new chunk"
+        chunk_texts = {result.metric: finder.find_case(result).chunks[0].text for result in store.results()}
+    assert chunk_texts[BUILT.name] == "old chunk"
+    assert chunk_texts["correctness"] == "new chunk"
 
 
 def test_a_result_without_a_stored_case_has_no_texts(tmp_path):

@@ -81,11 +81,11 @@ def run(tmp_path, monkeypatch):
 def test_the_mean_of_a_share_is_over_what_was_counted(run):
     """What had nothing to count is no 0; mean, ends and interval are those of the other shares."""
     coverage, named = run.shares()
-    known = [hits / of for hits, of in SHARES.values() if of]
-    interval = mean_interval(known, [1] * len(known), NumberRange(0.0, 1.0))
+    shares = [hits / of for hits, of in SHARES.values() if of]
+    interval = mean_interval(shares, [1] * len(shares), NumberRange(0.0, 1.0))
     assert (coverage.metric, coverage.note, coverage.group) == ("full", "coverage", "")
     assert (coverage.counted, coverage.empty) == (5, 1)
-    assert coverage.mean == pytest.approx(fmean(known))
+    assert coverage.mean == pytest.approx(fmean(shares))
     assert coverage.interval == interval
     assert (coverage.minimum, coverage.maximum) == (0.0, 1.0)
     assert (named.note, named.mean, named.contradictions) == ("named", 1.0, None)
@@ -101,8 +101,8 @@ def test_contradictions_are_counted(run):
     }
     with Store.open(run.folder) as store:
         report = build_report(store, show=14)
-        told = store.frame()["contradictions"].dropna()
-    assert len(told) == 2
+        contradictions = store.frame()["contradictions"].dropna()
+    assert len(contradictions) == 2
     assert sum(bool(verdict.contradictions) for verdict in report.verdicts) == 2
 
 

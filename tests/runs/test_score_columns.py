@@ -45,9 +45,9 @@ def test_columns_are_the_table_that_was_written(tmp_path_factory, table):
         for n, outcome in enumerate(outcomes):
             state, value = by_name.get(f"q{n}", (columns.MISSING, 0.0))
             expected = {FAILED: columns.FAILED, SKIPPED: columns.SKIPPED, MISSING: columns.MISSING}
-            known = [number for name, number in expected.items() if outcome is name]
-            assert state == (known[0] if known else columns.SCORED)
-            assert value == (0.0 if known else outcome)
+            states_of_name = [number for name, number in expected.items() if outcome is name]
+            assert state == (states_of_name[0] if states_of_name else columns.SCORED)
+            assert value == (0.0 if states_of_name else outcome)
 
 
 def test_groups_and_clusters_are_numbered_by_their_first_question():

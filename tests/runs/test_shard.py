@@ -68,9 +68,9 @@ def test_the_shards_of_a_run_are_the_run(tmp_path):
     assert sorted(seen) == sorted((case.id, case.method) for case in given_cases)
     assert calls == 12
     merge_runs(tmp_path / "whole", folders)
-    again = ScriptedJudge(by_metric)
-    assert evaluate(given_cases, [TONE], again, out=tmp_path / "whole").progress.kept == 24
-    assert again.calls == []
+    second_judge = ScriptedJudge(by_metric)
+    assert evaluate(given_cases, [TONE], second_judge, out=tmp_path / "whole").progress.kept == 24
+    assert second_judge.calls == []
 
 
 def test_rows_without_an_id_are_in_the_same_part_each_time(tmp_path):

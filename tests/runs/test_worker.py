@@ -116,8 +116,8 @@ def test_failures_can_be_left_alone(fault_server, tmp_path):
     first = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path, retry_failed=False)
     assert (first.progress.failed, fault_server.calls) == (6, 3)
     fault_server.plan = fault.ok()
-    kept = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path, retry_failed=False)
-    assert (kept.progress.failed, kept.progress.kept, fault_server.calls) == (6, 6, 3)
+    second_run = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path, retry_failed=False)
+    assert (second_run.progress.failed, second_run.progress.kept, fault_server.calls) == (6, 6, 3)
     mended = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
     assert (mended.progress.scored, mended.progress.kept, fault_server.calls) == (6, 0, 9)
 
@@ -208,12 +208,12 @@ def test_the_cache_serves_other_runs(fault_server, tmp_path):
 
 def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
     """Each failed call is made once more at the end of the run, and the counts are those of the rows."""
-    seen = Counter()
+    counts = Counter()
 
     def plan(body):
         text = body["messages"][-1]["content"]
-        seen[text] += 1
-        return fault.ok() if seen[text] > 1 else fault.error(500)
+        counts[text] += 1
+        return fault.ok() if counts[text] > 1 else fault.error(500)
 
     fault_server.plan = plan
     run = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
@@ -228,11 +228,11 @@ def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
 
 def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
     """When a metric is mended at the end, the one built on it is judged in the place of its failure, counted once."""
-    seen = Counter()
+    counts = Counter()
 
     def answer(messages):
-        seen[messages[-1].text] += 1
-        late = "<item" in messages[-1].text and seen[messages[-1].text] == 1
+        counts[messages[-1].text] += 1
+        late = "<item" in messages[-1].text and counts[messages[-1].text] == 1
         return TimeoutError("late") if late else by_metric(messages)
 
     snapshots = []
@@ -276,10 +276,10 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap
         for snapshot in snapshots:
             assert snapshot.done == snapshot.scored + snapshot.skipped + snapshot.failed <= 3 * len(faults)
             assert snapshot.kept <= snapshot.done
-        found = Counter(row.outcome.status for row in run.results())
+        statuses = Counter(row.outcome.status for row in run.results())
         if not run.stopped:
             counted = {"scored": run.progress.scored, "failed": run.progress.failed}
-            assert {status: n for status, n in counted.items() if n} == found
+            assert {status: n for status, n in counted.items() if n} == statuses
             assert run.progress.done == 3 * len(faults)
         assert all(later.done >= 0 for _, later in pairwise(snapshots))
 

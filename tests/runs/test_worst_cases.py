@@ -91,13 +91,13 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), rows)
         with Store.open(folder) as store:
-            left = [Result.model_validate_json(line) for line in store.lines(wanted)]
+            filtered = [Result.model_validate_json(line) for line in store.lines(wanted)]
             for found in find_worst_rows(store, count, wanted):
-                ranked = [result for result in left if result.metric == found.metric and rank(result) is not None]
+                ranked = [result for result in filtered if result.metric == found.metric and rank(result) is not None]
                 read = [Result.model_validate_json(line) for line in read_lines(store, found.rows)]
                 assert read == sorted(ranked, key=rank)[:count]
                 assert found.ordered == len(ranked)
-                assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in left)
+                assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in filtered)
             more = {found.metric: found.rows for found in find_worst_rows(store, count + 1, wanted)}
             fewer = {found.metric: found.rows for found in find_worst_rows(store, count, wanted)}
     assert fewer == {metric: rows[:count] for metric, rows in more.items()}

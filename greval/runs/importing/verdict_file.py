@@ -189,7 +189,7 @@ class VerdictFile:
 
     @property
     def notes(self) -> list[str]:
-        """What people should know of how the file was read."""
+        """The notes on how the file was read, for people."""
         renamed = [f"{column} as {name}" for name, column in self._rows.renamed.items()]
         notes = [f"{self._rows.name}: read {', '.join(map(format_printable, renamed))}."] if renamed else []
         without = sum(imported.case is None for imported in self._found.values())

@@ -49,10 +49,10 @@ def test_a_run_that_begins_anew_has_another_folder(tmp_path):
     """`resume: false` asks everything again in the next free folder, and nothing that was paid for is lost."""
     folder = make_folder(tmp_path)
     run(folder, methods=["tog"], limit=1)
-    before = read(folder / "eval/results/eval_results_detailed.json")
+    detailed = read(folder / "eval/results/eval_results_detailed.json")
     done, _, _ = run(folder, methods=["tog"], limit=1, resume=False)
     assert calls(folder) == ["walk row-1", "walk row-1"]
-    assert read(folder / "eval/results/eval_results_detailed.json") == before
+    assert read(folder / "eval/results/eval_results_detailed.json") == detailed
     assert done.folder == folder / "eval/results-2"
 
 
@@ -161,8 +161,8 @@ class TestRunFile:
         done = evaluate_config(folder / "greval.yaml", judge=judge)
         assert (done.folder, done.run.progress.scored, done.collected) == (folder / "run", 2, None)
         for config, options in ((KEYS | {"out": "run"}, {}), ("greval.yaml", {"root": folder}), ("greval.yaml", {})):
-            again = evaluate_config(config, judge=judge, **options)
-            assert (again.run.progress.kept, again.folder.resolve()) == (2, folder / "run")
+            same_run = evaluate_config(config, judge=judge, **options)
+            assert (same_run.run.progress.kept, same_run.folder.resolve()) == (2, folder / "run")
         assert len(judge.calls) == 1
 
     def test_changes_replace_keys(self, folder):

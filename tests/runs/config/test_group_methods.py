@@ -44,9 +44,9 @@ def test_a_group_without_a_method_is_an_error(tmp_path):
         return Response(answer=sample.tags["index"])
 
     method = GroupMethod({"tt1": answer}, "imdb_key", {"tt1": tmp_path})
-    known = Sample(question="Who?", tags={"imdb_key": "tt1"})
-    assert asyncio.run(method(known)).answer == str(tmp_path)
-    assert known.tags == {"imdb_key": "tt1"}
+    sample = Sample(question="Who?", tags={"imdb_key": "tt1"})
+    assert asyncio.run(method(sample)).answer == str(tmp_path)
+    assert sample.tags == {"imdb_key": "tt1"}
     with pytest.raises(MethodError, match="no method is loaded for imdb_key 'tt2'"):
         asyncio.run(method(Sample(question="Who?", tags={"imdb_key": "tt2"})))
 

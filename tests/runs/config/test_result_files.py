@@ -190,11 +190,11 @@ def test_counts_and_means_agree_with_the_single_questions(rows):
                 scores = [entry["scores"][metric] for entry in entries if entry["scores"][metric] is not None]
                 mean = means[method][metric]
                 assert mean == (pytest.approx(sum(scores) / len(scores)) if scores else None)
-                found = counts[method][metric]
-                assert found["scored"] == len(scores)
-                assert found["skipped"] == sum(metric in entry.get("skipped", {}) for entry in entries)
-                assert found["failed"] == sum(metric in entry.get("failures", {}) for entry in entries)
-                assert sum(found.values()) == counts[method]["questions"] == len(questions)
+                statuses = counts[method][metric]
+                assert statuses["scored"] == len(scores)
+                assert statuses["skipped"] == sum(metric in entry.get("skipped", {}) for entry in entries)
+                assert statuses["failed"] == sum(metric in entry.get("failures", {}) for entry in entries)
+                assert sum(statuses.values()) == counts[method]["questions"] == len(questions)
             failed = sum("response" in entry.get("failures", {}) for entry in entries)
             assert (counts[method]["failed"], counts[method]["answered"]) == (failed, len(entries) - failed)
             for name in USAGE_METRICS:

@@ -105,7 +105,7 @@ def test_the_columns_of_gold_are_a_part_of_the_source(files, greval_says):
     write(gold, [{"id": "q1", "a": ["d1"], "b": ["d2"]}])
     write("cases.jsonl", [case(1, chunks=[{"text": "t", "doc_id": "d1"}])])
     for column, mean in (("a", 1.0), ("b", 0.0)):
-        told = greval_says(
+        outcome = greval_says(
             *("evaluate", "cases.jsonl", "-m", "recall@5", "-o", "run", "--gold", gold),
             *(
                 "--column",
@@ -116,7 +116,7 @@ def test_the_columns_of_gold_are_a_part_of_the_source(files, greval_says):
                 f"recall@5 > {mean}",
             ),
         )
-        assert told[0] == 0, told
+        assert outcome[0] == 0, outcome
 
 
 def test_few_cases_with_gold_are_remarked_first(tmp_path, monkeypatch, greval_says):
@@ -124,11 +124,11 @@ def test_few_cases_with_gold_are_remarked_first(tmp_path, monkeypatch, greval_sa
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "cases.jsonl", [{"id": f"q{n}", "question": "?", "chunks": []} for n in range(5)])
     write(tmp_path / "gold.jsonl", [GOLD, GOLD | {"id": "Q2"}])
-    told = "FEW IDS MET: gold.jsonl: 1 of 5 cases met 1 of 2 rows of gold; 'q2' and 'Q2' differ only in case"
+    remark = "FEW IDS MET: gold.jsonl: 1 of 5 cases met 1 of 2 rows of gold; 'q2' and 'Q2' differ only in case"
     words = ("evaluate", "cases.jsonl", "-m", "recall@2", "-o", "run", "--gold", "gold.jsonl")
-    assert greval_says(*words)[1].startswith(told)
-    assert greval_says("report", "run")[1].startswith(told)
-    assert json.loads(greval_says("report", "run", "--format", "json")[1])["warnings"][0].startswith(told)
+    assert greval_says(*words)[1].startswith(remark)
+    assert greval_says("report", "run")[1].startswith(remark)
+    assert json.loads(greval_says("report", "run", "--format", "json")[1])["warnings"][0].startswith(remark)
 
 
 def test_traversals_of_another_method_do_not_meet(tmp_path, files):

@@ -34,13 +34,13 @@ CORRECTNESS = load_metric("correctness")
 
 def outcomes(run):
     """Give the value of each case, or the status with the reason or the message."""
-    found = {}
+    values = {}
     for result in run.results():
         one = result.outcome
-        found[result.sample_id] = (
+        values[result.sample_id] = (
             one.judgements[0].value if one.status == "scored" else (one.status, getattr(one, "reason", None) or "")
         )
-    return found
+    return values
 
 
 def rows_of(count, method, values):
@@ -69,10 +69,10 @@ def test_only_a_value_of_the_scale_is_a_number(tmp_path_factory, values):
     values = [*values, 2]  # a file without any value has no column for it
     given_rows = [{"id": f"q{n}", "value": value} for n, value in enumerate(values)]
     run = import_verdicts(given_rows, [QUALITY], out=tmp_path_factory.mktemp("law") / "run")
-    found = {result.sample_id: result for result in run.results()}
-    assert len(found) == len(values)
+    results = {result.sample_id: result for result in run.results()}
+    assert len(results) == len(values)
     for n, value in enumerate(values):
-        result = found[f"q{n}"]
+        result = results[f"q{n}"]
         try:
             expected = parse_on_scale(QUALITY.scale, value)
         except OffScaleError:

@@ -80,9 +80,9 @@ def test_filters_give_what_fits(rows, name, status, value):
         results = [*store.results()]
         for chosen in (*([one] for one in fits), [*fits]):
             expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
-            found = read(store, 3, **{name: fits[name][0] for name in chosen})
-            assert [Result.model_validate_json(line) for line in found] == expected
-            assert [*store.lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == found
+            lines = read(store, 3, **{name: fits[name][0] for name in chosen})
+            assert [Result.model_validate_json(line) for line in lines] == expected
+            assert [*store.lines(ResultFilter(**{name: fits[name][0] for name in chosen}))] == lines
 
 
 @given(ROWS, st.integers(1, 5))

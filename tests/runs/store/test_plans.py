@@ -277,8 +277,8 @@ def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
     merge_runs(tmp_path / "all", runs)
     expected = ({("q0", "Bad"), ("q2", "Good"), ("q3", "Good")}, {}, 1)
     assert reported() == expected
-    again = merge_runs(tmp_path / "all", runs)
-    assert (again.rows, reported()) == (0, expected)
+    second_merge = merge_runs(tmp_path / "all", runs)
+    assert (second_merge.rows, reported()) == (0, expected)
 
 
 def test_answers_that_went_back_to_what_they_were_are_read_as_they_are(tmp_path):

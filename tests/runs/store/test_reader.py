@@ -39,8 +39,8 @@ def test_lines_of_consecutive_cases_are_read_by_one_query(tmp_path):
     queries: list[str] = []
     with Store.open(tmp_path) as store:
         store._connection.set_trace_callback(queries.append)
-        found = [Case.model_validate_json(line).id for line in read_lines(store, [3, 4, 5, 7, 2, 2, 1], "cases")]
-        assert found == ["q3", "q4", "q5", "q7", "q2", "q2", "q1"]
+        ids = [Case.model_validate_json(line).id for line in read_lines(store, [3, 4, 5, 7, 2, 2, 1], "cases")]
+        assert ids == ["q3", "q4", "q5", "q7", "q2", "q2", "q1"]
         assert len(queries) == 5
         assert not [*read_lines(store, [], "cases")]
 

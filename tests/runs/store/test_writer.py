@@ -149,14 +149,14 @@ def test_kill_9_loses_no_row_that_was_written(tmp_path):
     )
     assert writer.stdout is not None
     for _ in range(300):
-        told = int(writer.stdout.readline())
+        acknowledged = int(writer.stdout.readline())
     os.kill(writer.pid, signal.SIGKILL)
-    told = max([told, *(int(line) for line in writer.stdout if line.strip().isdigit())])
+    acknowledged = max([acknowledged, *(int(line) for line in writer.stdout if line.strip().isdigit())])
     writer.wait()
     writer.stdout.close()
     with StoreWriter.create(tmp_path) as writer:
-        assert len([*writer.reader.results()]) >= told + 1
-        assert writer.get(str(told), (str(told), "", "m")) is not None
+        assert len([*writer.reader.results()]) >= acknowledged + 1
+        assert writer.get(str(acknowledged), (str(acknowledged), "", "m")) is not None
 
 
 def test_the_same_content_is_found_whoever_was_judged(tmp_path):
