@@ -122,8 +122,8 @@ def records(
         definitions = _find_metrics(metrics, store)
         items = read_record_items(store, definitions, written=suggestions)
     # A record of the SDK is in no dataset yet, so its suggestions name their questions instead of their ids.
-    asked = [build_question(metric) for metric in definitions]
-    questions = find_questions(definitions, [{**question, "id": question["name"]} for question in asked])
+    forms = [build_question(metric) for metric in definitions]
+    questions = find_questions(definitions, [{**question, "id": question["name"]} for question in forms])
     plan, drawn = plan_records(Ledger(), items, parse_sample(sample), seed=seed)
     writer = RecordWriter(folder.resolve().name, questions, suggestions)
     return _build_records(writer.build_record(item, plan.planned[item.id]) for item in items if item.id in drawn)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from greval.stats.measured import MeasuredValue
-from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, find_referees
+from greval.trust.agreement.figures import (
+    collect_ratings,
+    compute_judge_figures,
+    compute_rater_agreement,
+    find_referees,
+)
 from greval.trust.agreement.value_pairs import pair_values
 from greval.trust.annotations.matching import AnnotatedItem
 
@@ -29,6 +34,11 @@ def build_items(rows):
         )
         for n, (judge, people) in enumerate(rows)
     ]
+
+
+def compare_people(things):
+    """Return the agreement among the annotators of items."""
+    return compute_rater_agreement(collect_ratings(things, GRADED.scale), GRADED.scale, level=0.95)
 
 
 PAIRS = st.lists(st.tuples(st.sampled_from(RELEVANT), st.sampled_from(RELEVANT)), min_size=2, max_size=25)
@@ -68,24 +78,22 @@ def test_alpha_of_numbers_counts_the_judge_as_one_more_annotator(rows):
 
 def test_pairs_of_annotators_need_common_items():
     """Without one the reason is given instead of figures."""
-    alone = compute_people_agreement(build_items([("Relevant", {"ana": "Relevant"})]), GRADED.scale, level=0.95)
+    alone = compare_people(build_items([("Relevant", {"ana": "Relevant"})]))
     assert alone.why.startswith("one annotator only")
     apart = build_items([("Relevant", {"ana": "Relevant"}), ("Partly", {"bob": "Partly"})])
-    assert compute_people_agreement(apart, GRADED.scale, level=0.95).why.startswith("no two annotators")
+    assert compare_people(apart).why.startswith("no two annotators")
     both = build_items(
         [("Relevant", {"ana": "Relevant", "bob": "Partly"}), ("Partly", {"ana": "Partly", "bob": "Partly"})]
     )
-    (pair,) = compute_people_agreement(both, GRADED.scale, level=0.95).pairs
+    (pair,) = compare_people(both).pairs
     assert (pair.annotators, pair.n, pair.figures["accuracy"].value) == (("ana", "bob"), 2, 0.5)
 
 
 def test_only_the_most_frequent_pairs_are_listed():
     """Of 15 pairs among six annotators ten are listed."""
     people = {f"p{n}": "Relevant" for n in range(6)}
-    found = compute_people_agreement(
-        build_items([("Relevant", people), ("Partly", {"p0": "Partly"})]), GRADED.scale, level=0.9
-    )
-    assert (len(found.pairs), found.left_out) == (10, 5)
+    agreement = compare_people(build_items([("Relevant", people), ("Partly", {"p0": "Partly"})]))
+    assert (len(agreement.pairs), agreement.left_out) == (10, 5)
 
 
 def test_a_referee_is_asked_mostly_where_others_disagree():
