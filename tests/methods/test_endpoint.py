@@ -143,8 +143,8 @@ def test_secrets_are_sent_and_never_told(server, monkeypatch, caplog):
     """A key of the environment is sent in header and body; replies, errors and logs that hold it are blotted."""
     monkeypatch.setenv("RAG_PASS", KEY)
     caplog.set_level(logging.DEBUG)
-    made = {"headers": {"Authorization": "Bearer ${RAG_PASS}"}, "body": {"k": "${RAG_PASS}", "q": "{question}"}}
-    method = endpoint(server, **made)
+    settings = {"headers": {"Authorization": "Bearer ${RAG_PASS}"}, "body": {"k": "${RAG_PASS}", "q": "{question}"}}
+    method = endpoint(server, **settings)
     server.plan = lambda asked: Reply({"answer": f"You sent {asked.headers['Authorization']}"})
     assert asked(method).answer == "You sent Bearer [key]"
     assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
@@ -153,9 +153,9 @@ def test_secrets_are_sent_and_never_told(server, monkeypatch, caplog):
     with pytest.raises(MethodError, match=r"status 401: wrong key \[key\]$") as raised:
         asked(method)
     server.plan = lambda asked: Reply({asked.body["k"]: 1})
-    with pytest.raises(MethodError) as other:
+    with pytest.raises(MethodError) as second_error:
         asked(method)
-    assert KEY not in "".join([repr(method), str(raised.value), str(other.value), caplog.text])
+    assert KEY not in "".join([repr(method), str(raised.value), str(second_error.value), caplog.text])
 
 
 def test_variables_that_are_no_secrets(server, monkeypatch):

@@ -92,8 +92,8 @@ def test_a_chain_that_gives_its_context():
 def test_what_a_function_takes_is_found_out():
     """A function that reads one name of its input gets the question there."""
 
-    def repeat(given):
-        return given["query"]
+    def repeat(chain_input):
+        return chain_input["query"]
 
     assert asked(as_method(RunnableLambda(repeat))).answer == "When does the harbour open?"
     assert asked(as_method(ChatPromptTemplate.from_template("On {topic}") | model())).answer == "At nine."
@@ -165,8 +165,8 @@ def test_an_input_of_ones_own():
 def test_fields_of_our_own():
     """A chain may give a response, or triples and walks under greval's names."""
     assert asked(as_method(RunnableLambda(lambda _: Response(answer="x")))).answer == "x"
-    given = {"answer": "x", "triples": [["a", "calls", "b"]], "usage": {"llm_calls": 9}}
-    response = asked(as_method(RunnableLambda(lambda _: given)))
+    mapping = {"answer": "x", "triples": [["a", "calls", "b"]], "usage": {"llm_calls": 9}}
+    response = asked(as_method(RunnableLambda(lambda _: mapping)))
     assert response.triples[0].object == "b"
     assert response.usage.llm_calls == 9
 
