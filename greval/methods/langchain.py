@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -113,41 +112,35 @@ class CallCounter(BaseCallbackHandler):
 
     def __init__(self) -> None:
         """Start with no calls."""
-        # Parts of a chain may run in threads.
-        self._lock = threading.Lock()
-        self._calls = 0
+        # Parts of a chain may run in threads, from which a list can be appended to without a lock.
+        self._started: list[str] = []
         self._token_counts: list[tuple[int, int] | None] = []
 
     @property
     def usage(self) -> ResponseUsage | None:
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
-        if not self._calls:
+        if not self._started:
             return None
         reported = [counts for counts in self._token_counts if counts is not None]
         if not reported or len(reported) < len(self._token_counts):
-            return ResponseUsage(llm_calls=self._calls)
+            return ResponseUsage(llm_calls=len(self._started))
         return ResponseUsage(
-            llm_calls=self._calls,
+            llm_calls=len(self._started),
             prompt_tokens=sum(counts[0] for counts in reported),
             output_tokens=sum(counts[1] for counts in reported),
         )
 
     def on_chat_model_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Count a call of a chat model."""
-        self._count_call()
+        self._started.append("chat")
 
     def on_llm_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Count a call of a completion model."""
-        self._count_call()
+        self._started.append("completion")
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Record the tokens of a call."""
-        with self._lock:
-            self._token_counts.append(_read_tokens(response))
-
-    def _count_call(self) -> None:
-        with self._lock:
-            self._calls += 1
+        self._token_counts.append(_read_tokens(response))
 
 
 def _read_tokens(response: LLMResult) -> tuple[int, int] | None:

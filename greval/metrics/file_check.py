@@ -58,7 +58,7 @@ def check_metrics(spec: str | Path, *folders: str | Path) -> tuple[CheckedMetric
 
 
 def _check_python(spec: str) -> tuple[CheckedMetric, ...]:
-    metrics = load_python_metrics(spec).metrics
+    metrics = [source.metric for source in load_python_metrics(spec)]
     available = [*predefined().values(), *metrics]
     return tuple(
         CheckedMetric(

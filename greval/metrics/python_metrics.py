@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 
@@ -31,12 +32,17 @@ VERSION_DIGITS = 16
 VERSION_NAME = "__greval_version__"
 
 
-class PythonMetrics(NamedTuple):
-    """The metrics that a spec names, all metrics that its module defines by name, and the folder of the module."""
+@dataclass(frozen=True)
+class MetricSource:
+    """A metric with the place that it comes from, and the places beside it for metrics that it builds on.
 
-    metrics: tuple[Metric, ...]
-    defined: dict[str, Metric]
-    folder: Path | None
+    `beside` holds the metrics of the same Python module by name.
+    """
+
+    metric: Metric
+    place: str
+    folder: Path | None = None
+    beside: Mapping[str, Metric] = field(default_factory=dict)
 
 
 def is_python_spec(text: str) -> bool:
@@ -46,14 +52,14 @@ def is_python_spec(text: str) -> bool:
 
 def load_python_metric(spec: str) -> Metric:
     """Load the metric that a spec names; see `load_python_metrics`."""
-    metrics = load_python_metrics(spec).metrics
-    if len(metrics) > 1:
-        names = ", ".join(f"{spec}:{metric.name}" for metric in metrics)
-        raise DefinitionError(f"{spec}: defines {len(metrics)} metrics; name one: {names}")
-    return metrics[0]
+    sources = load_python_metrics(spec)
+    if len(sources) > 1:
+        names = ", ".join(f"{spec}:{source.metric.name}" for source in sources)
+        raise DefinitionError(f"{spec}: defines {len(sources)} metrics; name one: {names}")
+    return sources[0].metric
 
 
-def load_python_metrics(spec: str) -> PythonMetrics:
+def load_python_metrics(spec: str) -> tuple[MetricSource, ...]:
     """Load the metric that `file.py:name` or `module:name` names, or all metrics that `file.py` defines.
 
     A function becomes a computed metric of its name, see `build_function_metric`. A computed metric gets the hash of
@@ -65,11 +71,14 @@ def load_python_metrics(spec: str) -> PythonMetrics:
         defined = _list_defined_metrics(module)
         if not defined:
             raise DefinitionError(f"{spec}: defines no metric; name a function in it, such as {spec}:length")
-        return PythonMetrics(tuple(defined.values()), defined, _find_folder(module))
-    python_object = load_python_object(spec, parsed, DefinitionError)
-    module = import_user_module(spec, parsed.module, DefinitionError)
-    metric = _add_version(_convert_to_metric(python_object, parsed, spec), module)
-    return PythonMetrics((metric,), _list_defined_metrics(module), _find_folder(module))
+        named = [*defined.values()]
+    else:
+        python_object = load_python_object(spec, parsed, DefinitionError)
+        module = import_user_module(spec, parsed.module, DefinitionError)
+        named = [_add_version(_convert_to_metric(python_object, parsed, spec), module)]
+        defined = _list_defined_metrics(module)
+    file = getattr(module, "__file__", None)
+    return tuple(MetricSource(metric, spec, Path(file).parent if file else None, defined) for metric in named)
 
 
 def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:
@@ -147,8 +156,8 @@ def _pass_fields(function: Callable[..., Any], needs: tuple[str, ...], optional:
 
     @wraps(function)
     def compute(case: Case) -> Any:  # noqa: ANN401 - what the user's function returns
-        values = {field: read_need(case, field) for field in (*needs, *optional)}
-        return function(**{field: value for field, value in values.items() if field in needs or value is not None})
+        values = {need: read_need(case, need) for need in (*needs, *optional)}
+        return function(**{need: value for need, value in values.items() if need in needs or value is not None})
 
     return compute
 
@@ -204,8 +213,3 @@ def _hash_module(module: ModuleType) -> str:
             hashlib.sha256(Path(file).read_bytes()).hexdigest()[:VERSION_DIGITS] if file else ""
         )
     return str(vars(module)[VERSION_NAME])
-
-
-def _find_folder(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file).parent if file else None

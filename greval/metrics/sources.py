@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,22 +13,12 @@ from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.files import read_metric
 from greval.metrics.library import FILE_SUFFIX, find_file, find_metric, find_predefined_metric, load_folder, predefined
-from greval.metrics.python_metrics import is_python_spec, load_python_metrics
+from greval.metrics.python_metrics import MetricSource, is_python_spec, load_python_metrics
 from greval.records.metric import Metric
 
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma outside the brackets of a call."""
 PREDEFINED = "the predefined metrics"
-
-
-@dataclass(frozen=True)
-class MetricSource:
-    """A metric with the place that it comes from, and the places beside it for metrics that it builds on."""
-
-    metric: Metric
-    place: str
-    folder: Path | None = None
-    beside: Mapping[str, Metric] = field(default_factory=dict)
 
 
 def load_metrics(specs: Iterable[str | Path] | None = None, *folders: str | Path) -> tuple[Metric, ...]:
@@ -113,7 +102,7 @@ def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[M
         for part in filter(None, map(str.strip, _COMMA.split(text))):
             yield from _find_sources(part, folders)
     elif is_python_spec(text):
-        yield from _find_in_python(text)
+        yield from load_python_metrics(text)
     elif is_path or text.endswith(FILE_SUFFIX) or _is_folder(text, folders):
         yield from _find_in_path(Path(text))
     elif text and Path(f"{text}{FILE_SUFFIX}").is_file() and not _is_known(text, folders):
@@ -131,11 +120,6 @@ def _find_in_path(path: Path) -> Iterator[MetricSource]:
     if not metrics:
         raise DefinitionError(f"{path}: holds no metric file (*{FILE_SUFFIX}); name a folder that holds your metrics")
     yield from (MetricSource(metric, str(path), path) for metric in metrics.values())
-
-
-def _find_in_python(spec: str) -> Iterator[MetricSource]:
-    loaded = load_python_metrics(spec)
-    yield from (MetricSource(metric, spec, loaded.folder, loaded.defined) for metric in loaded.metrics)
 
 
 def _is_folder(text: str, folders: Sequence[str | Path]) -> bool:

@@ -109,6 +109,10 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"traversed_edges": "[['a', 'calls', 'b']]"},
         Case(**BASE, traversal={"traversed_edges": [("a", "calls", "b")]}),
     ),
+    "sources of nodes": (
+        {"traversal": "{'start_nodes': ['a'], 'nodes': {'a': {'repo': 'core', 'version': 2}}}"},
+        Case(**BASE, traversal={"start_nodes": ["a"], "nodes": {"a": {"repo": "core", "version": "2"}}}),
+    ),
     "usage": ({"usage": "{'latency': 2.5}"}, Case(**BASE, usage={"latency": 2.5})),
     "tags": ({"tags": '{"topic": "hours"}'}, Case(**BASE, tags={"topic": "hours"})),
     "labels as tags": ({"tags": "['nightly']"}, Case(**BASE, tags={"nightly": "true"})),

@@ -55,12 +55,12 @@ def test_paths_lead_into_json(tmp_path):
     """A path goes through objects and lists, also through JSON in a cell; dots may be a part of a name."""
     hits = {"hits": [{"text": "a"}, {"text": "b"}]}
     columns = {"chunks": "retrieval.hits[*].text", "answer": "out.text"}
-    made = Case(id="row-1", question="q", chunks=["a", "b"], answer="x")
+    case = Case(id="row-1", question="q", chunks=["a", "b"], answer="x")
     row = {"question": "q", "retrieval": hits, "out.text": "x"}
-    assert [*read_cases(wrote(tmp_path, "a.jsonl", row), columns=columns)] == [made]
+    assert [*read_cases(wrote(tmp_path, "a.jsonl", row), columns=columns)] == [case]
     cell = json.dumps(hits).replace('"', '""')
     path = wrote(tmp_path, "a.csv", f'question,retrieval,out.text\nq,"{cell}",x\n')
-    assert [*read_cases(path, columns=columns)] == [made]
+    assert [*read_cases(path, columns=columns)] == [case]
 
 
 def test_a_named_column_replaces_the_usual_one(tmp_path):
@@ -108,8 +108,8 @@ def test_what_is_no_field_is_refused(tmp_path, columns, told):
 def test_a_digest_covers_the_columns(tmp_path):
     """The same file with other columns is another source, so that a run does not go on with other cases."""
     path = wrote(tmp_path, "a.jsonl", ROW)
-    plain, named = (read_cases(path, columns=columns).identify_source() for columns in (None, COLUMNS))
-    assert plain.digest != named.digest
+    plain, named_columns = (read_cases(path, columns=columns).identify_source() for columns in (None, COLUMNS))
+    assert plain.digest != named_columns.digest
 
 
 def frames():

@@ -65,17 +65,19 @@ def test_start_nodes_belong_to_the_log():
     assert not is_traversal_log(["question", *log])
 
 
-@pytest.mark.parametrize(("name", "known"), [("gold.answers", True), ("tags.x", True), ("tags.", False), ("x", False)])
-def test_known_names(name, known):
+@pytest.mark.parametrize(
+    ("name", "is_known_name"), [("gold.answers", True), ("tags.x", True), ("tags.", False), ("x", False)]
+)
+def test_known_names(name, is_known_name):
     """A field, a subfield and a tag are known; a prefix alone is not."""
-    assert is_known(name) is known
-    assert (split_dotted(name) is not None) is known
+    assert is_known(name) is is_known_name
+    assert (split_dotted(name) is not None) is is_known_name
 
 
 @given(text=st.text(max_size=80), limit=st.integers(4, 60))
 def test_printable_texts(text, limit):
     """What is shown of a file can be printed; a short printable text is shown as it is."""
-    shown = format_printable(text, limit)
-    assert shown.isprintable()
+    printable = format_printable(text, limit)
+    assert printable.isprintable()
     if len(text) <= limit and text.isprintable():
-        assert shown == text
+        assert printable == text

@@ -52,12 +52,12 @@ def test_an_unreadable_file_is_unknown(file, tmp_path):
     assert (UNKNOWN_SOURCE.label, UNKNOWN_SOURCE.digest, UNKNOWN_SOURCE.path) == ("", "", "")
 
 
-@given(one=st.binary(max_size=20), other=st.binary(max_size=20))
-def test_contents_are_told_apart(tmp_path_factory, one, other):
+@given(first_content=st.binary(max_size=20), second_content=st.binary(max_size=20))
+def test_contents_are_told_apart(tmp_path_factory, first_content, second_content):
     """Two contents have the same digest only if they are equal."""
     path = tmp_path_factory.mktemp("files") / "cases.jsonl"
     digests = []
-    for content in (one, other):
+    for content in (first_content, second_content):
         path.write_bytes(content)
         digests.append(identify_file(path).digest)
-    assert (digests[0] == digests[1]) == (one == other)
+    assert (digests[0] == digests[1]) == (first_content == second_content)

@@ -43,7 +43,7 @@ def test_a_row_of_several_methods():
     assert [*split_methods(plain, 1)] == [plain]
 
 
-@pytest.mark.parametrize(("name", "near"), [("anwser", "answer"), ("gold.anwsers", "gold.answers"), ("zzzz", None)])
-def test_the_nearest_name(name, near):
+@pytest.mark.parametrize(("name", "nearest"), [("anwser", "answer"), ("gold.anwsers", "gold.answers"), ("zzzz", None)])
+def test_the_nearest_name(name, nearest):
     """A misspelt name is suggested only if one is near."""
-    assert suggest_name(name) == near
+    assert suggest_name(name) == nearest

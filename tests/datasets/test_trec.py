@@ -175,5 +175,8 @@ def test_a_run_is_measured_with_its_qrels(tmp_path):
     """The cases of a run, joined with qrels, are judged like any others."""
     run, qrels = wrote(tmp_path, "a.run", RUN), wrote(tmp_path, "a.qrels", QRELS)
     gold = [case for _, case in read_gold(qrels)]
-    found = evaluate(join_gold(read_cases(run), gold), [load_metric("recall@1")], out=tmp_path / "run")
-    assert [one.number for result in found.results() for one in result.judgements] == [0.0, 1.0]
+    run_figures = evaluate(join_gold(read_cases(run), gold), [load_metric("recall@1")], out=tmp_path / "run")
+    assert [metric_summary.number for result in run_figures.results() for metric_summary in result.judgements] == [
+        0.0,
+        1.0,
+    ]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from operator import itemgetter
 
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import BaseModel
 
 from greval import Response, Sample
@@ -32,20 +29,7 @@ DOCUMENTS = [
 ]
 
 
-class Words(Embeddings):
-    """Embeds a text by its words, each hashed to one of 64 places."""
-
-    def embed_documents(self, texts):
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text):
-        vector = [0.01] * 64
-        for word in text.lower().split():
-            vector[hashlib.sha256(word.encode()).digest()[0] % 64] += 1.0
-        return vector
-
-
-class Kept(BaseRetriever):
+class FixedRetriever(BaseRetriever):
     """A synchronous retriever of a user's own."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun):
@@ -54,12 +38,6 @@ class Kept(BaseRetriever):
 
 def asked(method, sample=SAMPLE):
     return asyncio.run(method(sample))
-
-
-def retriever():
-    store = InMemoryVectorStore(Words())
-    store.add_documents([document.model_copy() for document in DOCUMENTS])
-    return store.as_retriever(search_kwargs={"k": 2})
 
 
 def model(text="At nine."):
@@ -73,35 +51,25 @@ def joined(documents):
 PROMPT = ChatPromptTemplate.from_template("{context}\n\n{question}")
 
 
-def test_a_vector_store():
-    """The documents that a retriever finds are chunks in its order, with ids and places of their own."""
-    response = asked(as_method(retriever()))
+def test_a_retriever():
+    """The documents of a synchronous retriever are chunks in its order; what has no id is named by its position."""
+    response = asked(as_method(FixedRetriever()))
     assert response.answer is None
-    assert len(response.chunks) == 2
-    first = response.chunks[0]
-    assert (first.id, first.text, first.doc_id, first.repo, first.version) == (
-        "d1",
-        "The harbour opens at nine.",
-        "hours.md",
-        "ops",
-        "7",
-    )
-    assert response.usage is None  # it called no model, and what embeddings cost nobody tells
-
-
-def test_a_retriever_of_ones_own():
-    """A synchronous retriever is asked as any; what has no id is named by its position."""
-    chunks = asked(as_method(Kept())).chunks
-    assert [(chunk.id, chunk.doc_id, chunk.score) for chunk in chunks] == [
+    assert [(chunk.id, chunk.doc_id, chunk.score) for chunk in response.chunks] == [
         ("d1", "hours.md", None),
         ("d2", "dogs", None),
         ("c3", None, 0.25),
     ]
+    first = response.chunks[0]
+    assert (first.text, first.repo, first.version) == ("The harbour opens at nine.", "ops", "7")
+    assert response.usage is None  # it called no model
 
 
 def test_a_chain_that_answers():
     """A chain that takes the question as text gives an answer, and its calls and tokens are counted."""
-    chain = {"context": retriever() | joined, "question": RunnablePassthrough()} | PROMPT | model() | StrOutputParser()
+    chain = (
+        {"context": FixedRetriever() | joined, "question": RunnablePassthrough()} | PROMPT | model() | StrOutputParser()
+    )
     response = asked(as_method(chain))
     assert response.answer == "At nine."
     assert response.chunks is None
@@ -112,7 +80,7 @@ def test_a_chain_that_gives_its_context():
     """A chain from a mapping to answer and documents gives both; two calls of models add up."""
     answering = PROMPT | model() | StrOutputParser()
     rewriting = itemgetter("question") | model("harbour open") | StrOutputParser()
-    chain = RunnablePassthrough.assign(context=rewriting | retriever()) | RunnableParallel(
+    chain = RunnablePassthrough.assign(context=rewriting | FixedRetriever()) | RunnableParallel(
         answer=answering, context=itemgetter("context")
     )
     response = asked(as_method(chain))
@@ -124,8 +92,8 @@ def test_a_chain_that_gives_its_context():
 def test_what_a_function_takes_is_found_out():
     """A function that reads one name of its input gets the question there."""
 
-    def repeat(given):
-        return given["query"]
+    def repeat(chain_input):
+        return chain_input["query"]
 
     assert asked(as_method(RunnableLambda(repeat))).answer == "When does the harbour open?"
     assert asked(as_method(ChatPromptTemplate.from_template("On {topic}") | model())).answer == "At nine."
@@ -197,8 +165,8 @@ def test_an_input_of_ones_own():
 def test_fields_of_our_own():
     """A chain may give a response, or triples and walks under greval's names."""
     assert asked(as_method(RunnableLambda(lambda _: Response(answer="x")))).answer == "x"
-    given = {"answer": "x", "triples": [["a", "calls", "b"]], "usage": {"llm_calls": 9}}
-    response = asked(as_method(RunnableLambda(lambda _: given)))
+    mapping = {"answer": "x", "triples": [["a", "calls", "b"]], "usage": {"llm_calls": 9}}
+    response = asked(as_method(RunnableLambda(lambda _: mapping)))
     assert response.triples[0].object == "b"
     assert response.usage.llm_calls == 9
 

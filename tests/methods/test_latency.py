@@ -37,7 +37,7 @@ async def test_methods_in_flight_do_not_lengthen_one_another():
 
         usages = await collect_usages({name: make(pause) for name, pause in seconds.items()}, concurrency)
         for name, spent in usages.items():
-            assert {one.latency for one in spent} == {seconds[name]}
+            assert {usage.latency for usage in spent} == {seconds[name]}
 
 
 @in_virtual_time
@@ -66,9 +66,9 @@ async def test_a_model_that_answers_for_all_is_timed_while_it_answers(reported):
     method = generate_answers(retrieve, client, context="none")
     samples = [Sample(id=f"q{number}", question="Who?") for number in range(5)]
     usages = (await collect_usages({"walk": method}, 5, samples))["walk"]
-    assert [one.latency for one in usages] == [2.5] * 5
-    before = (reported and reported.waited) or 0
-    assert sorted(one.waited for one in usages) == [before + 2 * place for place in range(5)]
+    assert [usage.latency for usage in usages] == [2.5] * 5
+    reported_wait = (reported and reported.waited) or 0
+    assert sorted(usage.waited for usage in usages) == [reported_wait + 2 * position for position in range(5)]
 
 
 @in_virtual_time
@@ -86,8 +86,8 @@ async def test_the_embedded_model_answers_one_question_at_a_time(monkeypatch, tm
         samples = [Sample(id=f"q{number}", question="Who?") for number in range(4)]
         usages = (await collect_usages({"walk": method}, 4, samples))["walk"]
     assert server.most == 1
-    assert [one.latency for one in usages] == [2] * 4
-    assert sorted(one.waited for one in usages) == [0, 2, 4, 6]
+    assert [usage.latency for usage in usages] == [2] * 4
+    assert sorted(usage.waited for usage in usages) == [0, 2, 4, 6]
 
 
 @in_virtual_time

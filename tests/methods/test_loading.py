@@ -45,9 +45,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "broken_d.py").write_text("import not_there_at_all\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    before = {*sys.modules}
+    modules_before = {*sys.modules}
     yield tmp_path
-    for name in {*sys.modules} - before:
+    for name in {*sys.modules} - modules_before:
         if name.endswith("_d") or name.startswith("_greval_"):
             del sys.modules[name]
 
@@ -120,11 +120,11 @@ def test_adapters_are_found_by_name(tmp_path):
 
 
 @given(WORDS, st.dictionaries(WORDS, WORDS | st.integers(0, 99).map(str)))
-def test_options_of_a_spec_are_read_back(place, options):
+def test_options_of_a_spec_are_read_back(location, options):
     """Place and options come back as they were written, for any allowed values."""
-    spec = f"{place}?{'&'.join(f'{name}={value}' for name, value in options.items())}"
+    spec = f"{location}?{'&'.join(f'{name}={value}' for name, value in options.items())}"
     kinds = {name: int if value.isdecimal() else (value, "other") for name, value in options.items()}
-    assert read_spec(spec, **kinds) == read_spec(spec, **dict.fromkeys(options)) == (place, options)
+    assert read_spec(spec, **kinds) == read_spec(spec, **dict.fromkeys(options)) == (location, options)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ class LlamaNode:
 
 
 @pytest.mark.parametrize(
-    ("given", "answer"),
+    ("result", "answer"),
     [
         (("Oda.", {"sources": pd.DataFrame([{"id": "4", "text": TEXT}])}), "Oda."),
         (Found(items=[Item(content=TEXT)]), None),
@@ -222,9 +222,9 @@ class LlamaNode:
         ([TEXT], None),
     ],
 )
-def test_objects_of_a_function(given, answer):
+def test_objects_of_a_function(result, answer):
     """What a function returns is read by its attributes, without an import of the package that it is from."""
-    response = as_response(given)
+    response = as_response(result)
     assert response.answer == answer
     assert [chunk.text for chunk in response.chunks] == [TEXT]
 

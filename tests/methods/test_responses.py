@@ -19,7 +19,7 @@ def test_a_case_counts_as_its_response():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("result", "told"),
     [
         (None, "returned nothing"),
         (7, "returned int"),
@@ -33,10 +33,10 @@ def test_a_case_counts_as_its_response():
         ({"answer": 3}, "answer: input should be a valid string"),
     ],
 )
-def test_what_is_no_response_is_told(given, told):
+def test_what_is_no_response_is_told(result, told):
     """What a method gives that is no response is an error that names the field, never an empty answer."""
     with pytest.raises(MethodError, match=told):
-        as_response(given)
+        as_response(result)
 
 
 def test_an_error_of_its_own_is_a_response():

@@ -67,7 +67,7 @@ def test_circle():
     (fault,) = faults_of(metric("a", use("b")), metric("b", use("c")), metric("c", use("a")))
     way = fault.split(": ")[1].split(" -> ")
     assert way[0] == way[-1]
-    assert all(after == {"a": "b", "b": "c", "c": "a"}[before] for before, after in pairwise(way))
+    assert all(above == {"a": "b", "b": "c", "c": "a"}[below] for below, above in pairwise(way))
     assert faults_of(metric("a", use("a")))[0].startswith("uses: a -> a: metrics build on each other in a circle")
 
 

@@ -48,7 +48,7 @@ PLACES += [f"{name}.{part}" for name, whole in WHOLE.items() if isinstance(whole
 
 def build_case(places):
     """Return the case with only some of its fields."""
-    values = {name: whole for name, whole in WHOLE.items() if name in places}
+    values = {name: full_value for name, full_value in WHOLE.items() if name in places}
     for name in ("traversal", "gold", "usage"):
         parts = {part: value for part, value in WHOLE[name].items() if f"{name}.{part}" in places}
         values |= {name: parts} if parts else {}
@@ -59,31 +59,31 @@ def build_case(places):
 def test_a_metric_fits_if_it_is_defined(places):
     """On another case with the same fields, the metrics that fit have an outcome, and all others are skipped."""
     case = build_case(places)
-    found = find_fitting_metrics(list_recorded_fields(case))
+    fitting = find_fitting_metrics(list_recorded_fields(case))
     for name, metric in predefined().items():
         listed = [claims for claims in metric.claim_fields if getattr(case, CLAIM_SOURCES[claims]) is not None]
         skipped = explain_missing_needs(metric, case, besides=listed) is not None
         if not skipped and isinstance(metric, ComputedMetric):
             skipped = isinstance(compute_outcome(metric, case), Skipped)
-        assert (name in (*found.judged, *found.computed)) is not skipped, name
+        assert (name in (*fitting.judged, *fitting.computed)) is not skipped, name
 
 
 @given(st.sets(st.sampled_from(PLACES)))
 def test_any_one_missing_field_is_enough(places):
     """A metric that nearly fits does fit with any of the fields that it is said to miss."""
     fields = list_recorded_fields(build_case(places))
-    for one in find_fitting_metrics(fields).nearly[:6]:
-        for name in one.missing:
-            more = find_fitting_metrics([*fields, name], [predefined()[one.metric]])
-            assert one.metric in (*more.judged, *more.computed), (one.metric, name)
+    for nearly in find_fitting_metrics(fields).nearly[:6]:
+        for name in nearly.missing:
+            more = find_fitting_metrics([*fields, name], [predefined()[nearly.metric]])
+            assert nearly.metric in (*more.judged, *more.computed), (nearly.metric, name)
 
 
 def test_rankings_need_the_names_of_documents():
     """Chunks without ids or documents are judged, but a ranking of them would be zero throughout."""
     fields = ["question", "chunks", "gold.essential_docs"]
-    found = find_fitting_metrics(fields)
-    assert found.computed == ()
-    assert {one.missing for one in found.nearly if one.metric == "recall@10"} == {(DOCUMENTS,)}
+    fitting = find_fitting_metrics(fields)
+    assert fitting.computed == ()
+    assert {nearly.missing for nearly in fitting.nearly if nearly.metric == "recall@10"} == {(DOCUMENTS,)}
     assert "recall@10" in find_fitting_metrics([*fields, DOCUMENTS]).computed
 
 
@@ -100,16 +100,16 @@ def test_rankings_need_the_names_of_documents():
 )
 def test_what_is_missing(fields, metric, missing):
     """The alternatives are named, and a metric that lacks two fields does not nearly fit."""
-    nearly = {one.metric: one.missing for one in find_fitting_metrics(["question", *fields]).nearly}
+    nearly = {entry.metric: entry.missing for entry in find_fitting_metrics(["question", *fields]).nearly}
     assert nearly.get(metric) == missing
 
 
 def test_a_ranking_without_texts_is_not_judged():
     """The documents of a TREC run are ranked, but a judge could read nothing of them."""
-    found = find_fitting_metrics(["question", DOCUMENTS, "gold.grades"])
-    assert found.judged == ()
-    assert "ndcg@10" in found.computed
-    assert {one.missing for one in found.nearly if one.metric == "chunk_evaluation"} == {("chunks",)}
+    fitting = find_fitting_metrics(["question", DOCUMENTS, "gold.grades"])
+    assert fitting.judged == ()
+    assert "ndcg@10" in fitting.computed
+    assert {nearly.missing for nearly in fitting.nearly if nearly.metric == "chunk_evaluation"} == {("chunks",)}
 
 
 def test_own_metrics():
@@ -119,7 +119,7 @@ def test_own_metrics():
         raise AssertionError(case)
 
     scale = MeasureScale()
-    own = ComputedMetric(name="own", description="d", needs=["answer"], scale=scale, compute=compute)
+    own_metric = ComputedMetric(name="own", description="d", needs=["answer"], scale=scale, compute=compute)
     tone = build_metric(
         {
             "name": "tone",
@@ -129,8 +129,8 @@ def test_own_metrics():
             "scale": {"range": [0, 1], "levels": {"0": "a", "1": "b"}},
         }
     )
-    other = find_computed_metric("ndcg@3")
-    found = find_fitting_metrics(["question", "answer"], [own, tone, other])
-    assert found.computed == ("own",)
-    assert [(one.metric, one.missing) for one in found.nearly] == [("tone", ("tags.style",))]
+    ranking_metric = find_computed_metric("ndcg@3")
+    fitting = find_fitting_metrics(["question", "answer"], [own_metric, tone, ranking_metric])
+    assert fitting.computed == ("own",)
+    assert [(nearly.metric, nearly.missing) for nearly in fitting.nearly] == [("tone", ("tags.style",))]
     assert find_fitting_metrics(["answer", "tags.style"], [tone]).judged == ("tone",)

@@ -153,7 +153,9 @@ class TestFolder:
 class TestDependencies:
     def test_predefined(self):
         """What a predefined metric builds on is added, before it."""
-        names = [found.name for found in add_dependencies([load_metric("latency"), load_metric("answer_completeness")])]
+        names = [
+            metric.name for metric in add_dependencies([load_metric("latency"), load_metric("answer_completeness")])
+        ]
         assert {*names} == {"latency", "chunk_evaluation", "triple_evaluation", "answer_completeness"}
         assert names[-1] == "answer_completeness"
 

@@ -19,8 +19,8 @@ def remarks(**changes):
     return lint_metric(build_metric({**base, "scale": {"categories": GOOD}, **changes}))
 
 
-def described(one, other):
-    return remarks(scale={"categories": {"A": {"means": one, "score": 1}, "B": {"means": other, "score": 0}}})
+def described(first, second):
+    return remarks(scale={"categories": {"A": {"means": first, "score": 1}, "B": {"means": second, "score": 0}}})
 
 
 @pytest.mark.parametrize("name", [*predefined()])
@@ -113,21 +113,21 @@ def test_undescribed():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("The answer replies to what was asked.", "The answer replies to what was asked."),
         ("The answer replies to what was asked.", "To what was asked, the answer replies"),
         ("The answer replies well to what the user has asked.", "The answer replies to what the user has asked."),
     ],
 )
-def test_overlap(one, other):
+def test_overlap(first, second):
     """Categories whose descriptions say nearly the same are remarked on."""
-    (remark,) = described(one, other)
+    (remark,) = described(first, second)
     assert remark.startswith("scale.categories.B: reads nearly like 'A'; say what is in the one")
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("The answer is supported by it.", "The answer is not supported by it."),
         ("Every claim of the answer is supported.", "Some claim of the answer is supported."),
@@ -136,9 +136,9 @@ def test_overlap(one, other):
         ("回答は正しい。", "回答は間違っている。"),
     ],
 )
-def test_told_apart(one, other):
+def test_told_apart(first, second):
     """A negation, an opposite, an amount or a number tells descriptions apart."""
-    assert described(one, other) == []
+    assert described(first, second) == []
 
 
 def test_no_direction():
@@ -151,8 +151,8 @@ def test_no_scores():
     """Ordered categories without scores, or with some, are remarked on; without an order none are missed."""
     bare = {"categories": {"A": "One thing.", "B": "Something else."}}
     assert remarks(scale=bare)[0].startswith("scale.categories: have no scores, so there will be no mean")
-    some = {"categories": {**GOOD, "Silent": "It says nothing."}}
-    assert remarks(scale=some)[0].startswith("scale.categories: Silent without a score")
+    partly_scored = {"categories": {**GOOD, "Silent": "It says nothing."}}
+    assert remarks(scale=partly_scored)[0].startswith("scale.categories: Silent without a score")
     assert remarks(scale={**bare, "ordered": False}) == []
 
 

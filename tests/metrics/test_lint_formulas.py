@@ -73,8 +73,8 @@ def test_what_has_one_scale_or_is_converted_is_left_alone(text):
 )
 def test_a_mix_is_found_with_its_place_and_a_way_out(text, fault):
     """Sums, means, extremes, comparisons and choices of different scales are named with both scales."""
-    (found,) = find(text)
-    assert fault in found
+    (faults,) = find(text)
+    assert fault in faults
 
 
 def test_columns_count_characters():

@@ -20,17 +20,17 @@ def test_numbers_are_levels_unless_an_end_has_a_point():
 
 def test_categories_are_best_first_and_two_have_scores():
     """Two categories count 1 and 0; of more, only those that are given a score count."""
-    assert [one.score for one in parse_scale("yes/no").categories] == [1.0, 0.0]
-    assert [one.score for one in parse_scale("full=1/partly=0.5/none=0").categories] == [1.0, 0.5, 0.0]
-    assert [one.score for one in parse_scale("good/fair/poor").categories] == [None, None, None]
+    assert [category.score for category in parse_scale("yes/no").categories] == [1.0, 0.0]
+    assert [category.score for category in parse_scale("full=1/partly=0.5/none=0").categories] == [1.0, 0.5, 0.0]
+    assert [category.score for category in parse_scale("good/fair/poor").categories] == [None, None, None]
 
 
 def test_categories_without_an_order_are_named():
     """A bar stands between categories without an order: no score is made up for them, and a name may have a slash."""
     scale = parse_scale("N/A | Au|Af")
     assert (scale.names, scale.ordered) == (("N/A", "Au", "Af"), False)
-    assert [one.score for one in parse_scale("yes|no").categories] == [None, None]
-    assert [one.score for one in parse_scale("a=0|b=1").categories] == [0.0, 1.0]
+    assert [category.score for category in parse_scale("yes|no").categories] == [None, None]
+    assert [category.score for category in parse_scale("a=0|b=1").categories] == [0.0, 1.0]
     assert parse_scale("good/fair/poor").ordered
 
 

@@ -37,25 +37,25 @@ def method(response=FOUND):
     return search
 
 
-def ask(one, sample=SAMPLE):
+def ask(answering, sample=SAMPLE):
     """Let a method answer a sample."""
-    return asyncio.run(one(sample))
+    return asyncio.run(answering(sample))
 
 
 @pytest.mark.parametrize(
-    ("context", "shown", "hidden", "aggregates", "triples"),
+    ("context", "visible", "hidden", "aggregates", "triples"),
     [
         ("default", [OWN, "Phone", "The battery died."], [COUNTED], (OWN,), 1),
         ("fair", [COUNTED, "Phone", "The battery died."], [OWN, "screen"], (COUNTED,), 1),
         ("none", ["The battery died."], [OWN, COUNTED, "Phone"], (), 0),
     ],
 )
-def test_the_model_sees_what_the_mode_allows(context, shown, hidden, aggregates, triples):
+def test_the_model_sees_what_the_mode_allows(context, visible, hidden, aggregates, triples):
     """Each mode shows its own part of the context, and the response records just what was shown."""
     model = ScriptedJudge(["The battery."])
     response = ask(generate_answers(method(), model, context=context, aggregate=create_fact_counter(FACTS)))
     ((_, human),) = model.calls
-    assert [text for text in shown if text not in human.text] == []
+    assert [text for text in visible if text not in human.text] == []
     assert [text for text in (*hidden, FOUND.answer) if text in human.text] == []
     assert (response.answer, response.aggregates, len(response.triples)) == ("The battery.", aggregates, triples)
     assert response.chunks == FOUND.chunks
@@ -79,13 +79,13 @@ def test_what_the_method_did_not_tell_stays_untold():
 
 def test_thoughts_are_no_part_of_the_answer():
     """What the model thinks before its answer is not judged with it, but an example in a tag is."""
-    said = "<think>Ada, or Mary?</think>\n\nIt was Ada, as in <example>{Ada}</example>."
-    answered = ask(generate_answers(method(Response(chunks=["One."])), ScriptedJudge([said]), context="none"))
+    reply = "<think>Ada, or Mary?</think>\n\nIt was Ada, as in <example>{Ada}</example>."
+    answered = ask(generate_answers(method(Response(chunks=["One."])), ScriptedJudge([reply]), context="none"))
     assert answered.answer == "It was Ada, as in <example>{Ada}</example>."
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("reply", "told"),
     [
         (TimeoutError(), "timeout"),
         (" ", "gave an empty answer"),
@@ -94,10 +94,10 @@ def test_thoughts_are_no_part_of_the_answer():
         (AIMessage("The bat", response_metadata={"finish_reason": "length"}), "length"),
     ],
 )
-def test_a_model_that_gives_no_answer_is_an_error(given, told):
+def test_a_model_that_gives_no_answer_is_an_error(reply, told):
     """What went wrong with the answering model is raised, so that no empty or broken answer is judged."""
     with pytest.raises(MethodError, match=told):
-        ask(generate_answers(method(), ScriptedJudge([given]), context="default"))
+        ask(generate_answers(method(), ScriptedJudge([reply]), context="default"))
 
 
 def test_a_method_that_failed_is_left_alone():
@@ -127,8 +127,8 @@ def test_fair_needs_what_computes_the_aggregates():
 
 def test_plain_functions_retrieve_too():
     """What `collect` takes as a method can be given: a function that gives a mapping, and is not asynchronous."""
-    one = generate_answers(lambda sample: {"chunks": [sample.question]}, ScriptedJudge(["Yes."]), context="none")
-    assert [chunk.text for chunk in ask(one).chunks] == [SAMPLE.question]
+    answering = generate_answers(lambda sample: {"chunks": [sample.question]}, ScriptedJudge(["Yes."]), context="none")
+    assert [chunk.text for chunk in ask(answering).chunks] == [SAMPLE.question]
 
 
 def test_one_model_answers_for_all_methods():
@@ -137,8 +137,8 @@ def test_one_model_answers_for_all_methods():
     assert ask(with_generator(methods, None)["walk"]) == FOUND
     model = ScriptedJudge(["A.", "B."])
     wrapped = with_generator(methods, model, facts=FACTS)
-    assert [ask(one).answer for one in wrapped.values()] == ["A.", "B."]
-    assert [bool(ask(one).aggregates) for one in wrapped.values()] == [True, False]
+    assert [ask(answering).answer for answering in wrapped.values()] == ["A.", "B."]
+    assert [bool(ask(answering).aggregates) for answering in wrapped.values()] == [True, False]
 
 
 def test_over_the_wire(fault_server):

@@ -45,24 +45,24 @@ def test_kinds_that_differ_are_told():
     cases = [case("walk", n, chunks=chunks("d1"), aggregates=["x: 7"]) for n in range(20)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(20)]
     cases += [case("basic", n, chunks=chunks("d1"), aggregates=["x: 7"] if n else []) for n in range(20)]
-    found = audit_contexts(cases)
-    assert found.differences[0] == (
+    audit = audit_contexts(cases)
+    assert audit.differences[0] == (
         "walk got aggregates in 20 of 20 cases, basic in 19 of 20, local in none: "
         "differences of answers may come from these"
     )
-    assert not found.alike
+    assert not audit.alike
 
 
 def test_sizes_that_differ_are_told():
     """Means that are more than a quarter apart are told with their factor, others are not."""
-    found = audit_contexts(
+    audit = audit_contexts(
         [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks("d1", "d2"))]
     )
-    assert found.differences[0] == (
+    assert audit.differences[0] == (
         "walk got 5.0 documents a case, local 2.0 (2.5 times as many): differences of answers may come from these"
     )
-    near = [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks(*"abcd"))]
-    assert audit_contexts(near).differences == ()
+    similar_cases = [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks(*"abcd"))]
+    assert audit_contexts(similar_cases).differences == ()
 
 
 def test_other_questions_are_told():

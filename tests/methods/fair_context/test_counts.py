@@ -82,8 +82,10 @@ def test_counts_are_those_of_the_retrieved_documents(facts, retrieved):
     counted = create_fact_counter({document: {"f": values} for document, values in facts.items()})
     expected = Counter(value for document in retrieved for value in set(facts.get(document, ())))
     texts = counted(SAMPLE, chunks(*retrieved))
-    found = {v: int(n) for text in texts for v, n in (one.split(": ") for one in text.partition(": ")[2].split(", "))}
-    assert found == expected
+    counts = {
+        v: int(n) for text in texts for v, n in (entry.split(": ") for entry in text.partition(": ")[2].split(", "))
+    }
+    assert counts == expected
     assert counted(SAMPLE, chunks(*sorted(retrieved, reverse=True))) == texts
 
 
@@ -93,12 +95,12 @@ def test_files(tmp_path):
     rows.append({"doc_id": "d1", "feature": "screen"})
     lines = tmp_path / "facts.jsonl"
     lines.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
-    whole = tmp_path / "facts.json"
-    whole.write_text(json.dumps({"d1": {"feature": ["battery", "screen"]}, "2": {"feature": "price"}}))
+    json_file = tmp_path / "facts.json"
+    json_file.write_text(json.dumps({"d1": {"feature": ["battery", "screen"]}, "2": {"feature": "price"}}))
     (told,) = create_fact_counter(lines)(SAMPLE, chunks("d1", "2"))
     assert told == "feature, told by 2 of 2 documents: battery: 1, price: 1, screen: 1"
-    assert create_fact_counter(whole)(SAMPLE, chunks("d1", "2")) == (told,)
-    assert {*read_facts(lines)} == {*read_facts(whole)}
+    assert create_fact_counter(json_file)(SAMPLE, chunks("d1", "2")) == (told,)
+    assert {*read_facts(lines)} == {*read_facts(json_file)}
 
 
 @pytest.mark.parametrize(

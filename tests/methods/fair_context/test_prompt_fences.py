@@ -91,10 +91,10 @@ def test_the_whole_message():
 
 def test_aggregates_decide_whether_a_case_is_judged_anew():
     """A metric of the context sees other aggregates, one of the answer alone does not."""
-    other = PLAIN.model_copy(update={"aggregates": ("x: 7",)})
-    assert compute_content_key(other, METRIC, "m") != compute_content_key(PLAIN, METRIC, "m")
+    counted_case = PLAIN.model_copy(update={"aggregates": ("x: 7",)})
+    assert compute_content_key(counted_case, METRIC, "m") != compute_content_key(PLAIN, METRIC, "m")
     plain = CategoricalMetric(name="plain", needs=["answer"], **BASE)
-    assert compute_content_key(other, plain, "m") == compute_content_key(PLAIN, plain, "m")
+    assert compute_content_key(counted_case, plain, "m") == compute_content_key(PLAIN, plain, "m")
 
 
 def test_aggregates_alone_are_a_context():

@@ -116,10 +116,10 @@ OLD = "create_final_{}.parquet"
 
 
 @pytest.mark.parametrize("tables", [VERSION_0, VERSION_1])
-@pytest.mark.parametrize("place", ["", "output", "output/20240709-043643/artifacts", "20240709-043643/artifacts"])
-def test_tables_of_versions_0_and_1(tmp_path, tables, place):
+@pytest.mark.parametrize("folder", ["", "output", "output/20240709-043643/artifacts", "20240709-043643/artifacts"])
+def test_tables_of_versions_0_and_1(tmp_path, tables, folder):
     """`create_final_*.parquet` are read as the tables that they became, wherever these versions wrote them."""
-    write(tmp_path / place, OLD, **tables)
+    write(tmp_path / folder, OLD, **tables)
     assert read_inventory(tmp_path) == OF_BOTH
     assert read_inventory(f"{tmp_path}?document=title").nodes["ADA"] == ("one.txt", "two.txt")
 

@@ -77,8 +77,8 @@ async def test_loading(tmp_path, monkeypatch):
     method = load("my_rag:rag?mode=local&top_k=3&enable_rerank=false&document=path")
     response = await method(Sample(question="Who was it?"))
     assert response.chunks[0].doc_id == "one.txt"
-    asked = sys.modules["my_rag"].rag.asked
-    assert [*map(vars, asked)] == [{"calls": 1, "mode": "local", "stream": False, "top_k": 3, "enable_rerank": False}]
+    params = sys.modules["my_rag"].rag.asked
+    assert [*map(vars, params)] == [{"calls": 1, "mode": "local", "stream": False, "top_k": 3, "enable_rerank": False}]
     with pytest.raises(MethodError, match="top_k: expected a whole number, got 'few'"):
         load("my_rag:rag?top_k=few")
     for name in ("lightrag", "my_rag"):

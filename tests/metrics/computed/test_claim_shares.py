@@ -158,25 +158,25 @@ def test_the_order_of_claims_does_not_matter(given_tables, random):
     """The same claims in another order have the same figures."""
     answer = [*zip(given_tables["correct"], given_tables["support"], strict=True)]
     expected = [*zip(given_tables["stated"], given_tables["found"], strict=True)]
-    before = build_verdicts(**given_tables)
+    original = build_verdicts(**given_tables)
     random.shuffle(answer)
     random.shuffle(expected)
     correct, support = map(list, zip(*answer, strict=True))
     stated, found = map(list, zip(*expected, strict=True))
     after = build_verdicts(correct, stated, support, found)
-    assert [compute(name, *before) for name in CLAIM_FAMILIES] == [compute(name, *after) for name in CLAIM_FAMILIES]
+    assert [compute(name, *original) for name in CLAIM_FAMILIES] == [compute(name, *after) for name in CLAIM_FAMILIES]
 
 
 @given(tables())
 def test_a_claim_out_of_thin_air_makes_no_figure_better(given_tables):
     """A further claim that is neither correct nor supported raises neither precision nor faithfulness."""
-    before = build_verdicts(**given_tables)
+    original = build_verdicts(**given_tables)
     more = [*given_tables["support"], [False] * len(given_tables["support"][0])]
     after = build_verdicts(**{**given_tables, "correct": [*given_tables["correct"], False], "support": more})
     for name in ("claim_precision", "claim_faithfulness"):
-        assert compute(name, *after) <= compute(name, *before)
-    assert compute("hallucination", *after) >= compute("hallucination", *before)
-    assert compute("claim_recall", *after) == compute("claim_recall", *before)
+        assert compute(name, *after) <= compute(name, *original)
+    assert compute("hallucination", *after) >= compute("hallucination", *original)
+    assert compute("claim_recall", *after) == compute("claim_recall", *original)
 
 
 @given(tables(), st.integers(1, 5))

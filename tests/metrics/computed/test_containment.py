@@ -110,15 +110,15 @@ class TestContainment:
         assert judged_answer("fuzzy_containment", answer, gold)[0] == 0
 
     @given(CODES, st.sampled_from(["", "-", " ", "\u2011"]), st.sampled_from(["", "-", " "]), st.data())
-    def test_codes(self, code, here, there, data):
+    def test_codes(self, code, gold_separator, answer_separator, data):
         """A code is the same with and without hyphens and spaces; with another digit it is another."""
         parts = re.findall(r"[A-Z]+|[0-9]+", code)
-        place = data.draw(st.sampled_from([n for n, letter in enumerate(code) if letter.isdigit()]))
-        digit = data.draw(st.sampled_from("0123456789".replace(code[place], "")))
-        changed = re.findall(r"[A-Z]+|[0-9]+", f"{code[:place]}{digit}{code[place + 1 :]}")
-        gold = here.join(parts)
-        assert judged_answer("fuzzy_containment", f"sold as {there.join(parts)}; new", gold)[0] == 1
-        assert judged_answer("fuzzy_containment", f"sold as {there.join(changed)}; new", gold)[0] == 0
+        digit_position = data.draw(st.sampled_from([n for n, letter in enumerate(code) if letter.isdigit()]))
+        digit = data.draw(st.sampled_from("0123456789".replace(code[digit_position], "")))
+        changed = re.findall(r"[A-Z]+|[0-9]+", f"{code[:digit_position]}{digit}{code[digit_position + 1 :]}")
+        gold = gold_separator.join(parts)
+        assert judged_answer("fuzzy_containment", f"sold as {answer_separator.join(parts)}; new", gold)[0] == 1
+        assert judged_answer("fuzzy_containment", f"sold as {answer_separator.join(changed)}; new", gold)[0] == 0
 
     @pytest.mark.parametrize(
         ("gold", "answer"),
@@ -151,8 +151,8 @@ class TestContainment:
         assert told_ == reason or (gold.startswith("booking") and '"identity"' in told_)
 
     @given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=20))
-    def test_laws(self, gold, before, after):
+    def test_laws(self, gold, text_before, text_after):
         """What is put between others, as words of their own, is found; a text contains itself."""
-        for answer in (gold, f"{before} ; {gold} ; {after}"):
+        for answer in (gold, f"{text_before} ; {gold} ; {text_after}"):
             match = find_match(answer, gold, 0.8)
             assert match is None or match.alike == 1

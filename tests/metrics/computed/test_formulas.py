@@ -30,14 +30,14 @@ def test_no_order_beats_the_ideal_one(gains, k, exponential):
 @given(hits=HITS, more=st.integers(0, 3), k=CUTS)
 def test_shares_count_the_first_ranks(hits, more, k):
     """Recall and precision count the same hits, over the relevant documents and over the ranks."""
-    due = sum(hits) + more
+    relevant_count = sum(hits) + more
     found = sum(hits[:k])
     assert formulas.precision(hits, k) == (found / (k or len(hits)) if k or hits else 0)
-    if due:
-        assert formulas.recall(hits, due, k) == found / due
+    if relevant_count:
+        assert formulas.recall(hits, relevant_count, k) == found / relevant_count
         ranks = [n for n, hit in enumerate(hits[:k], 1) if hit]
-        expected = sum(formulas.precision(hits, rank) for rank in ranks) / due
-        assert formulas.average_precision(hits, due, k) == pytest.approx(expected)
+        expected = sum(formulas.precision(hits, rank) for rank in ranks) / relevant_count
+        assert formulas.average_precision(hits, relevant_count, k) == pytest.approx(expected)
     first = next((n for n, hit in enumerate(hits, 1) if hit), math.inf)
     assert formulas.reciprocal_rank(hits, k) == (1 / first if first <= (k or math.inf) else 0)
 

@@ -59,7 +59,7 @@ def test_any_text_is_no_name_or_a_name(text):
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("written", "name"),
     [
         ("edge_recall-unlabelled-undirected", "edge_recall-undirected-unlabelled"),
         ("edge_recall-undirected-undirected", "edge_recall-undirected"),
@@ -73,13 +73,13 @@ def test_any_text_is_no_name_or_a_name(text):
         ("mrr@10", "mrr@10"),
     ],
 )
-def test_one_usual_name(given, name):
+def test_one_usual_name(written, name):
     """Different ways to write a metric have one name."""
-    assert load_metric(given).name == name
+    assert load_metric(written).name == name
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("written", "told"),
     [
         ("ndcg@0", "after @ stands a whole number from 1 to 999999, got '0'; write ndcg@10"),
         ("recall@ten", "after @ stands a whole number from 1 to 999999, got 'ten'; write recall@10"),
@@ -98,12 +98,12 @@ def test_one_usual_name(given, name):
         ("ndgc", "no such metric in the predefined metrics; did you mean ndcg?"),
     ],
 )
-def test_near_misses(given, told):
+def test_near_misses(written, told):
     """What is wrong with a name is told with the name to write."""
-    assert find_computed_metric(given) is None
+    assert find_computed_metric(written) is None
     with pytest.raises(DefinitionError) as caught:
-        load_metric(given)
-    assert [fault.removesuffix(f" {OWN_METRIC_HINT}") for fault in caught.value.faults] == [f"{given}: {told}"]
+        load_metric(written)
+    assert [fault.removesuffix(f" {OWN_METRIC_HINT}") for fault in caught.value.faults] == [f"{written}: {told}"]
 
 
 def test_what_is_written_in_an_error_can_be_loaded():

@@ -117,7 +117,7 @@ def test_ndcg_as_scikit_learn(order, grades, k):
     metrics = pytest.importorskip("sklearn.metrics")
     if not any(grades):
         return
-    gains = [grades[place] for place in order]
+    gains = [grades[position] for position in order]
     scores = [[-rank for rank in range(8)]]
     assert ndcg(gains, grades, k) == pytest.approx(metrics.ndcg_score([gains], scores, k=k), abs=1e-12)
     raised = [2**gain - 1 for gain in gains]
@@ -146,7 +146,7 @@ def test_laws(retrieved, essential, helpful):
 def test_a_document_in_place_of_a_stranger_never_makes_it_worse(retrieved, essential):
     """Where a document that was due takes the place of one that was not, no measure falls."""
     for rank, document in enumerate(retrieved):
-        missing = [other for other in essential if other not in retrieved]
+        missing = [expected_document for expected_document in essential if expected_document not in retrieved]
         if document not in essential and missing:
             better = [*retrieved[:rank], missing[0], *retrieved[rank + 1 :]]
             assert all(value(name, better, essential) >= value(name, retrieved, essential) for name in CUT)

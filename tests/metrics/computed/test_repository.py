@@ -9,9 +9,8 @@ from computed_figures import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, ValueMetric, read_cases
+from greval import Case, ValueMetric
 from greval.judging.prompt import format_case_text
-from greval.records import NodeSource
 from greval.records.result import Skipped
 
 
@@ -140,20 +139,6 @@ class TestWalk:
         assert judged("cross_repo_precision", retrieval) == told
         told = Skipped(reason="no chunk and no node names its repository and version")
         assert judged("version_coherence", retrieval) == told
-
-    def test_nodes_are_read_from_files(self, tmp_path):
-        """Where nodes come from is read from a file, numbers as text; a walk without it is as before."""
-        nodes = {"a": {"repo": "core", "version": 2}, "b": {"doc_id": "d1"}}
-        row = {"id": "q", "question": "?", "traversal": {"start_nodes": ["a"], "nodes": nodes}}
-        (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
-        (read,) = read_cases(tmp_path / "cases.jsonl")
-        assert read.traversal.nodes == {"a": NodeSource(repo="core", version="2"), "b": NodeSource(doc_id="d1")}
-        plain = Case(question="?", traversal={"start_nodes": ["a"]})
-        assert json.loads(plain.traversal.model_dump_json(exclude_none=True)) == {
-            "start_nodes": ["a"],
-            "traversed_edges": [],
-            "final_nodes": [],
-        }
 
     def test_no_judge_is_shown_it(self):
         """What a judge is asked does not depend on where nodes come from."""

@@ -63,11 +63,11 @@ class TestTokenF1:
         )
 
     @given(st.text(max_size=30), st.text(max_size=30))
-    def test_laws(self, left, right):
+    def test_laws(self, answer, expected):
         """It is symmetric, of 0 to 1, and 1 for a text and itself."""
-        assert token_f1(left, right) == token_f1(right, left)
-        assert 0 <= token_f1(left, right) <= 1
-        assert not left.split() or token_f1(left, left) == 1
+        assert token_f1(answer, expected) == token_f1(expected, answer)
+        assert 0 <= token_f1(answer, expected) <= 1
+        assert not answer.split() or token_f1(answer, answer) == 1
 
 
 class TestExpected:

@@ -46,14 +46,14 @@ def normal(content):
 @example(field="notes", value={"a\u2028b": {"\u2029": "x"}})
 def test_a_field_gets_its_value_and_all_others_stay(field, value):
     """Whatever the value, it is read back, and the other fields with their order are as before."""
-    before = read_content(read_source(TEXT))
-    after = read_content(read_source(replace_fields(TEXT, {field: value})))
+    content_before = read_content(read_source(TEXT))
+    content_after = read_content(read_source(replace_fields(TEXT, {field: value})))
     if value is None:
-        assert field not in after
+        assert field not in content_after
     else:
-        assert normal(after[field]) == normal(value)
-    assert {key: part for key, part in after.items() if key != field} == {
-        key: part for key, part in before.items() if key != field
+        assert normal(content_after[field]) == normal(value)
+    assert {key: part for key, part in content_after.items() if key != field} == {
+        key: part for key, part in content_before.items() if key != field
     }
 
 

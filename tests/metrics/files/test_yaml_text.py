@@ -58,9 +58,9 @@ class TestWrite:
     def test_predefined(self, file):
         """Every predefined metric is written and read again, with a direction only where it was stated."""
         metric = read_metric(file)
-        again = parse_metric(write_metric(metric))
-        assert again == metric
-        assert again.scale.model_fields_set == metric.scale.model_fields_set
+        reread = parse_metric(write_metric(metric))
+        assert reread == metric
+        assert reread.scale.model_fields_set == metric.scale.model_fields_set
 
     def test_readable(self):
         """Long text is folded, lines are kept, and what is understood is left out."""
