@@ -100,8 +100,6 @@ duel run
 duel run -m correctness {JUDGE}
 duel cases.jsonl -m directness -o duel
 duel cases.jsonl -m directness {JUDGE} -o duel --methods walk,nobody
-duel cases.jsonl -m directness {JUDGE} -o duel --until-width 7
-duel cases.jsonl -m directness {JUDGE} -o duel --batch --max-calls 5
 duel nosuch -m directness {JUDGE}
 rank none.qrels bm25.run
 rank empty.jsonl bm25.run
