@@ -55,7 +55,7 @@ def test_every_entry_point_has_one_order(tmp_path, order):
 @pytest.mark.parametrize("order", [*permutations(METHODS)], ids="-".join)
 def test_the_server_has_the_same_order(tmp_path, order):
     """REST compares the methods in the order of the other entry points."""
-    figures = pytest.importorskip("greval.serve.state.run_figures")
+    figures = pytest.importorskip("greval.serve.routes.figures")
     run = write(tmp_path / "run", {(name, "right"): FIGURES[name] for name in order})
     comparison = figures.compare_folders(run, questions=20)
     assert [(contrast.method, contrast.baseline) for contrast in comparison.contrasts] == PAIRS
