@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from fault_server import error
+from fault_server import error, ok
 from served_metrics import CASE, app_of, client_of, says
 from serving import served
 from waiting import SECONDS
@@ -112,6 +112,20 @@ def test_columns_of_other_names(metric_client):
     answer = ask(metric_client, cases, ["token_f1"], columns=columns).json()
     assert answer["results"][0]["outcome"]["judgements"][0]["number"] == 1.0
     assert "read q as question, out.text as answer, truth as expected_answer" in answer["notice"]
+
+
+def test_a_request_judges_as_a_run_does(tmp_path, fault_server, judge):
+    """What failed and may pass is tried once more, and cases of equal content are judged once; both count the cost."""
+    plan = iter([error(503)])
+    fault_server.plan = lambda body: next(plan, ok())
+    client = client_of(app_of(tmp_path, {"x": judge}))
+    (row,) = ask(client, [CASE], ["correctness"]).json()["results"]
+    assert (row["outcome"]["status"], row["usage"]["calls"], fault_server.calls) == ("scored", 2, 2)
+    equal_cases = [{**CASE, "id": f"q{n}", "answer": "Bob."} for n in range(6)]
+    rows = ask(client, equal_cases, ["correctness"]).json()["results"]
+    assert [row["outcome"]["status"] for row in rows] == ["scored"] * 6
+    assert sorted((row["usage"]["calls"], row["usage"]["hits"]) for row in rows) == [(0, 1)] * 5 + [(1, 0)]
+    assert fault_server.calls == 3
 
 
 def test_a_request_ends_when_the_judge_refuses_the_key(tmp_path, fault_server, judge):
