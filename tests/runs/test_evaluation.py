@@ -245,16 +245,6 @@ async def test_a_run_of_computed_metrics_is_stopped_too(tmp_path):
     assert (last.progress.done, last.progress.scored, last.progress.kept) == (total, total, total - left)
 
 
-def test_progress_counts_and_estimates(tmp_path):
-    """Snapshots count every result, and the time left is known as soon as one was judged."""
-    snapshots = []
-    evaluate(cases(4), [TONE], ScriptedJudge(by_metric), out=tmp_path, total=4, on_progress=snapshots.append)
-    assert [snapshot.done for snapshot in snapshots] == [1, 2, 3, 4]
-    assert snapshots[0].seconds_left is not None
-    assert snapshots[-1].seconds_left == 0
-    assert snapshots[-1].usage.input_tokens == 400
-
-
 @settings(max_examples=12)
 @given(st.lists(st.sampled_from(["good", "off", "text", "late"]), min_size=1, max_size=12), st.integers(1, 5))
 def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, width):

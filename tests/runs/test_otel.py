@@ -114,12 +114,6 @@ def test_a_failure_is_an_event_without_a_score(exporter, provider):
     assert "word for word" not in str([event.attributes for event in records(exporter)])
 
 
-def test_what_was_skipped_is_no_event(exporter, provider):
-    """A metric that is not defined for a case says nothing."""
-    OpenTelemetryEvents(provider)(row(Skipped(reason="no triples")))
-    assert records(exporter) == []
-
-
 def test_no_key_is_in_an_event(exporter, provider, monkeypatch):
     """Keys of the environment, and what looks like one, are blotted out wherever they stand."""
     monkeypatch.setenv("MY_API_KEY", "a-very-private-word")

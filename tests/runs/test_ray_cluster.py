@@ -34,9 +34,6 @@ from greval.runs.shard import Shard
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 
-from greval.runs.run_summary import count_others
-from greval.runs.store.plans import count_planned
-
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
@@ -180,19 +177,6 @@ def test_columns_travel(cluster, tmp_path):
     words = [load_metric("token_f1")]
     run = evaluate_on_ray(path, words, judge, out=tmp_path / "run", shards=2, columns=columns)
     assert sorted(judgement.number for result in run.results() for judgement in result.judgements) == [0.0, 1.0]
-
-
-@pytest.mark.nightly
-def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
-    """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
-    judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
-    words = [load_metric("token_f1")]
-    for count in (10, 4):
-        evaluate_on_ray(written(tmp_path, count), words, judge, out=tmp_path / "run", shards=2)
-    with Store.open(tmp_path / "run") as store:
-        assert (store.count(), count_others(store), sum(count_planned(store.plans()).values())) == (4, 6, 4)
-    with Store.open(tmp_path / "run", all_rows=True) as store:
-        assert store.count() == 10
 
 
 def test_what_a_worker_cannot_do_is_the_callers_error(cluster, tmp_path):

@@ -321,13 +321,6 @@ def test_each_content_is_asked_once_in_any_order(answers):
     assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
 
 
-async def test_retries_can_be_left_out():
-    """Without retries at the end the failure stays, with its kind."""
-    judge = ScriptedJudge(["no JSON", "still none", YES])
-    (row,) = await loop_of(judge, retries_at_end=False).judge_cases([asked(1)])
-    assert [failure.kind for failure in row["correctness"].failures] == ["malformed"]
-
-
 async def test_state_stopped():
     """A loop that reads stored results only asks nothing and has no row."""
     judge = ScriptedJudge([YES])

@@ -176,14 +176,6 @@ def test_the_same_content_is_found_whoever_was_judged(tmp_path):
             assert index.get("e", ("q3", "", "m")) == failed
 
 
-def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
-    """A resumed run's row replaces that of the run before it."""
-    for value in range(3):
-        with StoreWriter.create(tmp_path) as writer:
-            writer.append(f"k{value}", row(value=value))
-            assert [result.judgements[0].value for result in writer.reader.results()] == [value]
-
-
 def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_path):
     """Flushing beside appends breaks neither, and is harmless after the end."""
     done = threading.Event()
