@@ -59,10 +59,10 @@ def test_an_edit_is_reported_without_judging_again(tmp_path):
     prints = {compute_fingerprint(with_pass(DEPTH, text), {}) for text in ("", ">= 4", "< 2")}
     assert prints == {compute_fingerprint(DEPTH, {})}
     assert report(evaluate(cases(6), [DEPTH], judge(DEPTH), out=tmp_path).folder).passes == ()
-    asked = judge(DEPTH)
-    evaluate(cases(6), [with_pass(DEPTH, ">= 1")], asked, out=tmp_path)
+    second_judge = judge(DEPTH)
+    evaluate(cases(6), [with_pass(DEPTH, ">= 1")], second_judge, out=tmp_path)
     assert [summary.share for summary in report(tmp_path).passes] == [1.0, 1.0]
-    assert not asked.calls
+    assert not second_judge.calls
 
 
 def test_the_gate_can_name_the_share(tmp_path):

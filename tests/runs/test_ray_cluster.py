@@ -75,7 +75,7 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
         judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
         killer.start()
         run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=8, concurrency=CONCURRENCY)
-        times, asked = [*provider.times], Counter(provider.asked)
+        times, counts = [*provider.times], Counter(provider.asked)
         alone = judge.model_copy(update={"requests_per_minute": None})
         evaluate(read_cases(source), [METRIC], alone, out=tmp_path / "alone", concurrency=32)
     ((shard, judged),) = killer.judged.items()
@@ -83,8 +83,8 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
     assert "lost its worker" in caplog.text
     assert (run.why, run.fatal) == (None, False)
     assert rows(tmp_path / "run") == rows(tmp_path / "alone")
-    assert 0 <= asked.total() - n <= CONCURRENCY
-    assert max(asked.values()) <= 2
+    assert 0 <= counts.total() - n <= CONCURRENCY
+    assert max(counts.values()) <= 2
     assert within(quota, WORKERS, times)
 
 

@@ -99,8 +99,8 @@ def test_what_is_computed_is_computed_for_each(tmp_path):
         number = float(case.id.removeprefix("t"))
         return (Judgement(value=number, number=number, reason="by the id"),)
 
-    place = ComputedMetric(name="place", description="d", needs=["answer"], scale=MeasureScale(), compute=compute)
-    run = evaluate(twins(3), [place], out=tmp_path)
+    metric = ComputedMetric(name="place", description="d", needs=["answer"], scale=MeasureScale(), compute=compute)
+    run = evaluate(twins(3), [metric], out=tmp_path)
     assert sorted(row.judgements[0].value for row in run.results()) == [0, 1, 2]
 
 
@@ -142,8 +142,8 @@ async def test_a_deadline_ends_a_run_in_order(tmp_path):
         assert not run.fatal
         assert "--deadline" in run.why
         assert len([*run.results()]) == server.calls == 1 + 2 * 3  # the first call of a judge is alone
-        rest = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, deadline=60)
-        assert (rest.why, rest.progress.scored, server.calls) == (None, 40, 40)
+        second_run = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, deadline=60)
+        assert (second_run.why, second_run.progress.scored, server.calls) == (None, 40, 40)
 
 
 KILLED = """

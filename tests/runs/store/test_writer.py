@@ -112,9 +112,9 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
     usage = Usage(calls=1, input_tokens=tokens)
     results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
     expected = [
-        [found.get(name) for name in COLUMNS]
+        [cells.get(name) for name in COLUMNS]
         for one in results
-        for found in TableLayout().flatten(one.model_dump(mode="json"))
+        for cells in TableLayout().flatten(one.model_dump(mode="json"))
     ]
     lines = [result.model_dump_json() for result in results]
     text = io.StringIO(newline="")
@@ -124,7 +124,7 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
     with tempfile.TemporaryDirectory() as folder:
         write_parquet(lines, Path(folder) / "out.parquet")
         table = parquet.read_table(Path(folder) / "out.parquet")
-    assert [[*found.values()] for found in table.to_pylist()] == expected
+    assert [[*cells.values()] for cells in table.to_pylist()] == expected
     assert table.schema.names == [*COLUMNS]
 
 
@@ -258,10 +258,10 @@ def test_computed_results_are_written_together_and_no_later_than_the_next_other_
                 writer.append_calls("0", "f", ("3", ""), ())
             case "entry":
                 writer.put_fact("judge", "local")
-        others = ["last"] if end == "judged result" else []
-        assert list_written(tmp_path) == ["judged", "0", "1", "2", *others]
+        later_rows = ["last"] if end == "judged result" else []
+        assert list_written(tmp_path) == ["judged", "0", "1", "2", *later_rows]
         writer.append("3", row("3"), recomputable=True)
-    assert list_written(tmp_path) == ["judged", "0", "1", "2", *others, "3"]
+    assert list_written(tmp_path) == ["judged", "0", "1", "2", *later_rows, "3"]
 
 
 @pytest.mark.parametrize("count", [MAX_GROUP_ROWS - 1, MAX_GROUP_ROWS, 2 * MAX_GROUP_ROWS + 1])
