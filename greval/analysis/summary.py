@@ -30,7 +30,6 @@ from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
     count_others,
-    find_missing_tag,
     summarise_passes,
     summarise_run,
     summarise_shares,
@@ -124,8 +123,6 @@ def build_report(
     """
     with store.snapshot():
         report = _build_from_snapshot(store, by, show)
-        if error := find_missing_tag(report.by, report.summaries, store):
-            raise error
         return report.model_copy(update={"worst": read_worst_cases(store, worst, metrics)}) if worst else report
 
 

@@ -40,12 +40,6 @@ def list_pairs(
     the order of the cases nor that of `methods` makes another pair. Pairs among the cases are left out. If a sample has
     several cases of a method, the last counts. Without `methods`, all are compared. The limit counts samples that at
     least two of them answered.
-
-    Example:
-        >>> answers = {"walk": "Ada.", "local": "Bob.", "flat": "Eve."}
-        >>> cases = [Case(id="q1", question="Who?", method=name, answer=text) for name, text in answers.items()]
-        >>> [pair.method for pair in list_pairs(cases, [])]
-        ['flat vs local', 'flat vs walk', 'local vs walk']
     """
     samples: dict[str, dict[str, Case]] = {}
     for case in cases:
@@ -75,12 +69,7 @@ def list_pairs(
 
 
 def join_methods(samples: Mapping[str, Collection[str]], methods: Collection[str]) -> Iterator[IdJoin]:
-    """Yield the join of the samples of each two methods; those of the one with fewer samples are looked up.
-
-    Example:
-        >>> [str(join.left) for join in join_methods({"q1": ["walk", "local"], "q2": ["walk"]}, ["walk", "local"])]
-        ['1 of 1 samples of local']
-    """
+    """Yield the join of the samples of each two methods; those of the one with fewer samples are looked up."""
     answered = {
         name: [sample for sample, sample_methods in samples.items() if name in sample_methods]
         for name in sorted(methods)
@@ -108,13 +97,7 @@ def find_pair_remarks(cases: Iterable[CaseKey], methods: Collection[str] = ()) -
 
 
 def split_method_names(texts: Iterable[str], cases: Iterable[Case]) -> list[str]:
-    """Split lists of methods at their commas, except those that are the name of a method as a whole.
-
-    Example:
-        >>> cases = [Case(question="?", method="walk, deep"), Case(question="?", method="flat")]
-        >>> split_method_names(["walk, deep", "flat,local"], cases)
-        ['walk, deep', 'flat', 'local']
-    """
+    """Split lists of methods at their commas, except those that are the name of a method as a whole."""
     method_names = {case.method for case in cases}
     parts = [[text] if text in method_names else text.split(",") for text in texts]
     return [name.strip() for part in parts for name in part if name.strip()]
@@ -131,12 +114,7 @@ def build_pair(first: Case, second: Case, fields: Collection[str]) -> Case:
 
 
 def split_pair_label(case: Case | None, label: str) -> tuple[str, str]:
-    """Return the names of the two methods of a pair, of which the case may be unknown.
-
-    Example:
-        >>> split_pair_label(None, "walk vs local")
-        ('walk', 'local')
-    """
+    """Return the names of the two methods of a pair, of which the case may be unknown."""
     first, _, second = label.partition(VERSUS)
     if case is not None and case.other_response is not None:
         # The name of the first method may hold the text between both.

@@ -62,7 +62,7 @@ from greval.runs.options import (
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.run_folder import find_free_folder
 from greval.runs.run_reader import add_texts, check_metric_names
-from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
+from greval.runs.run_summary import ShareSummary, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.exports import build_frame, read_layout
@@ -187,10 +187,7 @@ class Run(NotebookDisplay):
             (3.0, 2.0, 6.0, 3)
         """
         with Store.open(self.folder) as store, store.snapshot():
-            run_summary = summarise_run(store, by)
-            if error := find_missing_tag(run_summary.by, run_summary.summaries, store):
-                raise error
-        return run_summary.summaries
+            return summarise_run(store, by).summaries
 
     def shares(self, by: str | Sequence[str] = ()) -> tuple[ShareSummary, ...]:
         """Return the mean of each share computed from notes, with the same numbers as `greval report`.
@@ -202,10 +199,7 @@ class Run(NotebookDisplay):
             DataError: If no case has such a tag.
         """
         with Store.open(self.folder) as store, store.snapshot():
-            run_summary = summarise_run(store, by)
-            if error := find_missing_tag(run_summary.by, run_summary.summaries, store):
-                raise error
-            return summarise_shares(store, run_summary.by)
+            return summarise_shares(store, summarise_run(store, by).by)
 
 
 def evaluate(

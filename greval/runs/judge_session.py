@@ -42,11 +42,6 @@ class CallCap(CloseOnExit):
         most: The maximum number of calls.
         path: The file of the count; without one, the cap is that of this process.
         reason: Why no further call is made when the cap is reached, and what to do.
-
-    Example:
-        >>> with CallCap(1, reason="the cap is reached") as cap:
-        ...     cap.admit_call("j"), cap.admit_call("j")
-        (None, 'the cap is reached')
     """
 
     def __init__(self, most: int, path: Path | None = None, *, reason: str) -> None:

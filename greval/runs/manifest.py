@@ -107,12 +107,7 @@ def store_judges(writer: StoreWriter, judges: RunJudges, clients: Iterable[Judge
 
 
 def format_judges(labels: Mapping[str, Sequence[str]]) -> str:
-    """Format the judges of metrics: one name if all have the same, else each with its metrics.
-
-    Example:
-        >>> format_judges({"tone": ["openai:a"], "depth": ["openai:a"]}), format_judges({"tone": ["a"], "depth": ["b"]})
-        ('judge openai:a', 'judges a (tone), b (depth)')
-    """
+    """Format the judges of metrics: one name if all have the same, else each with its metrics."""
     metrics: dict[str, list[str]] = {}
     for metric, names in labels.items():
         for name in names:

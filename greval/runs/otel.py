@@ -97,14 +97,6 @@ def list_attributes(result: Result) -> Iterator[Attributes]:
     """Yield the attributes of each event of a result: first its judgements, then its failures.
 
     The raw reply of the judge (`raw`) is left out, and text that looks like an API key is redacted.
-
-    Example:
-        >>> from greval.records.result import Scored
-        >>> scored = Scored(judgements=(Judgement(value="Good", number=1.0, reason="Clear."),))
-        >>> row = Result(metric="tone", fingerprint="f", judge="openai:gpt-4.1-mini", tier="schema", outcome=scored)
-        >>> [event] = list_attributes(row)
-        >>> event["gen_ai.evaluation.name"], event["gen_ai.evaluation.score.label"]
-        ('tone', 'Good')
     """
     provider, _, model = result.judge.partition(":")
     common = {

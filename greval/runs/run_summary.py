@@ -12,7 +12,6 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from greval._util.arguments import build_unknown_name_error
-from greval.errors import DataError
 from greval.records.consistency import find_contradictions, read_share
 from greval.records.formula import parse_limit
 from greval.records.metric import JudgedMetric
@@ -52,6 +51,9 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     """Summarise the results of a run by `method` or tags, with one row at a time in memory.
 
     By default, results are grouped by method if there are several.
+
+    Raises:
+        DataError: If no case has one of the tags.
     """
     scales = {name: metric.scale for name, metric in read_metrics(store).items()}
     grouping = Grouping(by)
@@ -64,7 +66,9 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     tallies = ResultTallies(scales)
     for metric, method, tags, outline, *costs in store.select(OUTLINE_COLUMNS):
         tallies.add(metric, format_group(method, tags), outline, costs)
-    return RunSummary(grouping.group_fields, scales, tallies.build_summaries(grouped=bool(grouping.group_fields)))
+    summaries = tallies.build_summaries(grouped=bool(grouping.group_fields))
+    _check_tags(grouping.group_fields, summaries, store)
+    return RunSummary(grouping.group_fields, scales, summaries)
 
 
 def count_others(store: Store) -> int:
@@ -76,11 +80,8 @@ def count_others(store: Store) -> int:
     return int(number)
 
 
-def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> DataError | None:
-    """Return an error for the first tag that no case of a run has, None if all tags exist.
-
-    The run is read only if the summaries hold no value of a tag.
-    """
+def _check_tags(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> None:
+    """Check that a case of the run has each tag. The run is read only if the summaries hold no value of a tag."""
     for position, name in enumerate(by):
         groups = (summary.group.split(" · ") for summary in summaries)
         if (
@@ -90,8 +91,7 @@ def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Sto
         ):
             tags = {tag for (text,) in store.select(("tags",)) for tag in json.loads(text)}
             if name not in tags:
-                return build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
-    return None
+                raise build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
 
 
 class ShareSummary(Record):

@@ -223,18 +223,11 @@ class JudgingLoop:
             await run_workers(self._retry_cases(retries) for _ in range(workers))
 
     async def judge_cases(self, cases: Sequence[Case], config: RunnableConfig | None = None) -> list[dict[str, Result]]:
-        """Judge a list of cases concurrently, then retry transient failures once.
+        """Judge a list of cases concurrently, then retry transient failures once; return their results by metric.
 
-        Args:
-            cases: The cases.
-            config: A LangChain config, such as callbacks, for every call.
-
-        Returns:
-            One dictionary for each case: its results by metric name, in the order of the metrics. The usage of a
-            result includes all attempts. A metric that was not judged because the guard stopped the work is missing.
+        The usage of a result includes all attempts. A metric that was not judged because of a stop is missing.
         """
         rows: list[dict[str, Result]] = [{} for _ in cases]
-
         contexts = self._build_contexts(config)
 
         async def judge(number: int) -> None:
@@ -437,11 +430,7 @@ class JudgingLoop:
     async def _judge_new(
         self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> tuple[Result, Sequence[CallRecord]]:
-        """Judge what the log does not hold, and return the result with the calls of the judge that it took.
-
-        Raises:
-            StoppedError: If only stored results are read, or no further call may be made.
-        """
+        """Judge what the log does not hold, and return the result with the calls of the judge that it took."""
         case, narrowed = judged.case, judged.seen
         if judged.broken:
             return runnable.row(case, Failed(error=judged.broken)), ()
@@ -536,11 +525,7 @@ class JudgingLoop:
     async def _ask(
         self, judged: PlannedJudgement, runnable: MetricRunnable, old: Result | None, context: CallContext
     ) -> Result:
-        """Ask: judge what is missing of the case, while cases of equal content wait for the result.
-
-        Raises:
-            StoppedError: If no further call may be made.
-        """
+        """Ask: judge what is missing of the case, while cases of equal content wait for the result."""
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         content, remaining = judged.content, select_remaining(judged.seen, runnable.metric, old)
         self._in_progress[content] = promise

@@ -70,13 +70,7 @@ def find_worst_rows(store: Store, count: int, result_filter: ResultFilter) -> li
 
 
 def build_rank(scale: Scale) -> Rank:
-    """Return the function that computes how good values on a scale are: the higher, the better.
-
-    Example:
-        >>> from greval.records.scale import MeasureScale
-        >>> build_rank(MeasureScale(better="lower"))(("2.0", "4.0"), (2.0, 4.0))
-        -3.0
-    """
+    """Return the function that computes how good values on a scale are: the higher, the better."""
     sign = 1.0 if find_direction(scale).better == "higher" else -1.0
     if isinstance(scale, CategoricalScale) and any(category.score is None for category in scale.categories):
         places = {name: -float(position) for position, name in enumerate(scale.names)} if scale.ordered else {}

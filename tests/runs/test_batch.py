@@ -45,9 +45,9 @@ def fitting(body):
 @pytest.fixture
 async def server():
     """Give a running batch server whose answers fit."""
-    made = BatchServer(fitting)
-    runner = await made.start()
-    yield made
+    batch_server = BatchServer(fitting)
+    runner = await batch_server.start()
+    yield batch_server
     await runner.cleanup()
 
 

@@ -107,20 +107,20 @@ REPLIES = st.builds(
 def test_any_call_is_read_as_it_was_stored(tmp_path_factory, calls, answer):
     """Whatever texts, lone surrogates and log-probabilities a call has, it is read unchanged."""
     folder = tmp_path_factory.mktemp("calls")
-    made = [CallRecord(FORM, (("user", text),), reply, repeat=repeat) for text, reply, repeat in calls]
+    calls_made = [CallRecord(FORM, (("user", text),), reply, repeat=repeat) for text, reply, repeat in calls]
     outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
     result = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="schema", outcome=outcome)
     case = Case(id="q1", question="?", answer=answer).model_dump_json(exclude_defaults=True)
     with StoreWriter.create(folder) as writer:
-        writer.append("k", result, content="c", case=case, calls=made)
+        writer.append("k", result, content="c", case=case, calls=calls_made)
     with Store.open(folder) as store:
-        numbers = store.call_reader.find(store.call_reader.rows().__next__().values[0]) if made else []
+        numbers = store.call_reader.find(store.call_reader.rows().__next__().values[0]) if calls_made else []
         read = [store.call_reader.read_call(number) for number in numbers]
-    assert [(one.reply.text, one.reply.usage, one.reply.failure) for one in read] == [
-        (one.reply.text, one.reply.usage, one.reply.failure) for one in made
+    assert [(call.reply.text, call.reply.usage, call.reply.failure) for call in read] == [
+        (call.reply.text, call.reply.usage, call.reply.failure) for call in calls_made
     ]
-    assert [(one.reply.tokens, one.reply.latency) for one in read] == [
-        (one.reply.tokens, one.reply.latency) for one in made
+    assert [(call.reply.tokens, call.reply.latency) for call in read] == [
+        (call.reply.tokens, call.reply.latency) for call in calls_made
     ]
 
 

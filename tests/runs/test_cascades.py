@@ -72,7 +72,7 @@ def test_only_open_cases_are_judged(tmp_path):
     expected = forecast(SIX, [CASCADE], judge, out=tmp_path)
     run = evaluate(SIX, [CASCADE], judge, out=tmp_path)
     assert (len(judge.calls), expected.calls) == (3, 3)
-    assert {one.metric: (one.judged, one.skipped) for one in expected.expected} == {
+    assert {part.metric: (part.judged, part.skipped) for part in expected.expected} == {
         "exact_match": (6, 0),
         "correctness": (3, 3),
         "cascade": (6, 0),
@@ -81,7 +81,7 @@ def test_only_open_cases_are_judged(tmp_path):
     assert read(run) == {"q0": UNNEEDED, "q1": 1, "q2": UNNEEDED, "q3": 1, "q4": UNNEEDED, "q5": 1}
     with Store.open(tmp_path) as store:
         report = build_report(store)
-    counts = {one.metric: (one.planned, one.counted, one.skipped) for one in report.summaries}
+    counts = {part.metric: (part.planned, part.counted, part.skipped) for part in report.summaries}
     assert counts == {"exact_match": (6, 6, 0), "correctness": (6, 3, 3), "cascade": (6, 6, 0)}
     assert (report.pending, run.progress.done, run.progress.total) == ({}, 18, 18)
 
@@ -123,8 +123,8 @@ def test_forms_of_cascades(tmp_path, formula, calls):
     assert forecast(SIX, metrics, judge, out=tmp_path / "lazy").calls == calls
     lazy = evaluate(SIX, metrics, judge, out=tmp_path / "lazy")
     assert len(judge.calls) == calls
-    whole = evaluate(SIX, [*metrics, EXACT, CORRECT], ScriptedJudge(answer), out=tmp_path / "whole")
-    assert read(lazy, "cascade") == read(whole, "cascade")
+    full_run = evaluate(SIX, [*metrics, EXACT, CORRECT], ScriptedJudge(answer), out=tmp_path / "whole")
+    assert read(lazy, "cascade") == read(full_run, "cascade")
 
 
 def test_two_judged_steps(tmp_path):
@@ -211,9 +211,9 @@ def test_the_command_line_asks_for_open_cases(fault_server, tmp_path, monkeypatc
 def test_a_cascade_is_worth_what_all_verdicts_are(tmp_path_factory, answers, width):
     """Property: for any cases, the lazy run has the values of the whole one, and asks about open cases only."""
     folder, lazy = tmp_path_factory.mktemp("run"), ScriptedJudge(answer)
-    some = evaluate(cases(*answers), [CASCADE], lazy, out=folder / "some", concurrency=width)
-    whole = evaluate(cases(*answers), [CASCADE, CORRECT], ScriptedJudge(answer), out=folder / "all")
-    assert read(some, "cascade") == read(whole, "cascade")
-    opened = {row.sample_id for row in whole.results() if row.metric == "exact_match" and row.value < 1}
-    assert {name for name, value in read(some).items() if value != UNNEEDED} == opened
+    lazy_run = evaluate(cases(*answers), [CASCADE], lazy, out=folder / "some", concurrency=width)
+    full_run = evaluate(cases(*answers), [CASCADE, CORRECT], ScriptedJudge(answer), out=folder / "all")
+    assert read(lazy_run, "cascade") == read(full_run, "cascade")
+    opened = {row.sample_id for row in full_run.results() if row.metric == "exact_match" and row.value < 1}
+    assert {name for name, value in read(lazy_run).items() if value != UNNEEDED} == opened
     assert len(lazy.calls) == len(opened)

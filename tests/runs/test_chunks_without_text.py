@@ -52,7 +52,7 @@ def test_only_the_chunks_with_a_text_are_judged(tmp_path):
     with Store.open(run.folder) as store:
         rows = {(row.sample_id, row.metric): row for row in store.results()}
     outcome = rows["q1", "chunk_evaluation"].outcome
-    assert [one.item for one in outcome.judgements] == ["k2"]
+    assert [part.item for part in outcome.judgements] == ["k2"]
     assert outcome.skipped_items == tuple(SkippedItem(item=name, reason=NO_TEXT) for name in ("k1", "k3"))
     assert rows["q1", "chunk_evaluation"].finished
     assert rows["q1", "faithfulness"].value == 1
@@ -62,7 +62,7 @@ def test_only_the_chunks_with_a_text_are_judged(tmp_path):
     assert len(judge.calls) == 2
     metrics = [load_metric(name) for name in NAMES]
     expected = forecast([PART, NONE], metrics, ScriptedJudge(answer), out=tmp_path / "new").expected
-    assert {one.metric: one.skipped for one in expected} == {"chunk_evaluation": 1, "faithfulness": 1, "recall@3": 0}
+    assert {part.metric: part.skipped for part in expected} == {"chunk_evaluation": 1, "faithfulness": 1, "recall@3": 0}
 
 
 def test_reports_and_labels_cope_with_them(tmp_path):
@@ -72,13 +72,13 @@ def test_reports_and_labels_cope_with_them(tmp_path):
         lines = [row.model_dump_json() for row in store.results() if row.metric == "chunk_evaluation"]
         metrics = read_metrics(store)
         items = [*read_judged_items(store, metrics["chunk_evaluation"].judged)]
-        (found,) = read_case_results(store)
+        (case_results,) = read_case_results(store)
     file = io.StringIO()
     write_csv(lines, file)
     rows = [(row["item"], row["status"], row["message"]) for row in csv.DictReader(io.StringIO(file.getvalue()))]
     assert rows == [("k2", "scored", ""), ("k1", "skipped", NO_TEXT), ("k3", "skipped", NO_TEXT)]
     assert [item.fields["chunk"] for item in items] == [TEXT]
-    view = CaseViewBuilder(metrics).build_view(found)
+    view = CaseViewBuilder(metrics).build_view(case_results)
     assert [(chunk.id, chunk.text, chunk.gold) for chunk in view.chunks] == [
         ("k1", WITHOUT_TEXT, ""),
         ("k2", TEXT, ""),

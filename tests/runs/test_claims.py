@@ -47,17 +47,17 @@ def test_each_text_is_listed_once_and_each_claim_is_judged_by_its_id(tmp_path):
     assert count_calls(judge) == dict.fromkeys(("answer_claims", "expected_answer_claims", *METRICS), 1)
     assert rows["q1", "", "answer_claims"].value == 2
     (first, second) = rows["q1", "", "claim_support"].judgements
-    assert [(one.item, one.value) for one in (first, second)] == [("a1", "Supported"), ("a2", "Not stated")]
+    assert [(verdict.item, verdict.value) for verdict in (first, second)] == [("a1", "Supported"), ("a2", "Not stated")]
     assert first.notes == {"supported_by": [{"source": "chunk 2"}]}
     assert first.shown_ids == {"chunk": ("c1", "c2"), "item": ("a1", "a2")}
     covered = rows["q1", "", "expected_claim_coverage"].judgements
-    assert [(one.item, one.value) for one in covered] == [("e1", "Stated"), ("e2", "Not stated")]
+    assert [(verdict.item, verdict.value) for verdict in covered] == [("e1", "Stated"), ("e2", "Not stated")]
 
 
 def test_equal_texts_share_a_listing(tmp_path):
     """The expected answer of a sample, and an answer that two methods gave, are listed once."""
-    other = CASE.model_copy(update={"method": "other", "chunks": None})
-    judge, rows = judge_all(tmp_path, [CASE.model_copy(update={"method": "one"}), other])
+    other_case = CASE.model_copy(update={"method": "other", "chunks": None})
+    judge, rows = judge_all(tmp_path, [CASE.model_copy(update={"method": "one"}), other_case])
     calls = count_calls(judge)
     assert (calls["answer_claims"], calls["expected_answer_claims"]) == (1, 1)
     assert rows["q1", "other", "answer_claims"].value == 2
@@ -149,8 +149,8 @@ def test_readers_show_the_texts_of_claims(tmp_path):
 
 def test_an_own_listing_takes_the_place_of_the_predefined_one():
     """A metric of the same name lists the claims; one that does not list claims is refused with what to do."""
-    own = load_metric("answer_claims").model_copy(update={"instructions": "Only names."})
-    assert own in add_dependencies([load_metric("claim_support"), own])
+    own_listing = load_metric("answer_claims").model_copy(update={"instructions": "Only names."})
+    assert own_listing in add_dependencies([load_metric("claim_support"), own_listing])
     bad = load_metric("relevance").model_copy(update={"name": "answer_claims"})
     with pytest.raises(DefinitionError, match="answer_claims must list them; give it the list note 'claims'"):
         add_dependencies([load_metric("claim_support"), bad])

@@ -119,7 +119,7 @@ def test_a_batch_judges_equal_content_once():
     results = runnable.batch(twins)
     assert len(judge.calls) == 2
     assert [row.sample_id for row in results] == [twin.id for twin in twins]
-    spent = sum((row.usage for one in results for row in (one, *one.built_on)), Usage())
+    spent = sum((row.usage for result in results for row in (result, *result.built_on)), Usage())
     assert (spent.calls, spent.hits) == (2, 8)
     runnable.invoke(case)
     assert len(judge.calls) == 4

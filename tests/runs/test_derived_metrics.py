@@ -117,7 +117,7 @@ def test_changed_verdicts_are_computed_from_again(tmp_path):
 
 def only_good(messages):
     """Leave out the chunks that are not good, also if asked for them again."""
-    return {"judgements": [one for one in by_metric(messages)["judgements"] if one["value"] == "Good"]}
+    return {"judgements": [verdict for verdict in by_metric(messages)["judgements"] if verdict["value"] == "Good"]}
 
 
 def by_metric_all(value):

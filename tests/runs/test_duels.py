@@ -67,8 +67,8 @@ def test_the_limit_counts_questions_of_two_methods():
     alone = [Case(id=f"a{n}", question="?", method="walk", answer="alone") for n in range(3)]
     pairs = list_pairs([*alone, *cases(3)], [CLEAR], limit=2)
     assert [pair.id for pair in pairs] == ["q0"] * 3 + ["q1"] * 3
-    other = Case(id="b", question="?", method="flat", answer="x")
-    pairs = list_pairs([*alone, other, *cases(3)], [CLEAR], ["walk", "local"], limit=1)
+    other_case = Case(id="b", question="?", method="flat", answer="x")
+    pairs = list_pairs([*alone, other_case, *cases(3)], [CLEAR], ["walk", "local"], limit=1)
     assert [pair.id for pair in pairs] == ["q0"]
 
 
@@ -115,12 +115,12 @@ def test_names_of_methods_are_split_by_the_pair():
 
 def test_a_duel_leaves_the_run_as_it_was(run):
     """The results of the run count as before, and a second duel is of the methods, not of their pairs."""
-    before = {(one.sample_id, one.method) for one in run.results()}
+    places_before = {(result.sample_id, result.method) for result in run.results()}
     duel(run, [CLEAR], ScriptedJudge(TIE), methods=["walk", "local"])
     duel(run, [CLEAR], ScriptedJudge(TIE))
     after = [*run.results()]
-    assert {(one.sample_id, one.method) for one in after if one.metric == "latency"} == before
-    assert len([one for one in after if one.metric == "clarity"]) == 9
+    assert {(result.sample_id, result.method) for result in after if result.metric == "latency"} == places_before
+    assert len([result for result in after if result.metric == "clarity"]) == 9
     with Store.open(run.folder) as store:
         assert read_metrics(store)["clarity"].is_preference
 
@@ -140,7 +140,7 @@ def test_the_mean_is_the_win_rate(run):
         return {"reason": "r", "value": "A" if "<answer_a>\nlocal" in messages[-1].text else "B"}
 
     duel(run, [CLEAR], ScriptedJudge(prefer_local), methods=["walk", "local"])
-    (summary,) = [one for one in run.summary(by="method") if one.metric == "clarity"]
+    (summary,) = [candidate for candidate in run.summary(by="method") if candidate.metric == "clarity"]
     assert (summary.group, summary.mean, summary.counted) == ("local vs walk", 1.0, 3)
 
 

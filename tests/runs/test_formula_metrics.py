@@ -193,7 +193,7 @@ def some_good(messages):
     answer = by_metric(messages)
     if "judgements" in answer:
         n = next(n for n in range(40) if f"Question {n}?" in messages[-1].text)
-        answer["judgements"] = [{**one, "value": "Good" if n % 4 else "Bad"} for one in answer["judgements"]]
+        answer["judgements"] = [{**verdict, "value": "Good" if n % 4 else "Bad"} for verdict in answer["judgements"]]
     return answer
 
 

@@ -49,8 +49,8 @@ def test_ids_of_another_form_are_skipped_in_the_whole_run(tmp_path, form):
     assert statuses == {"skipped"}
     (remark,) = remarks
     assert remark.startswith("NO ID MET: recall@2, mrr: 0 of 4 documents of the gold met 0 of 4 retrieved documents")
-    again, remarks = run_metrics(build_cases(form), tmp_path / "run")
-    assert again == {"skipped"}
+    second_run, remarks = run_metrics(build_cases(form), tmp_path / "run")
+    assert second_run == {"skipped"}
     assert len(remarks) == 1
 
 

@@ -61,18 +61,18 @@ def test_rows_of_several_processes():
     """The last result of a case counts, its costs add up, and a reply used again counts once."""
     failed = JudgedRow("k", "m", "j", '["failed",[],[["malformed",false]],null]', (2, 20, 4, None, 0, None))
     scored = JudgedRow("k", "m", "j", '["scored",[["1",1.0]],[],null]', (1, 10, 2, None, 0, None))
-    again = scored._replace(costs=(0, None, None, None, 1, None))
-    (row,) = merge_rows([failed, scored, again])
+    reused = scored._replace(costs=(0, None, None, None, 1, None))
+    (row,) = merge_rows([failed, scored, reused])
     assert row == scored._replace(costs=(3, 30, 6, None, 0, None))
 
 
 def test_a_metric_that_names_its_judge_asks_it_in_a_session(fault_server):
     """No judge of the session is needed for it, and its client is kept."""
     fault_server.plan = gives(GOOD)
-    own = load_metric("correctness").model_copy(
+    own_metric = load_metric("correctness").model_copy(
         update={"judge": JudgeChoice(model="openai:own", base_url=fault_server.url)}
     )
     session = JudgeSession(None)
     for answer in ("Ada", "Ada Lovelace"):
-        assert session.judge_case(CASE.model_copy(update={"answer": answer}), own).judge == "openai:own"
+        assert session.judge_case(CASE.model_copy(update={"answer": answer}), own_metric).judge == "openai:own"
     assert [body["model"] for body in fault_server.bodies] == ["own", "own"]

@@ -185,10 +185,10 @@ def test_one_dead_judge_stops_the_run_although_the_other_answers():
     time = [0.0]
     guard = RunGuard(clock=lambda: time[0])
     dead, alive = (guard.for_judge(cost=lambda _: None, hint="h", model=name) for name in ("openai:dead", "openai:ok"))
-    gone = Reply("", Usage(calls=1), Failure(kind="connection", message="refused"))
+    dead_reply = Reply("", Usage(calls=1), Failure(kind="connection", message="refused"))
     for _ in range(20):
         time[0] += 1
-        for part, reply in ((dead, gone), (alive, Reply("{}", Usage(calls=1)))):
+        for part, reply in ((dead, dead_reply), (alive, Reply("{}", Usage(calls=1)))):
             if guard.why is None:
                 part.admit_call()
                 part.record_reply(reply)
@@ -199,19 +199,19 @@ def test_one_dead_judge_stops_the_run_although_the_other_answers():
 
 def test_what_a_metric_names_goes_before_the_run_and_after_the_caller():
     """The order is: `judges`, the metric, the judge of the run; equal judges are one, and none is an error."""
-    default, named = Judge("openai:small"), metric("named", judge="openai:large")
-    chosen_judges = choose_judges([metric("plain"), named], default)
+    default, named_metric = Judge("openai:small"), metric("named", judge="openai:large")
+    chosen_judges = choose_judges([metric("plain"), named_metric], default)
     assert [(group.label, group.metrics) for group in chosen_judges.groups] == [
         ("openai:small", ("plain",)),
         ("openai:large", ("named",)),
     ]
-    assert choose_judges([named], default, {"named": default}).labels == ("openai:small",)
-    assert choose_judges([named], None).labels == ("openai:large",)
+    assert choose_judges([named_metric], default, {"named": default}).labels == ("openai:small",)
+    assert choose_judges([named_metric], None).labels == ("openai:large",)
     assert len(choose_judges([metric("plain"), metric("same", judge="openai:small")], default).groups) == 1
     with pytest.raises(JudgeError, match="plain: a judged metric needs a judge"):
-        choose_judges([metric("plain"), named], None)
+        choose_judges([metric("plain"), named_metric], None)
     with pytest.raises(JudgeError, match=r"given for namd, which is no judged metric of the run; did you mean named\?"):
-        choose_judges([named], None, {"namd": default})
+        choose_judges([named_metric], None, {"namd": default})
 
 
 def test_the_names_of_judges():

@@ -39,11 +39,11 @@ def test_the_merged_run_is_the_union(runs, tmp_path_factory, merges):
     folders = [*runs]
     merged: set[str] = set()
     for chosen in merges:
-        taken = [folders[number] for number in chosen]
-        merged |= {name for folder in taken for name in runs[folder]}
-        merge_runs(out, taken)
+        chosen_folders = [folders[number] for number in chosen]
+        merged |= {name for folder in chosen_folders for name in runs[folder]}
+        merge_runs(out, chosen_folders)
         assert read_ids(out) == sorted(merged)
-        assert merge_runs(out, taken).rows == 0
+        assert merge_runs(out, chosen_folders).rows == 0
 
 
 def test_the_summary_counts_new_and_known_rows(runs, tmp_path):

@@ -74,8 +74,8 @@ def test_the_source_is_that_of_the_option_or_of_the_file(tmp_path):
     """Cases read from a file bring their source; cases from a program have none."""
     file = tmp_path / "cases.jsonl"
     file.write_text('{"id": "q1", "question": "?"}\n', encoding="utf-8")
-    own = CaseSource(label="mine")
-    assert get_source(read_cases(file), {"origin": own}) == own
+    own_source = CaseSource(label="mine")
+    assert get_source(read_cases(file), {"origin": own_source}) == own_source
     source = get_source(read_cases(file), {})
     assert source.path.endswith("cases.jsonl")
     assert source.digest
@@ -84,6 +84,6 @@ def test_the_source_is_that_of_the_option_or_of_the_file(tmp_path):
 
 def test_prices_are_the_shipped_ones_by_default():
     """A table of one's own replaces the shipped one."""
-    own = Prices(models={"openai:m": {"input": 1, "output": 2}}, as_of="today", source="mine")
-    assert get_prices({"prices": own}) is own
+    own_prices = Prices(models={"openai:m": {"input": 1, "output": 2}}, as_of="today", source="mine")
+    assert get_prices({"prices": own_prices}) is own_prices
     assert get_prices({}) == get_prices({"prices": None}) == Prices.load()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from judged_runs import CHUNK, DEPTH, TONE, cases, judge
+from judged_runs import DEPTH, TONE, cases, judge
 from report_page import print_page
 from statsmodels.stats.proportion import proportion_confint
 
@@ -12,7 +12,6 @@ from greval.analysis.gate.api import check_gate
 from greval.analysis.summary import build_report
 from greval.errors import DataError, DefinitionError
 from greval.metrics.files import parse_metric, write_metric
-from greval.records.metric import build_metric
 from greval.records.metric_input import compute_fingerprint
 from greval.report.console import render
 from greval.runs.run_summary import is_passed
@@ -45,22 +44,6 @@ def test_the_share_is_that_of_the_numbers(tmp_path):
     assert [summary.group for summary in report(tmp_path, by=["topic"]).passes] == [f"topic {n}" for n in range(4)]
 
 
-def test_a_case_with_items_passes_by_their_mean(tmp_path):
-    """A case counts once, whatever the number of its items."""
-    metric = build_metric(
-        {
-            **CHUNK.model_dump(mode="json"),
-            "pass": "> 0.5",
-            "scale": {"categories": {"Helps": {"means": "It does.", "score": 1}, "Does not": {"score": 0}}},
-        }
-    )
-    run = evaluate(cases(10), [metric], judge(metric), out=tmp_path)
-    numbers = [[one.number for one in result.outcome.judgements] for result in run.results()]
-    summaries = report(tmp_path, by=["method"]).passes
-    assert sum(one.counted for one in summaries) == 10
-    assert sum(one.passed for one in summaries) == sum(sum(each) / len(each) > 0.5 for each in numbers)
-
-
 @pytest.mark.parametrize(
     ("numbers", "condition", "passed"),
     [([1, 0], ">= 0.7", False), ([1, 0], "<= 0.5", True), ([1, 1, 0], "> 0.6", True), ([], ">= 0", None)],
@@ -76,10 +59,10 @@ def test_an_edit_is_reported_without_judging_again(tmp_path):
     prints = {compute_fingerprint(with_pass(DEPTH, text), {}) for text in ("", ">= 4", "< 2")}
     assert prints == {compute_fingerprint(DEPTH, {})}
     assert report(evaluate(cases(6), [DEPTH], judge(DEPTH), out=tmp_path).folder).passes == ()
-    asked = judge(DEPTH)
-    evaluate(cases(6), [with_pass(DEPTH, ">= 1")], asked, out=tmp_path)
+    second_judge = judge(DEPTH)
+    evaluate(cases(6), [with_pass(DEPTH, ">= 1")], second_judge, out=tmp_path)
     assert [summary.share for summary in report(tmp_path).passes] == [1.0, 1.0]
-    assert not asked.calls
+    assert not second_judge.calls
 
 
 def test_the_gate_can_name_the_share(tmp_path):

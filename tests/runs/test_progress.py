@@ -33,8 +33,8 @@ ROWS = st.lists(st.tuples(RESULTS, st.booleans()), max_size=12)
 def count_all(rows: list[tuple[Result, bool]]) -> ProgressCounter:
     """Return the counter after all of these results."""
     counter = ProgressCounter(total=len(rows))
-    for result, kept in rows:
-        counter.add(result, stored=kept)
+    for result, is_kept in rows:
+        counter.add(result, stored=is_kept)
     return counter
 
 
@@ -47,8 +47,8 @@ def test_the_counts_are_those_of_the_results(rows):
         map(statuses.count, ("scored", "skipped", "failed"))
     )
     assert snapshot.done == snapshot.scored + snapshot.skipped + snapshot.failed == len(rows) == snapshot.total
-    assert snapshot.kept == sum(kept for _, kept in rows)
-    assert snapshot.usage.calls == sum(result.usage.calls for result, kept in rows if not kept)
+    assert snapshot.kept == sum(is_kept for _, is_kept in rows)
+    assert snapshot.usage.calls == sum(result.usage.calls for result, is_kept in rows if not is_kept)
     assert snapshot.items_failed == sum(len(r.failures) for r, _ in rows if r.outcome.status == "scored")
 
 
@@ -56,13 +56,13 @@ def test_the_counts_are_those_of_the_results(rows):
 def test_a_replaced_result_counts_no_more_but_its_cost_does(rows, last, data):
     """Taking back any result leaves the counts of the others, and the cost of all."""
     rows = [*rows, (last, False)]
-    gone = data.draw(st.integers(0, len(rows) - 1))
+    removed = data.draw(st.integers(0, len(rows) - 1))
     counter = count_all(rows)
-    counter.remove(rows[gone][0])
-    found, rest = counter.build_snapshot(), count_all(rows[:gone] + rows[gone + 1 :]).build_snapshot()
+    counter.remove(rows[removed][0])
+    snapshot, expected = counter.build_snapshot(), count_all(rows[:removed] + rows[removed + 1 :]).build_snapshot()
     counts = {"done", "scored", "skipped", "failed", "items_failed"}
-    assert found.model_dump(include=counts) == rest.model_dump(include=counts)
-    assert found.usage == count_all(rows).usage
+    assert snapshot.model_dump(include=counts) == expected.model_dump(include=counts)
+    assert snapshot.usage == count_all(rows).usage
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,6 @@ from greval.runs.shard import Shard
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 
-from greval.runs.run_summary import count_others
-from greval.runs.store.plans import count_planned
-
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
@@ -78,7 +75,7 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
         judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
         killer.start()
         run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=8, concurrency=CONCURRENCY)
-        times, asked = [*provider.times], Counter(provider.asked)
+        times, counts = [*provider.times], Counter(provider.asked)
         alone = judge.model_copy(update={"requests_per_minute": None})
         evaluate(read_cases(source), [METRIC], alone, out=tmp_path / "alone", concurrency=32)
     ((shard, judged),) = killer.judged.items()
@@ -86,8 +83,8 @@ def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_pa
     assert "lost its worker" in caplog.text
     assert (run.why, run.fatal) == (None, False)
     assert rows(tmp_path / "run") == rows(tmp_path / "alone")
-    assert 0 <= asked.total() - n <= CONCURRENCY
-    assert max(asked.values()) <= 2
+    assert 0 <= counts.total() - n <= CONCURRENCY
+    assert max(counts.values()) <= 2
     assert within(quota, WORKERS, times)
 
 
@@ -180,19 +177,6 @@ def test_columns_travel(cluster, tmp_path):
     words = [load_metric("token_f1")]
     run = evaluate_on_ray(path, words, judge, out=tmp_path / "run", shards=2, columns=columns)
     assert sorted(judgement.number for result in run.results() for judgement in result.judgements) == [0.0, 1.0]
-
-
-@pytest.mark.nightly
-def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
-    """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
-    judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
-    words = [load_metric("token_f1")]
-    for count in (10, 4):
-        evaluate_on_ray(written(tmp_path, count), words, judge, out=tmp_path / "run", shards=2)
-    with Store.open(tmp_path / "run") as store:
-        assert (store.count(), count_others(store), sum(count_planned(store.plans()).values())) == (4, 6, 4)
-    with Store.open(tmp_path / "run", all_rows=True) as store:
-        assert store.count() == 10
 
 
 def test_what_a_worker_cannot_do_is_the_callers_error(cluster, tmp_path):

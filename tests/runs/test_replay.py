@@ -70,12 +70,12 @@ def answer_by_text(replies):
 
 def prefer_at_random():
     """Return a function that gives any verdict by the text and by how often it was asked, so that replies differ."""
-    asked = Counter()
+    times = Counter()
 
     def answer(messages):
         text = messages[-1].text
-        asked[text] += 1
-        return {"reason": "r", "value": ("A", "B", "Tie")[crc32(f"{asked[text]} {text}".encode()) % 3]}
+        times[text] += 1
+        return {"reason": "r", "value": ("A", "B", "Tie")[crc32(f"{times[text]} {text}".encode()) % 3]}
 
     return answer
 
@@ -116,22 +116,22 @@ def test_a_replayed_run_says_so_and_costs_nothing(tmp_path):
     """Results name the fingerprint by which the judge was asked; the cost of the run and its calls are unchanged."""
     judge = ScriptedJudge(by_metric)
     run = evaluate(cases(3), [TONE], judge, out=tmp_path)
-    (asked,) = {result.fingerprint for result in run.results()}
-    (before,) = run.summary()
+    (asked_fingerprint,) = {result.fingerprint for result in run.results()}
+    (summary_before,) = run.summary()
     calls = [call.reply for call in run.calls()]
     for score in (0.9, 0.8):
         done = replay(run, [scored(TONE, score, 0)])
-        (one,) = done.replayed
-        assert (one.source, one.changed, one.unchanged, one.missing) == (asked, 3, 0, 0)
-        assert {result.replayed_from for result in run.results()} == {asked}
+        (metric,) = done.replayed
+        assert (metric.source, metric.changed, metric.unchanged, metric.missing) == (asked_fingerprint, 3, 0, 0)
+        assert {result.replayed_from for result in run.results()} == {asked_fingerprint}
         assert {result.usage.calls for result in run.results()} == {0}
         (after,) = run.summary()
-        assert (after.usage.calls, after.usage.input_tokens, after.planned) == (3, before.usage.input_tokens, 3)
+        assert (after.usage.calls, after.usage.input_tokens, after.planned) == (3, summary_before.usage.input_tokens, 3)
         assert after.mean == pytest.approx(score)
         assert [call.reply for call in run.calls()] == calls
-        assert {call.fingerprint for call in run.calls()} == {asked}
+        assert {call.fingerprint for call in run.calls()} == {asked_fingerprint}
     with Store.open(tmp_path) as store:
-        assert set(read_replayed(store).values()) == {asked}
+        assert set(read_replayed(store).values()) == {asked_fingerprint}
 
 
 def test_the_same_command_finds_replayed_results(tmp_path):
@@ -244,12 +244,12 @@ async def test_a_stopped_run_stays_stopped(tmp_path):
 
 
 def _replay_until_killed(folder, at):
-    seen = 0
+    result_count = 0
 
     def stop(_):
-        nonlocal seen
-        seen += 1
-        if seen == at:
+        nonlocal result_count
+        result_count += 1
+        if result_count == at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     replay(folder, [scored(TONE, 0.5, 0)], on_progress=stop)
@@ -268,8 +268,8 @@ def test_a_killed_replay_changes_nothing(tmp_path, at):
     with Store.open(tmp_path) as store:
         assert (count_replayed(store), read_replayed(store)) == ({}, {})
     done = replay(tmp_path, [scored(TONE, 0.5, 0)])
-    assert [one.changed + one.unchanged for one in done.replayed] == [6]
-    assert {one.judgements[0].number for one in done.run.results()} == {0.5}
+    assert [metric.changed + metric.unchanged for metric in done.replayed] == [6]
+    assert {metric.judgements[0].number for metric in done.run.results()} == {0.5}
     assert done.run.summary()[0].planned == 6
 
 
@@ -286,8 +286,8 @@ def test_what_is_computed_from_replayed_verdicts_is_computed_again(tmp_path):
 
     def judge_chunks(messages):
         answer = by_metric(messages)
-        for one in answer["judgements"]:
-            one |= {"value": "Irrelevant" if one["value"] == "Bad" else "Relevant", "recommendations": "-"}
+        for judgement in answer["judgements"]:
+            judgement |= {"value": "Irrelevant" if judgement["value"] == "Bad" else "Relevant", "recommendations": "-"}
         return answer
 
     relevance = load_metric("chunk_evaluation")
@@ -311,12 +311,12 @@ def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
     run = evaluate(cases(1), [PASSAGES, GOOD], ScriptedJudge(by_metric), out=tmp_path)
     edited = scored(PASSAGES, 0.7, 0)
     preview = preview_replay(run, [edited])
-    assert [one.metric for one in preview.replayable] == ["passages"]
-    assert [(one.metric, one.reason, one.named) for one in preview.refused] == [
+    assert [metric.metric for metric in preview.replayable] == ["passages"]
+    assert [(metric.metric, metric.reason, metric.named) for metric in preview.refused] == [
         ("good", "the function that computes it is not stored; greval evaluate computes it again", False)
     ]
     done = replay(run, [edited, GOOD])
-    assert {one.metric: one.changed for one in done.replayed} == {"passages": 1, "good": 1}
+    assert {metric.metric: metric.changed for metric in done.replayed} == {"passages": 1, "good": 1}
     assert {result.metric: result for result in done.run.results()}["good"].value == 0.7
 
 

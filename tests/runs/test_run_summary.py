@@ -80,7 +80,7 @@ def run(tmp_path, monkeypatch):
 
 def test_the_mean_of_a_share_is_over_what_was_counted(run):
     """What had nothing to count is no 0; mean, ends and interval are those of the other shares."""
-    coverage, named = run.shares()
+    coverage, named_share = run.shares()
     shares = [hits / of for hits, of in SHARES.values() if of]
     interval = mean_interval(shares, [1] * len(shares), NumberRange(0.0, 1.0))
     assert (coverage.metric, coverage.note, coverage.group) == ("full", "coverage", "")
@@ -88,7 +88,7 @@ def test_the_mean_of_a_share_is_over_what_was_counted(run):
     assert coverage.mean == pytest.approx(fmean(shares))
     assert coverage.interval == interval
     assert (coverage.minimum, coverage.maximum) == (0.0, 1.0)
-    assert (named.note, named.mean, named.contradictions) == ("named", 1.0, None)
+    assert (named_share.note, named_share.mean, named_share.contradictions) == ("named", 1.0, None)
 
 
 def test_contradictions_are_counted(run):
@@ -158,13 +158,13 @@ def test_whatever_the_shares_their_interval_lies_between_0_and_1(tmp_path_factor
                 outcome=Scored(judgements=judgements),
             )
             writer.append(str(n), result)
-        (found,) = summarise_shares(writer.reader)
-    known = [share for row in given_shares for share in row if share is not None]
-    assert (found.counted, found.empty) == (len(known), sum(map(len, given_shares)) - len(known))
-    if known:
-        assert found.mean == pytest.approx(fmean(known))
-        if found.interval:
-            assert 0.0 <= found.interval.low <= found.mean + 1e-12
-            assert found.mean - 1e-12 <= found.interval.high <= 1.0
+        (summary,) = summarise_shares(writer.reader)
+    known_shares = [share for row in given_shares for share in row if share is not None]
+    assert (summary.counted, summary.empty) == (len(known_shares), sum(map(len, given_shares)) - len(known_shares))
+    if known_shares:
+        assert summary.mean == pytest.approx(fmean(known_shares))
+        if summary.interval:
+            assert 0.0 <= summary.interval.low <= summary.mean + 1e-12
+            assert summary.mean - 1e-12 <= summary.interval.high <= 1.0
     else:
-        assert found.mean is found.interval is None
+        assert summary.mean is summary.interval is None

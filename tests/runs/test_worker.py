@@ -99,8 +99,8 @@ def test_what_is_computed_is_computed_for_each(tmp_path):
         number = float(case.id.removeprefix("t"))
         return (Judgement(value=number, number=number, reason="by the id"),)
 
-    place = ComputedMetric(name="place", description="d", needs=["answer"], scale=MeasureScale(), compute=compute)
-    run = evaluate(twins(3), [place], out=tmp_path)
+    metric = ComputedMetric(name="place", description="d", needs=["answer"], scale=MeasureScale(), compute=compute)
+    run = evaluate(twins(3), [metric], out=tmp_path)
     assert sorted(row.judgements[0].value for row in run.results()) == [0, 1, 2]
 
 
@@ -142,8 +142,8 @@ async def test_a_deadline_ends_a_run_in_order(tmp_path):
         assert not run.fatal
         assert "--deadline" in run.why
         assert len([*run.results()]) == server.calls == 1 + 2 * 3  # the first call of a judge is alone
-        rest = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, deadline=60)
-        assert (rest.why, rest.progress.scored, server.calls) == (None, 40, 40)
+        second_run = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, deadline=60)
+        assert (second_run.why, second_run.progress.scored, server.calls) == (None, 40, 40)
 
 
 KILLED = """
@@ -319,13 +319,6 @@ def test_each_content_is_asked_once_in_any_order(answers):
     assert len(judge.calls) == len({*answers})
     assert [row["correctness"].sample_id for row in rows] == [f"q{n}" for n in range(len(answers))]
     assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
-
-
-async def test_retries_can_be_left_out():
-    """Without retries at the end the failure stays, with its kind."""
-    judge = ScriptedJudge(["no JSON", "still none", YES])
-    (row,) = await loop_of(judge, retries_at_end=False).judge_cases([asked(1)])
-    assert [failure.kind for failure in row["correctness"].failures] == ["malformed"]
 
 
 async def test_state_stopped():

@@ -92,14 +92,14 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
         write(Path(folder), rows)
         with Store.open(folder) as store:
             filtered = [Result.model_validate_json(line) for line in store.lines(wanted)]
-            for found in find_worst_rows(store, count, wanted):
-                ranked = [result for result in filtered if result.metric == found.metric and rank(result) is not None]
-                read = [Result.model_validate_json(line) for line in read_lines(store, found.rows)]
+            for worst in find_worst_rows(store, count, wanted):
+                ranked = [result for result in filtered if result.metric == worst.metric and rank(result) is not None]
+                read = [Result.model_validate_json(line) for line in read_lines(store, worst.rows)]
                 assert read == sorted(ranked, key=rank)[:count]
-                assert found.ordered == len(ranked)
-                assert sum(found.statuses.values()) == sum(result.metric == found.metric for result in filtered)
-            more = {found.metric: found.rows for found in find_worst_rows(store, count + 1, wanted)}
-            fewer = {found.metric: found.rows for found in find_worst_rows(store, count, wanted)}
+                assert worst.ordered == len(ranked)
+                assert sum(worst.statuses.values()) == sum(result.metric == worst.metric for result in filtered)
+            more = {worst.metric: worst.rows for worst in find_worst_rows(store, count + 1, wanted)}
+            fewer = {worst.metric: worst.rows for worst in find_worst_rows(store, count, wanted)}
     assert fewer == {metric: rows[:count] for metric, rows in more.items()}
 
 
@@ -115,6 +115,6 @@ def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
     ]
     write(tmp_path, [Result(sample_id=str(n), outcome=outcome, **shared) for n, outcome in enumerate(outcomes)])
     with Store.open(tmp_path) as store:
-        (found,) = find_worst_rows(store, 1, ResultFilter())
-        (line,) = read_lines(store, found.rows)
+        (listed,) = find_worst_rows(store, 1, ResultFilter())
+        (line,) = read_lines(store, listed.rows)
     assert Result.model_validate_json(line).value == worst

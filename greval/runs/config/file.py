@@ -73,13 +73,7 @@ class PublishedConfig(Record):
     metrics: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
     def convert(self, folder: Path) -> RunConfig:
-        """Convert to the configuration of a run, whose paths start from a folder.
-
-        Example:
-            >>> content = {"dataset": {"path": "qa.json"}, "methods": {"mine": "my_rag:ask"}}
-            >>> PublishedConfig.model_validate(content).convert(Path("gtog")).out
-            'gtog/eval/results'
-        """
+        """Convert to the configuration of a run, whose paths start from a folder."""
         keys = self.model_fields_set - {"dataset", "output"}
         run = {key: value for key in keys if (value := getattr(self, key))}
         run |= {"data": self.dataset.path, "group_by": self.dataset.group_by, "out": self.output.dir}

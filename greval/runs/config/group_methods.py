@@ -90,14 +90,7 @@ def identify_kind(folder: Path) -> IndexKind:
 
 
 def build_search_spec(name: str, index: GroupIndex) -> str:
-    """Return the spec that a method without one means for an index, with a placeholder for the index.
-
-    Example:
-        >>> build_search_spec("hybrid", GroupIndex(Path("tt1"), "reference"))
-        'reference:{index}?search=hybrid'
-        >>> build_search_spec("local", GroupIndex(Path("tt1"), "graphrag"))
-        'graphrag:{index}?method=local'
-    """
+    """Return the spec that a method without one means for an index, with a placeholder for the index."""
     root = index.root
     if index.kind == "unknown":
         raise DataError(

@@ -82,10 +82,6 @@ class JudgeConfig(Record):
     """The judge of a run: its name, or the judges of metrics as `METRIC=MODEL`, and the settings of all of them.
 
     It is written as a name, or as a mapping of the settings of `Judge` with the names under `model`.
-
-    Example:
-        >>> JudgeConfig.model_validate({"model": "openai:gpt-5.4-mini", "seed": 1}).settings.seed
-        1
     """
 
     model: Texts = ()
@@ -169,12 +165,7 @@ class JudgeConfig(Record):
 
 
 def parse_judge_names(names: Iterable[str]) -> dict[str, str]:
-    """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form.
-
-    Example:
-        >>> parse_judge_names(["openai:a", "tone=openai:b"])
-        {'': 'openai:a', 'tone': 'openai:b'}
-    """
+    """Parse `MODEL` and `METRIC=MODEL`; the name of the metric is empty for the first form."""
     judges: dict[str, str] = {}
     for text in names:
         metric, sign, model = text.partition("=")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -144,9 +144,13 @@ def _build_entry(response: JudgedResponse, sections: MetricSections) -> Json:
 
 def _get_value(result: Result | None) -> Value | None:
     """Return the value of the judgement, or the mean number of several; None without judgements."""
-    if result is None or len(result.judgements) == 1:
-        return result.judgements[0].value if result else None
-    return _compute_mean(judgement.number for judgement in result.judgements if judgement.number is not None)
+    return result.judgements[0].value if result and len(result.judgements) == 1 else _get_score(result)
+
+
+def _get_score(result: Result | None) -> float | None:
+    """Return the mean number of the judgements; None without one."""
+    judgements = result.judgements if result else ()
+    return _compute_mean(judgement.number for judgement in judgements)
 
 
 def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
@@ -182,12 +186,15 @@ def build_summary(plan: RunPlan, responses: JudgedResponses) -> Json:
 
 def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: Iterable[Metric]) -> Json:
     """Return the mean score of each metric over the scored responses, null if none is scored."""
-    return {metric.name: _compute_mean(_iterate_scores(responses, metric.name)) for metric in metrics}
+    return {
+        metric.name: _compute_mean(_get_score(response.results.get(metric.name)) for response in responses if response)
+        for metric in metrics
+    }
 
 
 def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
     """Return the mean of each usage figure over the responses that record it."""
-    return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
+    return {f"avg_{name}": _compute_mean(_list_usage(responses, name)) for name in USAGE_METRICS}
 
 
 def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterable[Metric]) -> Json:
@@ -205,26 +212,16 @@ def _count_outcomes(responses: Sequence[JudgedResponse | None], metrics: Iterabl
         statuses = Counter(result.outcome.status for judged in present if (result := judged.results.get(metric)))
         counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
         counts[metric]["pending"] = total - statuses.total()
-    return counts | {name: {"recorded": sum(1 for _ in _iterate_usage(responses, name))} for name in USAGE_METRICS}
+    return counts | {name: {"recorded": len(_list_usage(responses, name))} for name in USAGE_METRICS}
 
 
-def _iterate_scores(responses: Iterable[JudgedResponse | None], metric: str) -> Iterator[float]:
-    for response in responses:
-        result = response.results.get(metric) if response else None
-        numbers = (
-            [judgement.number for judgement in result.judgements if judgement.number is not None] if result else []
-        )
-        if numbers:
-            yield sum(numbers) / len(numbers)
-
-
-def _iterate_usage(responses: Iterable[JudgedResponse | None], name: str) -> Iterator[float]:
+def _list_usage(responses: Iterable[JudgedResponse | None], name: str) -> list[float]:
     figures = (getattr(response.case.usage, name, None) for response in responses if response)
-    return (figure for figure in figures if figure is not None)
+    return [figure for figure in figures if figure is not None]
 
 
-def _compute_mean(numbers: Iterable[float]) -> float | None:
-    figures = [*numbers]
+def _compute_mean(numbers: Iterable[float | None]) -> float | None:
+    figures = [number for number in numbers if number is not None]
     return sum(figures) / len(figures) if figures else None
 
 

@@ -19,10 +19,10 @@ def test_the_same_command_again_asks_nothing(tmp_path):
     """What was answered and judged is kept; what failed, and only that, is asked again."""
     folder, judge = make_folder(tmp_path), ScriptedJudge(judge_as_right)
     run(folder, judge)
-    made, judged = calls(folder), len(judge.calls)
-    assert made == [f"{method} row-{n}" for method in ("bare", "walk") for n in (1, 2, 3)]
+    first_calls, judged = calls(folder), len(judge.calls)
+    assert first_calls == [f"{method} row-{n}" for method in ("bare", "walk") for n in (1, 2, 3)]
     _, detailed, _ = run(folder, judge)
-    assert calls(folder) == sorted([*made, "walk row-2"])
+    assert calls(folder) == sorted([*first_calls, "walk row-2"])
     assert len(judge.calls) == judged
     assert detailed["results"][0]["methods"]["tog"]["scores"] == dict.fromkeys(FOUR, 1)
 
@@ -60,8 +60,8 @@ def test_another_judge_judges_anew(tmp_path):
     """Scores of one judge never stand for those of another, also where the new one fails."""
     folder = make_folder(tmp_path)
     run(folder, methods=["tog"], limit=1)
-    other = ScriptedJudge(lambda _: TimeoutError(), tier="text")
-    _, detailed, _ = run(folder, other, methods=["tog"], limit=1)
+    other_judge = ScriptedJudge(lambda _: TimeoutError(), tier="text")
+    _, detailed, _ = run(folder, other_judge, methods=["tog"], limit=1)
     assert calls(folder) == ["walk row-1"]
     assert detailed["results"][0]["methods"]["tog"]["scores"] == dict.fromkeys(FOUR)
 
@@ -91,9 +91,9 @@ def test_each_group_has_its_index(tmp_path):
     """`{index}` in a spec is the folder of the question's group; a function finds it among the tags of the sample."""
     config = CONFIG.replace('"methods.py:walk"', '"methods.py:make({index})"')
     done, detailed, _ = run(make_folder(tmp_path, config))
-    one, two = (tmp_path / name for name in ("one", "two"))
+    folder_one, two = (tmp_path / name for name in ("one", "two"))
     answers = [(row["methods"]["tog"]["response"], row["methods"]["bare"]["response"]) for row in detailed["results"]]
-    assert answers == [(f"made of {place}", f"bare in {place}") for place in (one, one, two)]
+    assert answers == [(f"made of {folder}", f"bare in {folder}") for folder in (folder_one, folder_one, two)]
     assert all("index" not in case.tags for case in done.collected.cases())
 
 

@@ -33,11 +33,11 @@ def files(tmp_path):
 def test_cases_are_joined_by_their_ids(files):
     """A case gets the gold and the walk of its id, and the others are as they were."""
     gold, walks = files
-    plain, (joined, other) = open_rows(), open_rows(gold=[gold], traversals=[walks])
+    plain, (joined, second_case) = open_rows(), open_rows(gold=[gold], traversals=[walks])
     assert joined.gold.essential_docs == ("d1",)
     assert joined.traversal.final_nodes == ("b",)
     assert joined.model_copy(update={"gold": None, "traversal": None}) == plain[0]
-    assert other == plain[1]
+    assert second_case == plain[1]
 
 
 def test_a_method_and_a_limit(files):
@@ -57,11 +57,11 @@ def test_a_tag_that_some_case_has_is_enough(files):
 
 def test_gold_of_no_case_is_an_error(files, tmp_path):
     """A file none of whose ids is that of a case would silently leave out what was meant."""
-    other = write(tmp_path / "other.jsonl", [GOLD | {"id": "q9"}])
+    other_gold = write(tmp_path / "other.jsonl", [GOLD | {"id": "q9"}])
     with pytest.raises(
         DataError, match=r"other\.jsonl: no case has the id of a row there \(rows 1, cases 2\), such as 'q1' and 'q9'"
     ):
-        open_rows(gold=[files[0], other])
+        open_rows(gold=[files[0], other_gold])
 
 
 def test_a_walk_given_as_gold_names_its_option(files):
@@ -88,11 +88,11 @@ def test_columns_count_for_each_file_that_has_them(tmp_path, greval_says):
     gold = tmp_path / "gold.csv"
     gold.write_text("qid;gold_titles;note\n7;\"['d1', 'd2']\";x\n8;d3;y\n", encoding="utf-8")
     write("cases.jsonl", rows)
-    named = {"id": "qid", "question": "frage", "gold.essential_docs": "gold_titles"}
-    (joined,) = open_rows(columns=named, gold=[gold])
+    columns = {"id": "qid", "question": "frage", "gold.essential_docs": "gold_titles"}
+    (joined,) = open_rows(columns=columns, gold=[gold])
     assert (joined.id, joined.question, joined.gold.essential_docs) == ("7", "Who?", ("d1", "d2"))
     with pytest.raises(DataError, match=r"cases.jsonl: 'gold_title', which is to be gold.essential_docs, is not there"):
-        open_rows(columns={**named, "gold.essential_docs": "gold_title"}, gold=[gold])
+        open_rows(columns={**columns, "gold.essential_docs": "gold_title"}, gold=[gold])
     code, out, _ = greval_says(
         "gold", "check", gold, "--column", "id=qid", "--column", "gold.essential_docs=gold_titles"
     )

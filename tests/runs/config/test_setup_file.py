@@ -92,8 +92,8 @@ def test_the_answering_model(tmp_path):
 
     assert choose("") is judge
     assert choose("generation: {model: gpt-big, context: none}\n").model == "openai:gpt-big"
-    named = choose("generation: {model: gpt-big, context: none}\nanswering: {model: gpt-small, temperature: 0.5}\n")
-    assert (named.model, named.temperature) == ("openai:gpt-small", 0.5)
+    chosen = choose("generation: {model: gpt-big, context: none}\nanswering: {model: gpt-small, temperature: 0.5}\n")
+    assert (chosen.model, chosen.temperature) == ("openai:gpt-small", 0.5)
 
 
 def test_a_judge_of_its_own_answers_is_told():
@@ -107,9 +107,9 @@ def test_a_judge_of_its_own_answers_is_told():
 
 def test_a_part_leaves_the_settings_of_the_rest(tmp_path):
     """A changed spec of a method that is not evaluated now is still noticed when it is."""
-    own = SEARCHES.replace("[local, basic]", '{a: "m:f", b: "m:g"}')
-    check_and_write(tmp_path, config=own)
-    changed = plan(tmp_path, config=own.replace("m:g", "m:h"))
+    methods = SEARCHES.replace("[local, basic]", '{a: "m:f", b: "m:g"}')
+    check_and_write(tmp_path, config=methods)
+    changed = plan(tmp_path, config=methods.replace("m:g", "m:h"))
     write_setup(replace(changed, config=changed.config.model_copy(update={"methods": {"a": "m:f"}})))
     with pytest.raises(StoreError, match="b was m:g and is m:h"):
         check_setup(changed)

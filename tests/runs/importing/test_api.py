@@ -36,9 +36,11 @@ def outcomes(run):
     """Give the value of each case, or the status with the reason or the message."""
     values = {}
     for result in run.results():
-        one = result.outcome
+        verdict = result.outcome
         values[result.sample_id] = (
-            one.judgements[0].value if one.status == "scored" else (one.status, getattr(one, "reason", None) or "")
+            verdict.judgements[0].value
+            if verdict.status == "scored"
+            else (verdict.status, getattr(verdict, "reason", None) or "")
         )
     return values
 
@@ -76,8 +78,8 @@ def test_only_a_value_of_the_scale_is_a_number(tmp_path_factory, values):
         try:
             expected = parse_on_scale(QUALITY.scale, value)
         except OffScaleError:
-            wanted = "skipped" if is_missing_value(QUALITY.scale, value) else "failed"
-            assert result.outcome.status == wanted
+            status = "skipped" if is_missing_value(QUALITY.scale, value) else "failed"
+            assert result.outcome.status == status
         else:
             assert result.judgements[0].number == float(expected)
 
@@ -266,9 +268,9 @@ def test_a_metric_is_needed_and_a_probe_is_refused(tmp_path):
 
 def test_a_panel_says_that_texts_are_not_known(tmp_path):
     """Verdicts without cases are matched by id, and a warning says that the texts could not be compared."""
-    whole = rows_of(40, "walk", lambda n: int(n % 4 > 0))
+    full_rows = rows_of(40, "walk", lambda n: int(n % 4 > 0))
     bare = [{"id": f"q{n}", "method": "walk", "value": int(n % 3 > 0)} for n in range(40)]
-    files = {"gpt-4": whole, "bem": bare}
+    files = {"gpt-4": full_rows, "bem": bare}
     runs = [import_verdicts(rows, [CORRECTNESS], out=tmp_path / name, judge=name) for name, rows in files.items()]
     comparison = panel([run.folder for run in runs], "correctness")
     assert comparison.groups[0].things == 40

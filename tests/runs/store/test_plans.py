@@ -27,8 +27,8 @@ RIGHT, WRONG = "right", "wrong"
 
 def judged(body):
     """Judge an answer by the word that it holds, as a careful judge would."""
-    shown = body["messages"][-1]["content"].rpartition("<answer>")[2].partition("</answer>")[0]
-    return ok(int(RIGHT in shown))
+    answer = body["messages"][-1]["content"].rpartition("<answer>")[2].partition("</answer>")[0]
+    return ok(int(RIGHT in answer))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def greval(greval_says):
 
 def figures(report):
     """Give mean, number and group of each summary."""
-    return [(one["group"], one["mean"], one["counted"]) for one in report["summaries"]]
+    return [(summary["group"], summary["mean"], summary["counted"]) for summary in report["summaries"]]
 
 
 def test_verdicts_on_old_answers_are_not_counted_for_new_ones(greval, judge):
@@ -115,8 +115,8 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
     rows = [row(1), row(2), row(3, WRONG), row(4, WRONG)]
     header = "id,question,expected_answer,answer"
 
-    def put(kept):
-        lines = [",".join(one[name] for name in header.split(",")) for one in kept]
+    def put(rows_kept):
+        lines = [",".join(cells[name] for name in header.split(",")) for cells in rows_kept]
         Path("x.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
 
     put(rows)
@@ -161,7 +161,7 @@ def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval
     both = [row(1, method="a"), row(2, method="b")]
     write("c.jsonl", both)
     greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run")
-    write("c.jsonl", [{**one, "answer": f"{WRONG} 9"} for one in both])
+    write("c.jsonl", [{**case, "answer": f"{WRONG} 9"} for case in both])
 
     class KilledError(Exception):
         """Ends the run as kill -9 does: nothing more is written down."""
@@ -183,8 +183,8 @@ def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval
             total=2,
         )
     report = greval.report("run")
-    assert sum(one["scored"] for one in report["summaries"]) <= 1
-    assert {one["mean"] for one in report["summaries"]} <= {0.0}
+    assert sum(summary["scored"] for summary in report["summaries"]) <= 1
+    assert {summary["mean"] for summary in report["summaries"]} <= {0.0}
     assert report["stopped"]
 
 
@@ -195,7 +195,7 @@ def test_shards_of_one_file_count_together(greval, judge):
     for number in (1, 2, 3):
         greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", f"{number}/3")
     assert figures(greval.report("run")) == [("", 1.0, 12)]
-    write("c.jsonl", [{**one, "answer": f"{WRONG} 1"} for one in rows])
+    write("c.jsonl", [{**case, "answer": f"{WRONG} 1"} for case in rows])
     greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", "2/3")
     report = greval.report("run")
     part = report["summaries"][0]["planned"]
@@ -299,7 +299,7 @@ def test_a_finished_run_of_the_same_file_is_not_read_again(greval, judge):
     greval(*command)
     greval(*command, "--json")
     events = [json.loads(line) for line in greval.out.splitlines()]
-    assert {(one.get("done"), one.get("kept")) for one in events if "done" in one} == {(5, 5)}
+    assert {(event.get("done"), event.get("kept")) for event in events if "done" in event} == {(5, 5)}
     Path("c.jsonl").write_text(Path("c.jsonl").read_text(encoding="utf-8") + "no case\n", encoding="utf-8")
     for _ in range(2):
         greval(*command)
@@ -329,27 +329,27 @@ def test_each_figure_is_that_of_a_fresh_folder(commands):
         expected: dict[tuple[str, str], tuple[dict[str, str], int]] = {}
         for number, (rows, method, names, definition, cap) in enumerate(commands):
             cases = [row(sample, answer, method=method) for sample, answer in rows.items()]
-            metrics = [TONE.model_copy(update={"name": one, "description": definition}) for one in names]
+            metrics = [TONE.model_copy(update={"name": metric, "description": definition}) for metric in names]
             options = {} if cap is None else {"max_calls": calls + cap}  # a cap holds for the folder
             run = evaluate(cases, metrics, ScriptedJudge(by_answer), out=used, concurrency=1, **options)
             calls += run.progress.usage.calls
             fresh = evaluate(cases, metrics, ScriptedJudge(by_answer), out=Path(name) / f"fresh-{number}")
-            for one in names if cases else ():
-                values = {r.sample_id: str(r.judgements[0].value) for r in fresh.results() if r.metric == one}
-                expected[one, method] = (values, len(cases))
+            for metric in names if cases else ():
+                values = {r.sample_id: str(r.judgements[0].value) for r in fresh.results() if r.metric == metric}
+                expected[metric, method] = (values, len(cases))
             with Store.open(used) as store:
-                found: dict[tuple[str, str], dict[str, str]] = {key: {} for key in expected}
+                counted: dict[tuple[str, str], dict[str, str]] = {key: {} for key in expected}
                 for result in store.results():
-                    found[result.metric, result.method][result.sample_id] = str(result.judgements[0].value)
+                    counted[result.metric, result.method][result.sample_id] = str(result.judgements[0].value)
                 pending = build_report(store).pending
-            for key, values in found.items():
+            for key, values in counted.items():
                 assert values.items() <= expected[key][0].items()
-            missing = {one: 0 for one, _ in expected}
-            for (one, of), (_, planned) in expected.items():
-                missing[one] += planned - len(found[one, of])
-            assert pending == {one: count for one, count in missing.items() if count}
+            missing = {metric: 0 for metric, _ in expected}
+            for (metric, of), (_, planned) in expected.items():
+                missing[metric] += planned - len(counted[metric, of])
+            assert pending == {metric: count for metric, count in missing.items() if count}
             if cap is None:
-                assert all(found[one, method] == expected[one, method][0] for one in names if cases)
+                assert all(counted[metric, method] == expected[metric, method][0] for metric in names if cases)
 
 
 def answered(number, method, answer):
@@ -378,18 +378,18 @@ def test_every_reader_counts_the_same_rows(greval, judge, words):
     Path("labels.csv").write_text("\n".join(["sample_id,method,metric,annotator,value", *labels]), encoding="utf-8")
     write("old.jsonl", old)
     write("new.jsonl", new)
-    write("a.jsonl", [one for one in old if one["method"] == "a"])
+    write("a.jsonl", [case for case in old if case["method"] == "a"])
     for folder, files in (("x1", ("old.jsonl", "new.jsonl")), ("x2", ("a.jsonl", "new.jsonl"))):
         for file in files:
             greval("evaluate", file, "-m", "correctness", *by(judge), "-o", f"{folder}/run")
             assert greval.code == 0
     assert Path("x1/run").is_dir()
     form = () if "--format" in words else ("--format", "json")
-    said = {}
+    lines = {}
     for folder in ("x1", "x2"):
         code, out, err = greval._run(words[0], f"{folder}/run", *words[1:], *form)
         assert code == 0, err
         out = re.sub(r'"(usage|others|spending|folder)": ?(\{[^}]*\}|\[[^]]*\]|[^,\n]*)', "", out)
-        said[folder] = sorted(re.sub(r",\d+\.\d+(e-\d+)?,", ",", out).replace(folder, "").splitlines())  # latencies
-    assert said["x1"] == said["x2"]
-    assert len(said["x1"]) > 10
+        lines[folder] = sorted(re.sub(r",\d+\.\d+(e-\d+)?,", ",", out).replace(folder, "").splitlines())  # latencies
+    assert lines["x1"] == lines["x2"]
+    assert len(lines["x1"]) > 10

@@ -112,9 +112,9 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
     usage = Usage(calls=1, input_tokens=tokens)
     results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
     expected = [
-        [found.get(name) for name in COLUMNS]
+        [cells.get(name) for name in COLUMNS]
         for one in results
-        for found in TableLayout().flatten(one.model_dump(mode="json"))
+        for cells in TableLayout().flatten(one.model_dump(mode="json"))
     ]
     lines = [result.model_dump_json() for result in results]
     text = io.StringIO(newline="")
@@ -124,7 +124,7 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
     with tempfile.TemporaryDirectory() as folder:
         write_parquet(lines, Path(folder) / "out.parquet")
         table = parquet.read_table(Path(folder) / "out.parquet")
-    assert [[*found.values()] for found in table.to_pylist()] == expected
+    assert [[*cells.values()] for cells in table.to_pylist()] == expected
     assert table.schema.names == [*COLUMNS]
 
 
@@ -174,14 +174,6 @@ def test_the_same_content_is_found_whoever_was_judged(tmp_path):
             assert index.same("c") == row("q2")
             assert [index.same("f"), index.same("nobody"), index.same("")] == [None, None, None]
             assert index.get("e", ("q3", "", "m")) == failed
-
-
-def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
-    """A resumed run's row replaces that of the run before it."""
-    for value in range(3):
-        with StoreWriter.create(tmp_path) as writer:
-            writer.append(f"k{value}", row(value=value))
-            assert [result.judgements[0].value for result in writer.reader.results()] == [value]
 
 
 def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_path):
@@ -277,10 +269,10 @@ def test_computed_results_are_written_together_and_no_later_than_the_next_other_
                 writer.append_calls("0", "f", ("3", ""), ())
             case "entry":
                 writer.put_fact("judge", "local")
-        others = ["last"] if end == "judged result" else []
-        assert list_written(tmp_path) == ["judged", "0", "1", "2", *others]
+        later_rows = ["last"] if end == "judged result" else []
+        assert list_written(tmp_path) == ["judged", "0", "1", "2", *later_rows]
         writer.append("3", row("3"), recomputable=True)
-    assert list_written(tmp_path) == ["judged", "0", "1", "2", *others, "3"]
+    assert list_written(tmp_path) == ["judged", "0", "1", "2", *later_rows, "3"]
 
 
 @pytest.mark.parametrize("count", [MAX_GROUP_ROWS - 1, MAX_GROUP_ROWS, 2 * MAX_GROUP_ROWS + 1])
