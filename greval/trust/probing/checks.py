@@ -256,13 +256,7 @@ CHECKS: Mapping[str, ProbeCheck] = {
     for check in (
         ProbeCheck("item_order", VerdictRelation.same, _reject_without_items, _list_orders),
         ProbeCheck("category_order", VerdictRelation.same, _reject_without_categories, reworded=_reverse_categories),
-        ProbeCheck(
-            "padded",
-            VerdictRelation.not_better,
-            _reject_without_prose,
-            lambda metric: _plant_texts(metric, PADDINGS),
-            on=OTHER_FIRST,
-        ),
+        ProbeCheck("padded", VerdictRelation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
         ProbeCheck("contradicted", VerdictRelation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
         ProbeCheck(
             "empty",
