@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import get_args
 
 from rich.console import Console
@@ -43,7 +43,11 @@ def render(summary: DataSummary, console: Console) -> None:
         print_lines(console, [f"not a case: {line}" for line in faults], "yellow")
     if summary.cases:
         _print_metrics(summary, console)
-        _print_examples(summary.examples, console)
+        for case in summary.examples:
+            console.print()
+            method = f" ({shorten_text(case.method)})" if case.method else ""
+            print_line(console, f"{shorten_text(case.id)}{method}", "bold")
+            console.print(build_fields(_list_texts(case)))
 
 
 def _list_remarks(summary: DataSummary) -> Iterator[str]:
@@ -80,15 +84,6 @@ def _print_metrics(summary: DataSummary, console: Console) -> None:
         console.print(build_table(heads, ((name, ", ".join(names)) for name, names in nearly.items())))
 
 
-def _print_examples(examples: Iterable[Case], console: Console) -> None:
-    for case in examples:
-        console.print()
-        print_line(
-            console, f"{shorten_text(case.id)}{f' ({shorten_text(case.method)})' if case.method else ''}", "bold"
-        )
-        console.print(build_fields(_list_texts(case)))
-
-
 def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the fields of a case, each with its content in one shortened line."""
     fields = list_recorded_fields(case)
@@ -99,7 +94,10 @@ def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
             yield name, _format_value([chunk.doc_id or chunk.id for chunk in case.chunks or ()])
         elif field in get_args(Over) and not part:
             items = list_items(field, case)
-            yield name, _format_items([_name_document(item) + format_item(item) for item in items], field[:-1])
+            count = f"{format_count(len(items), field[:-1])}, the first: " if len(items) > 1 else ""
+            first = items[0]
+            document = f"[{first.doc_id}] " if isinstance(first, Chunk) and first.doc_id else ""
+            yield name, count + shorten_text(document + format_item(first), MAX_TEXT)
         elif field in {"gold", "traversal"}:
             yield name, _format_value(getattr(getattr(case, field), part))
         elif not part and field not in {"id", "method"}:
@@ -108,15 +106,6 @@ def _list_texts(case: Case) -> Iterator[tuple[str, str]]:
         yield "usage", _format_value(case.usage.model_dump(exclude_none=True))
     if case.tags:
         yield "tags", _format_value(case.tags)
-
-
-def _name_document(item: object) -> str:
-    return f"[{item.doc_id}] " if isinstance(item, Chunk) and item.doc_id else ""
-
-
-def _format_items(texts: Sequence[str], what: str) -> str:
-    count = f"{format_count(len(texts), what)}, the first: " if len(texts) > 1 else ""
-    return f"{count}{shorten_text(texts[0], MAX_TEXT)}"
 
 
 def _format_value(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
-from greval.analysis.diagnosis.records import MEANINGS, Cause, Diagnosis, DiagnosisTable
+from greval.analysis.diagnosis.records import MEANINGS, Cause, DiagnosisTable
 from greval.report.tables import Column, build_table, print_line, print_lines, shorten_name
 
 ALL = "all"
@@ -44,11 +44,8 @@ def _print_cases(cause: Cause, diagnoses: DiagnosisTable, console: Console) -> N
     rows = diagnoses.filter_by_cause(cause)
     print_line(console, f"{cause} ({len(rows)}): {MEANINGS[cause]}", "bold")
     for row in rows:
-        print_lines(console, _format_lines(row, diagnoses.list_group_names(row)))
+        group = " · ".join(diagnoses.list_group_names(row))
+        print_line(console, f"{shorten_name(row.sample_id)} ({group}): {row.reason}")
+        evidence = (f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}" for part in row.evidence)
+        print_lines(console, evidence)
     console.print()
-
-
-def _format_lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
-    yield f"{shorten_name(row.sample_id)} ({' · '.join(group)}): {row.reason}"
-    for part in row.evidence:
-        yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

@@ -55,7 +55,7 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
                 _name_contrast(contrast, several=several),
                 contrast.difference,
                 contrast.interval,
-                _choose_tone(contrast),
+                TONES.get(contrast.verdict, "neutral"),
             )
             for contrast in contrasts
         ]
@@ -65,10 +65,6 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
         title = f"{metric}: difference{unit}{pair} ({contrasts[0].better} is better)"
         # Metrics of one unit share an axis, so that equal differences are equally long.
         yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
-
-
-def _choose_tone(contrast: Contrast) -> PointTone:
-    return TONES.get(contrast.verdict, "neutral")
 
 
 def _name_contrast(contrast: Contrast, *, several: bool) -> str:

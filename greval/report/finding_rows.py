@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
 from greval.report.estimates import NAMES as ESTIMATES
 from greval.stats.interval import Interval
 from greval.stats.measured import Measured, MeasuredValue, Undefined
 from greval.trust.agreement.records import Agreement, AgreementGroup
-from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
+from greval.trust.estimates.records import Estimate, EstimateFigure
 from greval.trust.probing.records import Probe
 
 Row = dict[str, object]
@@ -19,24 +19,22 @@ CONTRAST_FIELDS = ("metric", "group", "method", "baseline", "better", "questions
 CONTRAST_FIGURES = ("method_mean", "baseline_mean", "difference")
 PAIR_FIGURES = ("win_rate", "adjusted_win_rate", "flip_rate")
 HABITS = ("flip_rate", "first_shown", "tie_share", "length_effect")
+ESTIMATE_FIELDS = ("method", "baseline", "group", "category", "judged", "labels")
 CHECK_COUNTS = ("killed", "mutants", "questions", "better", "worse", "failed", "missing")
 
 
 def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
     """Yield a row for each pair of methods, metric and group."""
-    yield from map(_build_contrast_row, comparison.contrasts)
-
-
-def _build_contrast_row(contrast: Contrast) -> Row:
-    return {
-        **{name: getattr(contrast, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
-        **_list_ends(contrast.interval),
-        **{name: getattr(contrast, name) for name in ("won", "tied", "lost")},
-        "test": contrast.test and contrast.test.name,
-        "p": contrast.test and contrast.test.p,
-        "corrected_p": contrast.test and contrast.test.corrected,
-        **{name: getattr(contrast, name) for name in ("detectable", "judged_alike", "verdict")},
-    }
+    for contrast in comparison.contrasts:
+        yield {
+            **{name: getattr(contrast, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
+            **_list_ends(contrast.interval),
+            **{name: getattr(contrast, name) for name in ("won", "tied", "lost")},
+            "test": contrast.test and contrast.test.name,
+            "p": contrast.test and contrast.test.p,
+            "corrected_p": contrast.test and contrast.test.corrected,
+            **{name: getattr(contrast, name) for name in ("detectable", "judged_alike", "verdict")},
+        }
 
 
 def list_duel_rows(duel: Duel) -> Iterator[Row]:
@@ -92,18 +90,14 @@ def list_estimate_rows(estimate: Estimate) -> Iterator[Row]:
         for name in ESTIMATES:
             figure: EstimateFigure | None = getattr(row, name)
             if figure is not None:
-                yield _build_estimate_row(row, name, figure)
-
-
-def _build_estimate_row(row: EstimateRow, name: str, figure: EstimateFigure) -> Row:
-    return {
-        **{field: getattr(row, field) for field in ("method", "baseline", "group", "category", "judged", "labels")},
-        "estimate": name,
-        "value": figure.value,
-        **_list_ends(figure.interval),
-        "labels_to_halve": figure.labels_to_halve,
-        "reason": figure.reason,
-    }
+                yield {
+                    **{field: getattr(row, field) for field in ESTIMATE_FIELDS},
+                    "estimate": name,
+                    "value": figure.value,
+                    **_list_ends(figure.interval),
+                    "labels_to_halve": figure.labels_to_halve,
+                    "reason": figure.reason,
+                }
 
 
 def list_probe_rows(probe: Probe) -> Iterator[Row]:

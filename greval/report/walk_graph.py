@@ -174,7 +174,7 @@ def _compute_all_depths(edges: tuple[WalkEdge, ...], starts: list[str], keys: li
 
 def _select(graph: WalkGraph) -> WalkGraph:
     """Leave out what exceeds the limits: all but the start nodes, the gold, and the edges of highest activation."""
-    ranked = sorted(graph.edges, key=lambda edge: (not edge.gold, -_read_activation(edge)))
+    ranked = sorted(graph.edges, key=lambda edge: (not edge.gold, inf if edge.activation is None else -edge.activation))
     if len(graph.nodes) > MAX_NODES:
         selected = _select_nodes(graph, ranked)
         ranked = [edge for edge in ranked if edge.source in selected and edge.target in selected]
@@ -229,7 +229,3 @@ def _list_ancestors(key: str, parents: Mapping[str, str]) -> list[str]:
     while ancestors[-1] in parents:
         ancestors.append(parents[ancestors[-1]])
     return ancestors
-
-
-def _read_activation(edge: WalkEdge) -> float:
-    return -inf if edge.activation is None else edge.activation

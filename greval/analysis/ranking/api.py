@@ -153,7 +153,7 @@ def name_runs(paths: Iterable[str | Path]) -> dict[str, Path]:
         ['bm25', 'runs/dense.run', 'old/dense.run']
     """
     files = [*dict.fromkeys(map(Path, paths))]
-    stems = [_find_stem(path) for path in files]
+    stems = [(path.with_suffix("") if path.suffix.lower() == PACKED else path).stem for path in files]
     times = Counter(stems)
     return {stem if times[stem] == 1 else str(path): path for stem, path in zip(stems, files, strict=True)}
 
@@ -165,11 +165,6 @@ def _find_run(baseline: str, runs: Mapping[str, Path]) -> str:
         hint = did_you_mean(baseline, runs)
         raise DataError(f"baseline {baseline}: must be a file or the name of a run, is neither{hint}")
     return names[0]
-
-
-def _find_stem(path: Path) -> str:
-    unpacked = path.with_suffix("") if path.suffix.lower() == PACKED else path
-    return unpacked.stem
 
 
 def _plan_comparison(
