@@ -301,7 +301,8 @@ class ReplyMapping:
 
 def _read_own_fields(reply: object) -> dict[str, object]:
     """Read the fields that a reply has under names or in forms that are known; other names are ignored."""
-    if (parsed := read_response_fields(reply)) is None or not parsed.values:
+    fields, _ = read_response_fields(reply) or ({}, ())
+    if not fields:
         description = (
             f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
         )
@@ -309,7 +310,7 @@ def _read_own_fields(reply: object) -> dict[str, object]:
             f"the reply is {description}; it should hold {', '.join(RESPONSE_FIELDS[:4])} or others of a response, "
             "or the endpoint needs a file with `response:` that says where they are"
         )
-    return parsed.values
+    return fields
 
 
 def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:

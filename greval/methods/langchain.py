@@ -53,7 +53,7 @@ class LangChainMethod:
         result = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
         parsed = None if isinstance(result, Response) else read_response_fields(result)
         # Chains return much besides, which is no fault: only the values of what is known are taken.
-        response = as_response(result) if parsed is None else build_response(parsed.values)
+        response = as_response(result) if parsed is None else build_response(parsed[0])
         return response.model_copy(update={"usage": merge_usage(response.usage, counter.usage)})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -25,13 +25,8 @@ CONTENT_FIELDS = ("answer", "chunks", "triples", "aggregates", "traversal")
 CHAIN_ANSWERS = ("result", "output_text", "text")
 """Names of the answer of a chain that mean something else in a file."""
 MAX_FAULTS = 5
-
-
-class ResponseFields(NamedTuple):
-    """The fields of a response as a method gave them, and what is wrong with the names that are none of these."""
-
-    values: dict[str, object]
-    faults: tuple[str, ...] = ()
+ResponseFields = tuple[dict[str, object], tuple[str, ...]]
+"""The fields of a response as a method gave them, and what is wrong with the names that are none of these."""
 
 
 def as_response(result: object) -> Response:
@@ -50,7 +45,7 @@ def as_response(result: object) -> Response:
         raise MethodError(
             f"the method returned {got}; expected a Response, a mapping of its fields, or the answer as text"
         )
-    return build_response(parsed.values, parsed.faults)
+    return build_response(*parsed)
 
 
 def build_response(values: Mapping[str, object], faults: Sequence[str] = ()) -> Response:
@@ -82,7 +77,7 @@ def read_response_fields(result: object) -> ResponseFields | None:
     if (reply := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - reply.used):
         return _convert_fields(MappedRow(values=reply.fields, names={field: field for field in reply.fields}))
     if isinstance(plain, str):
-        return ResponseFields({"answer": plain})
+        return {"answer": plain}, ()
     # A pair of texts as a list would be two passages.
     if isinstance(result, tuple) and isinstance(plain, list) and _is_answer_with_text(plain):
         plain = {"answer": plain[0], "chunks": plain[1:]}
@@ -135,7 +130,7 @@ def _convert_fields(settled: MappedRow) -> ResponseFields:
     faults += [f"{name}: is not known; {why}" for name, why in slips.items()]
     if isinstance(chunks := values.get("chunks"), list):
         values["chunks"] = _number_repeated_ids(chunks)
-    return ResponseFields(values, tuple(faults))
+    return values, tuple(faults)
 
 
 def _number_repeated_ids(chunks: Sequence[object]) -> list[object]:

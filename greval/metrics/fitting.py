@@ -163,15 +163,10 @@ def _select_parts(field: str, specimen_value: JsonValue, fields: Collection[str]
     parts = {name.removeprefix(f"{field}.") for name in fields if name.startswith(f"{field}.")}
     if field in PARTED and isinstance(specimen_value, Mapping):
         return {name: value for name, value in specimen_value.items() if name in parts} or None
-    if field == "chunks" and isinstance(specimen_value, list) and parts:
-        return [*_drop_chunk_parts(specimen_value, parts)]
-    if field not in fields:
+    if field not in fields and not (field == "chunks" and parts):
         return None
-    return (
-        [*_drop_chunk_parts(specimen_value, parts)]
-        if field == "chunks" and isinstance(specimen_value, list)
-        else specimen_value
-    )
+    is_chunks = field == "chunks" and isinstance(specimen_value, list)
+    return [*_drop_chunk_parts(specimen_value, parts)] if is_chunks else specimen_value
 
 
 def _drop_chunk_parts(chunks: Iterable[JsonValue], parts: Collection[str]) -> Iterator[JsonValue]:

@@ -187,7 +187,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 
 
-def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
+def test_greval_s_name_wins_and_the_other_is_reported(tmp_path):
     """Two names of one field are never mixed: one counts, the other is reported with the reason."""
     row = {"reference": "no", "expected_answer": "yes", "question": "q", "answer": None, "response": "a", "level": 3}
     reading = wrote(tmp_path, "a.jsonl", [{**row, "anwser": "x"}])
@@ -238,7 +238,7 @@ def test_a_case_that_was_there_already_is_a_fault_that_names_both_places(tmp_pat
     assert repeated.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
 
 
-def test_all_faults_of_a_row_are_told_with_the_nearest_known_name(tmp_path):
+def test_all_faults_of_a_row_are_reported_with_the_nearest_known_name(tmp_path):
     """A row is mended in one go: each fault has its field as the file calls it."""
     row = {"qestion": "q", "contexts": [{"txt": "x"}, 3], "usage": {"llm_calls": -1}, "gold": {"essential_doc": []}}
     message = fault(wrote(tmp_path, "a.jsonl", [{**row, "answer": 42, "method": True, "triples": ["x"]}]))
@@ -313,7 +313,7 @@ lines",,"[""a"", ""b""]","[""x"", ""y""]",tt1,,"[""d1""]",2.5,"{""start_nodes"":
     ]
 
 
-def test_a_dotted_column_beside_its_whole_is_told_where_it_cannot_count(tmp_path):
+def test_a_dotted_column_beside_its_whole_is_reported_where_it_cannot_count(tmp_path):
     """Parts complete the whole; what the whole says already is ignored, and told."""
     row = {"question": "q", "tags": {"a": "1"}, "tags.a": "2", "tag:b": "3", "gold": 3, "gold.helpful_docs": ["d"]}
     reading = wrote(tmp_path, "a.jsonl", [row, {k: v for k, v in row.items() if not k.startswith("gold")}])
@@ -321,7 +321,7 @@ def test_a_dotted_column_beside_its_whole_is_told_where_it_cannot_count(tmp_path
     assert "tags.a (tags is there), gold.helpful_docs (gold is there)" in reading.notice()
 
 
-def test_bad_rows_of_a_table_are_told_with_the_line_they_begin_at(tmp_path):
+def test_bad_rows_of_a_table_are_reported_with_the_line_they_begin_at(tmp_path):
     """Ragged rows, lists as Python prints them, stray quotes and stray bytes each cost one row."""
     table = b"""id,question,contexts,usage.latency,gold.essential_docs
 1,q
@@ -398,7 +398,7 @@ def test_a_file_that_cannot_be_used_says_what_where_and_what_to_do(tmp_path, nam
 
 
 @pytest.mark.parametrize(("name", "told"), [("csae.jsonl", "no such file; is it case.jsonl?"), ("", "is a folder")])
-def test_a_path_that_is_no_file_is_told_before_reading(tmp_path, name, told):
+def test_a_path_that_is_no_file_is_reported_before_reading(tmp_path, name, told):
     """A slip in a path is told at once, with the file that was meant."""
     (tmp_path / "case.jsonl").touch()
     for path in (tmp_path / name, str(tmp_path / name)):
@@ -446,7 +446,7 @@ def test_lines_are_counted_as_they_are_read(tmp_path, lines):
     assert reading.count() == len([*reading])
 
 
-def test_what_cannot_be_counted_is_told(tmp_path):
+def test_what_cannot_be_counted_is_reported(tmp_path):
     """Standard input has no count, an empty file none to count, and a broken one says what is wrong."""
     assert read_cases("-").count() is None
     assert wrote(tmp_path, "a.jsonl", "").count() == 0

@@ -72,7 +72,7 @@ def test_each_form_of_a_table_gives_the_same_case(tmp_path, form):
     assert reading.ignored_columns == ()
 
 
-def test_columns_that_are_no_tags_are_told(tmp_path):
+def test_columns_that_are_no_tags_are_reported(tmp_path):
     """Long texts are no groups, a name that is nearly a field's is told, and `tags` is not changed."""
     row = {"question": "q", "Anwser": "x", "prompt": "p" * 201, "tags": '{"topic": "a"}', "topic": "b", "Question": "r"}
     reading = wrote(tmp_path, "a.csv", table(row))

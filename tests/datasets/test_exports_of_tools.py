@@ -77,7 +77,7 @@ def read_row(row: dict) -> tuple[Case | RowFault, str | None]:
     return case, reading.notice()
 
 
-def test_keys_of_chunks_that_no_chunk_has_are_told():
+def test_keys_of_chunks_that_no_chunk_has_are_reported():
     """They are left out and named; a key that may be meant for the text is a fault."""
     case, notice = read_row({"question": "q", "chunks": [{"text": "a", "page": 3, "doc_idd": "d"}, {"text": "b"}]})
     assert [chunk.text for chunk in case.chunks] == ["a", "b"]

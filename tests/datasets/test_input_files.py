@@ -104,7 +104,7 @@ def test_a_group_that_no_case_has_is_an_error_in_every_command(command, tags):
     assert not tags or "kind" in message
 
 
-def test_bad_rows_are_told_once_for_each_fault_on_stderr():
+def test_bad_rows_are_reported_once_for_each_fault_on_stderr():
     """A missing column is one line with how many rows it is true of, beside the faults of single rows."""
     rows = [*CASES, *({"id": n, "answer": "x"} for n in range(20)), {**CASES[0], "id": "z", "answer": 3}]
     Path("cases.json").write_text(json.dumps(rows))

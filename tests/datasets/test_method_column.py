@@ -93,7 +93,7 @@ def test_an_id_is_proposed_without_a_method():
     assert reading.ignored_columns == ()
 
 
-def test_the_proposal_is_told():
+def test_the_proposal_is_reported():
     """`data` and the notice ask with the options that name the columns."""
     told = "system has 2 values and each question occurs once per value: is it the method? --column method=system"
     reading = read_records(build_rows(q_id=lambda n, _: n), "rows")

@@ -126,7 +126,7 @@ def test_parts_of_chunks_have_columns():
     assert rank(read_one({"names": ["x.md"]}, {"chunks.doc_id": "names"})) == ["x.md"]
 
 
-def test_a_list_of_another_length_is_told():
+def test_a_list_of_another_length_is_reported():
     """A part that was named for the chunks and does not fit them is a fault; one that was guessed is not read."""
     (row,) = read_records([{"question": "?", "contexts": ["a", "b"], "n": ["x"]}], columns={"chunks.doc_id": "n"})
     assert isinstance(row, RowFault)
@@ -139,7 +139,7 @@ def test_a_list_of_another_length_is_told():
     assert row.message == 'retrieved_ids: must be a list, got a text; write ["d1", "d2"]'
 
 
-def test_ids_beside_texts_are_told_as_their_documents():
+def test_ids_beside_texts_are_reported_as_their_documents():
     """Texts and ids side by side, as ragas keeps them, need no column to be named."""
     row = {"user_input": "Who?", "retrieved_contexts": ["By Oda.", "no"], "retrieved_context_ids": ["k1", "k9"]}
     reading = read_records([row])

@@ -95,7 +95,7 @@ def test_a_file_may_be_called_as_any_package(folder):
         ("gone.yaml", "gone.yaml: No such file"),
     ],
 )
-def test_what_cannot_be_loaded_is_told(folder, spec, told):
+def test_what_cannot_be_loaded_is_reported(folder, spec, told):
     """Each wrong name says what is wrong with it and what to do."""
     with pytest.raises(MethodError, match=told):
         load_method(spec)

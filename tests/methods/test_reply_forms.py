@@ -141,7 +141,7 @@ def test_a_row_may_be_the_reply(tmp_path, name):
     assert outline(case) == form[1:]
 
 
-def test_the_places_of_a_reply_are_told():
+def test_the_places_of_a_reply_are_reported():
     """The columns are named by their paths, as `--column` takes them."""
     reading = read_records([{"question": "Who?", **FOUND}, {"question": "When?", "kept": FOUND}])
     assert [type(case) for case in reading] == [Case, Case]

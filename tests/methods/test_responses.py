@@ -33,7 +33,7 @@ def test_a_case_counts_as_its_response():
         ({"answer": 3}, "answer: input should be a valid string"),
     ],
 )
-def test_what_is_no_response_is_told(result, told):
+def test_what_is_no_response_is_reported(result, told):
     """What a method gives that is no response is an error that names the field, never an empty answer."""
     with pytest.raises(MethodError, match=told):
         as_response(result)

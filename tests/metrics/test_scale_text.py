@@ -48,7 +48,7 @@ def test_categories_without_an_order_are_named():
         ("", "expected 0..3"),
     ],
 )
-def test_what_is_no_scale_is_told(text, told):
+def test_what_is_no_scale_is_reported(text, told):
     """The message says what was expected."""
     with pytest.raises(DefinitionError, match=told):
         parse_scale(text)

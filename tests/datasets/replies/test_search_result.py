@@ -192,7 +192,7 @@ def test_an_answer_that_is_no_text_is_json(answer):
         ({"completion_tme": 2}, "completion_tme: is not known; did you mean completion_time?"),
     ],
 )
-def test_what_is_wrong_is_told_by_field(change, told):
+def test_what_is_wrong_is_reported_by_field(change, told):
     """A field of a wrong type is an error that names it, what was expected and what was found."""
     with pytest.raises(MethodError, match=told):
         as_response({**FULL, **change})

@@ -40,7 +40,7 @@ def test_figures_of_a_method():
     assert (walk.aggregates.mean, walk.aggregate_tokens.mean) == (2, 4)
 
 
-def test_kinds_that_differ_are_told():
+def test_kinds_that_differ_are_reported():
     """A kind of context that one method has and others have not stands in a sentence of its own."""
     cases = [case("walk", n, chunks=chunks("d1"), aggregates=["x: 7"]) for n in range(20)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(20)]
@@ -53,7 +53,7 @@ def test_kinds_that_differ_are_told():
     assert not audit.alike
 
 
-def test_sizes_that_differ_are_told():
+def test_sizes_that_differ_are_reported():
     """Means that are more than a quarter apart are told with their factor, others are not."""
     audit = audit_contexts(
         [case("walk", chunks=chunks("d1", "d2", "d3", "d4", "d5")), case("local", chunks=chunks("d1", "d2"))]
@@ -65,7 +65,7 @@ def test_sizes_that_differ_are_told():
     assert audit_contexts(similar_cases).differences == ()
 
 
-def test_other_questions_are_told():
+def test_other_questions_are_reported():
     """Where methods did not answer the same questions their means are not comparable as they stand."""
     cases = [case("walk", n, chunks=chunks("d1")) for n in range(3)]
     cases += [case("local", n, chunks=chunks("d1")) for n in range(2)] + [case("local", 2, error="It broke.")]

@@ -115,7 +115,7 @@ def test_files(tmp_path):
         (None, "", "cannot be read"),
     ],
 )
-def test_faults_are_told_with_their_place(tmp_path, name, text, told):
+def test_faults_are_reported_with_their_place(tmp_path, name, text, told):
     """A file that holds no facts is told with the line and the document."""
     path = tmp_path / (name or "missing.jsonl")
     if name:
@@ -124,7 +124,7 @@ def test_faults_are_told_with_their_place(tmp_path, name, text, told):
         create_fact_counter(path)
 
 
-def test_a_field_that_no_fact_has_is_told():
+def test_a_field_that_no_fact_has_is_reported():
     """A slip in `by` is an error with the nearest field, not a count of nothing."""
     with pytest.raises(DataError, match="did you mean feature"):
         create_fact_counter({"d1": {"feature": "battery"}}, by=["featur"])

@@ -49,7 +49,7 @@ def test_no_aggregate_changes_the_messages(question, aggregates, texts):
 
 
 @given(question=FILLED, aggregates=AGGREGATES, texts=st.lists(TEXTS, max_size=2))
-def test_no_retrieved_text_changes_what_the_answering_model_is_told(question, aggregates, texts):
+def test_no_retrieved_text_changes_what_the_answering_model_is_reported(question, aggregates, texts):
     """The answering model gets our fences and no others, whatever was retrieved."""
     model = ScriptedJudge(["Yes."])
 

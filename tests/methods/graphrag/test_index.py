@@ -176,7 +176,7 @@ def test_tables_that_are_none_of_graphrag(tmp_path):
     assert [*inventory.nodes] == ["ADA", "NOTES"]
 
 
-def test_faults_are_told(tmp_path):
+def test_faults_are_reported(tmp_path):
     """Ends, text units and documents that are not there are told, and stop nothing."""
     edges = [{"source": "ADA", "target": "BOB", "description": "met", "text_unit_ids": None}]
     nodes = [{"title": "ADA", "text_unit_ids": ["u1", "u9"]}]

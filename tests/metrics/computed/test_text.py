@@ -85,7 +85,7 @@ class TestExpected:
         assert judged_answer(name, "Ada Grace", "Ada\nGrace")[0] == alone[0] < 1
         assert judged_answer(name, "Ada Grace", None, answers=["Ada\nGrace"])[0] == 1
 
-    def test_the_nearest_is_told(self):
+    def test_the_nearest_is_reported(self):
         """Where none is right, the reason is of the nearest."""
         told_ = judged_answer("exact_match", "Ada Lovelace", "Grace", answers=["Ada"])[1]
         assert told_ == 'the answer is "Ada Lovelace", expected "Ada"'
