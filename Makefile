@@ -118,7 +118,8 @@ test-docs: $(DEV)
 
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
-	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/test_docs.py tests/demo
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/test_docs.py tests/demo \
+	  tests/cli/test_refusals.py
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py tests/serve/test_openapi_examples.py \
 	  tests/serve/test_refusals.py
 

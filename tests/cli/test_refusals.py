@@ -13,6 +13,7 @@ from tone_metrics import TONE as TONE_METRIC
 from tone_metrics import by_metric
 
 from greval import evaluate, load_metric
+from greval.cli.console import escape_control_characters
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 
@@ -225,6 +226,7 @@ def test_refused_commands(greval_says):
         accepted += [line] if (code, out) != (2, "") or KEY in err else []
         # Of an error of usage, the usage is left out.
         sentences = err[max(err.find("Error: "), 0) :].splitlines()
-        parts.append("\n".join([line.replace(KEY, "KEY"), *(f"  {text[:SHOWN]}".rstrip() for text in sentences), ""]))
+        command = escape_control_characters(line.replace(KEY, "KEY"))
+        parts.append("\n".join([command, *(f"  {text[:SHOWN]}".rstrip() for text in sentences), ""]))
     assert accepted == []
     same(GOLDEN / "command-refusals.txt", "\n".join(parts))
