@@ -125,7 +125,11 @@ def empty_folder(tmp_path, monkeypatch):
         "ARGILLA_API_KEY",
     ):
         monkeypatch.delenv(name, raising=False)
-    return tmp_path
+    yield tmp_path
+    # Another test may have a module of the same name.
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture
