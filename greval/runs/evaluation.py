@@ -334,7 +334,7 @@ async def evaluate_async(
         has_results = store.query("SELECT 1 FROM results LIMIT 1").fetchone() is not None
         # After a stop, only a source whose length is known is read to its end: a stream may have none.
         reads_on = has_results and (isinstance(cases, Sized) or options.get("total") is not None)
-        # None for a run of an earlier version, which judged all.
+        # None if no command wrote the run, such as one of merged runs.
         were_asked = read_asked_names(store)
         judged_on_all = were_asked is None or get_asked_names(metrics, options) <= were_asked
         _store_metadata(work, writer, judges, clients, options)

@@ -18,7 +18,6 @@ from greval import (
     ComputedMetric,
     Judge,
     MeasureScale,
-    PreferenceMetric,
     Store,
     compile_metric,
     evaluate,
@@ -38,7 +37,6 @@ ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
 METRIC = load_metric("correctness")
-PREFERENCE = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
 WORKERS = 2
 
 

@@ -272,7 +272,7 @@ def _parse_call(row: _CallRow) -> CallRecord:
         tokens,
         latency=latency,
         origin=ReplyOrigin(content, row.fingerprint),
-        # A call of an earlier version names no model.
+        # Nothing is stored of a reply that names no model.
         served_by="".join(served_by),
     )
     return CallRecord(_parse_form(row.form), messages, reply, items, repeat)

@@ -45,7 +45,6 @@ CREATE TABLE plans (
 # SQLite stores the version as a signed number of 32 bits.
 LAYOUT_VERSION = crc32(f"{TABLES} -- 1".encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
-LAYOUT_VERSION_WITHOUT_COST = 341554651
 
 
 def lock_folder(folder: Path) -> IO[str]:
@@ -86,21 +85,11 @@ def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
         raise StoreError(f"{folder}: the run was never started; run greval evaluate with -o {folder} again")
-    elif layout == LAYOUT_VERSION_WITHOUT_COST:
-        _add_cost_columns(database)
     elif layout != LAYOUT_VERSION:
         raise StoreError(
             f"{folder / FILE}: written by another version of greval (layout {layout}, this one "
             f"reads {LAYOUT_VERSION}); choose another folder with -o, or read it with the version that wrote it"
         )
-
-
-def _add_cost_columns(database: sqlite3.Connection) -> None:
-    """Add the column of the cost that a provider states to the results of an older log, and to its calls if any."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('results', 'calls')"
-    tables = [name for (name,) in database.execute(query)]
-    changes = "".join(f"ALTER TABLE {name} ADD COLUMN cost INTEGER; " for name in tables)
-    database.executescript(f"BEGIN IMMEDIATE; {changes} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
 
 
 class LogSync:

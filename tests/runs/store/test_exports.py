@@ -42,7 +42,6 @@ ANSWER = {
     "parts": [{"what": "who", "there": "yes"}, {"what": 'when, "exactly"', "there": "yes"}],
     "advice": "Give\nthe year.",
 }
-ADVICE = "Give\\nthe year."
 WANTED = {
     "notes.parts": json.dumps(ANSWER["parts"]),
     "notes.coverage": 1.0,
