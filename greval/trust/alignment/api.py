@@ -147,24 +147,19 @@ async def align_async(
     budget = AlignBudget(
         get_prices(options), setup.work, max_calls=options.get("max_calls"), max_cost=options.get("max_cost")
     )
-    calls: CallOptions = {
-        "concurrency": options.get("concurrency"),
-        "gate": options.get("gate"),
-        "meter": options.get("meter"),
-        "on_result": options.get("on_result"),
-    }
     runner = DefinitionRunner(
         judge,
         setup.work,
         setup.labelled.scale,
         budget,
-        calls=calls,
+        calls=options,
         stop=stop,
         on_progress=options.get("on_told", lambda _: None),
     )
     model = options.get("writer") or judge
-    gate = calls["gate"] or asyncio.Semaphore(runner.width)
-    with DefinitionWriter(model, setup.work, budget, gate=gate, meter=calls["meter"]) as writer, reduce_collections():
+    gate = options.get("gate") or asyncio.Semaphore(runner.width)
+    meter = options.get("meter")
+    with DefinitionWriter(model, setup.work, budget, gate=gate, meter=meter) as writer, reduce_collections():
         items = setup.labelled.items
         # The verdicts of the run are those of the unchanged metric if its judge and definition are the same.
         verdicts: Verdicts = {item.number: item.judgement.value for item in items}

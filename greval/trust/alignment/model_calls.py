@@ -37,7 +37,7 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeGroup, build_own_guard
 from greval.runs.manifest import sum_spending
-from greval.runs.options import CallOptions, EvaluateOptions, get_concurrency
+from greval.runs.options import CallOptions, EvaluateOptions, get_concurrency, select_evaluate_options
 from greval.trust.alignment.labelled_items import LabelledItem
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class DefinitionRunner:
         self.on_progress(f"{step}: judging {format_count(len(cases), 'case')}")
         folder = self._get_folder(alone)
         options: EvaluateOptions = {
-            **self.calls,
+            **select_evaluate_options(self.calls),
             **self.budget.compute_remaining_caps(folder),
             "concurrency": self.width,
             "total": len(cases),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_questions, split_texts
+from greval.trust.argilla.form import ITEM_FIELD, hash_shown_texts, name_comment, name_question, split_texts
 
 NESTED = frozenset({"fields", "metadata", "responses"})
 """The parts of a record in `to_json` and `to_list`."""
@@ -79,9 +79,7 @@ def iterate_annotations(
     """
     alone = record.metrics[0] if len(record.metrics) == 1 else metric
     metric_of_question = {JUDGEMENT: alone} | dict.fromkeys(questions, metric or alone)
-    metric_of_question |= {
-        name_questions(name).judgement: name for name in (*record.metrics, metric) if name is not None
-    }
+    metric_of_question |= {name_question(name): name for name in (*record.metrics, metric) if name is not None}
     meta = record.metadata
     shared = {
         "sample_id": meta.get("sample_id") or record.id,
@@ -93,7 +91,7 @@ def iterate_annotations(
         name = metric_of_question.get(question)
         if name is None:
             continue
-        comment_question = COMMENT if question == JUDGEMENT else name_questions(name).comment
+        comment_question = COMMENT if question == JUDGEMENT else name_comment(name)
         comments = {user: comment for user, comment, _ in record.answers.get(comment_question, ())}
         for user, value, status in answers:
             if value is not None or status not in {None, "submitted"}:

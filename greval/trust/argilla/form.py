@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric, is_preference
@@ -43,31 +43,27 @@ MIDDLE = f'<td dir="auto" style="{RIGHT}">'
 Json = dict[str, Any]
 
 
-class QuestionNames(NamedTuple):
-    """The names of a metric's questions: for the judgement, and for a comment."""
-
-    judgement: str
-    comment: str
-
-
-def name_questions(metric: str) -> QuestionNames:
-    """Return the names of a metric's questions.
+def name_question(metric: str) -> str:
+    """Return the name of the question for the judgement by a metric.
 
     Example:
-        >>> name_questions("correctness")
-        QuestionNames(judgement='correctness', comment='correctness_comment')
-        >>> name_questions("answer").judgement
-        'answer_value'
+        >>> name_question("correctness"), name_question("answer")
+        ('correctness', 'answer_value')
     """
     # Argilla's SDK refuses a question with the name of a field or of a metadata property
     is_taken = metric in {*TERMS, WEIGHT, JUDGE_FIELD} or ITEM_FIELD.fullmatch(metric)
-    return QuestionNames(f"{metric}_value" if is_taken else metric, f"{metric}_comment")
+    return f"{metric}_value" if is_taken else metric
+
+
+def name_comment(metric: str) -> str:
+    """Return the name of the question for a comment on a judgement."""
+    return f"{metric}_comment"
 
 
 def build_question(metric: JudgedMetric) -> Json:
     """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels."""
     return {
-        "name": name_questions(metric.name).judgement,
+        "name": name_question(metric.name),
         "title": metric.name,
         "description": cut_text(metric.description, MAX_DESCRIPTION),
         "required": True,
@@ -116,7 +112,7 @@ def build_parts(metrics: Sequence[JudgedMetric], *, suggested: bool = False) -> 
     questions = []
     for metric in metrics:
         title = f"Comment on {metric.name}" if len(metrics) > 1 else "Comment"
-        name = name_questions(metric.name).comment
+        name = name_comment(metric.name)
         questions += [
             build_question(metric),
             {"name": name, "title": title, "required": False, "settings": {"type": "text"}},

@@ -22,7 +22,7 @@ from greval.trust.annotations.judged_items import ItemRef, hash_contents
 from greval.trust.annotations.rendering import list_titles
 from greval.trust.argilla.client import FORBIDDEN, ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, find_dataset
-from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_questions, split_texts
+from greval.trust.argilla.form import JUDGE_FIELD, Json, hash_shown_texts, name_question, split_texts
 from greval.trust.argilla.ledger import (
     GONE,
     OUTDATED,
@@ -147,7 +147,7 @@ def _find_asked_metrics(store: Store, dataset: ArgillaDataset) -> list[JudgedMet
     """Find the judged metrics of a run after which questions of a dataset are named."""
     question_names = {question["name"] for question in dataset.questions}
     judged = [metric.judged for metric in read_metrics(store).values() if metric.judged]
-    metrics = [metric for metric in judged if name_questions(metric.name).judgement in question_names]
+    metrics = [metric for metric in judged if name_question(metric.name) in question_names]
     if not metrics:
         reason = f"{dataset.name!r} has no question named after a judged metric of {store.folder}"
         names = f"judged metrics: {', '.join(metric.name for metric in judged) or 'none'}"

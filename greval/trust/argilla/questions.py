@@ -9,7 +9,7 @@ from greval.errors import ArgillaArgumentError
 from greval.records.metric import JudgedMetric
 from greval.records.scale import CategoricalScale, JudgedScale, OffScaleError, Value
 from greval.records.scale_values import parse_on_scale
-from greval.trust.argilla.form import Json, build_question, name_questions
+from greval.trust.argilla.form import Json, build_question, name_comment, name_question
 
 ONE_VALUE_KINDS = ("label_selection", "rating")
 """The kinds of questions whose answer is one value."""
@@ -50,18 +50,17 @@ def find_questions(
 
 def _find_question(metric: JudgedMetric, questions: Sequence[Json], chosen: str | None) -> MetricQuestion:
     """Find the question of a metric, or raise `ArgillaArgumentError`."""
-    names = name_questions(metric.name)
     ids = {question["name"]: str(question["id"]) for question in questions}
     values = {question["name"]: _match_values(metric.scale, question) for question in questions}
     fitting = {name: options for name, options in values.items() if options is not None}
-    name = chosen or names.judgement
+    name = chosen or name_question(metric.name)
     if chosen is None and name not in ids and len(fitting) == 1:
         (name,) = fitting
     if name not in fitting:
         raise _build_no_question_error(metric, questions, [*fitting], chosen)
     texts = {question["name"] for question in questions if question["settings"]["type"] == TEXT}
-    comment = names.comment if names.comment in texts else None
-    return MetricQuestion(ids[name], name, comment, fitting[name])
+    comment = name_comment(metric.name)
+    return MetricQuestion(ids[name], name, comment if comment in texts else None, fitting[name])
 
 
 def _match_values(scale: JudgedScale, question: Json) -> dict[int | str, Value] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,6 @@ from pydantic import JsonValue
 
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.records.result import Judgement
@@ -19,7 +17,6 @@ from greval.records.scale import Value
 from greval.runs.run_reader import ItemKey, read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_valid_annotations
-from greval.trust.annotations.judged_items import read_judged_items
 from greval.trust.annotations.matching import get_item_key, is_of_other_text
 from greval.trust.annotations.rendering import list_titles, unescape_text
 from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, write_ledger
@@ -98,7 +95,7 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
     folder = Path(run)
     with Store.open(folder) as store, lock_run(folder):
         definition = read_judged_metric(store, metric)
-        things = read_record_items(store, [definition])
+        things = read_record_items(store, [definition], written=suggestions)
         if not things:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to label")
         labels = [row for row in read_valid_annotations(folder / ANNOTATIONS_FILE) if row.metric == metric]
@@ -113,8 +110,6 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         # By a hash, so that neighbours in the data are not neighbours in the queue.
         queue.sort(key=lambda thing: thing.place.hash_key())
         unlabelled = [thing for thing in queue if not _is_labelled(thing, mine)]
-        ids = {thing.id for thing in islice(unlabelled, limit)}
-        items = _read_items(store, definition, ids, written=suggestions)
     # A blind annotator must not see how others voted.
     visible_labels = labels_of_others if sample == DISAGREEMENTS and suggestions else {}
     return LabelQueue(
@@ -132,7 +127,7 @@ def plan_labels(  # noqa: PLR0913 - the options of a queue
         ),
         items=tuple(
             _build_item(item, drawn[item.id], visible_labels.get(item.place.item_key, {}), suggestions=suggestions)
-            for item in items
+            for item in unlabelled[:limit]
         ),
     )
 
@@ -179,13 +174,6 @@ def _draw_items(
     if new != old:
         write_ledger(folder, name, new)
     return {record_id: new.planned[record_id] for record_id in drawn_ids}
-
-
-def _read_items(store: Store, metric: JudgedMetric, ids: Collection[str], *, written: bool) -> list[RecordItem]:
-    """Return the items of these ids in the order of the queue, with what the judge wrote if `written`."""
-    # All items with the texts of the judge take more memory than the queue.
-    items = (RecordItem(judged=(item,)) for item in read_judged_items(store, metric, written=written))
-    return sorted((item for item in items if item.id in ids), key=lambda item: item.place.hash_key())
 
 
 def _build_item(

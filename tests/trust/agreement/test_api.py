@@ -87,7 +87,7 @@ def test_weighted_numbers_stand_beside(tmp_path):
     """Of numbers the weighted bias is that of all things they were drawn from; ranks know of no weights."""
     run = write(tmp_path / "run", "depth", [3, 4, 5, 1])
     rows = said("depth", "ana", [3, 3, 3])
-    rows += [one for one in said("depth", "ana", [3] * 4, weight=7.0) if one.sample_id == "q3"]
+    rows += [label for label in said("depth", "ana", [3] * 4, weight=7.0) if label.sample_id == "q3"]
     overall = agreement(run, "depth", rows).groups[0]
     assert overall.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
     assert overall.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)

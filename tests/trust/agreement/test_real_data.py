@@ -83,7 +83,9 @@ def test_correlations_of_answer_pairs_are_the_references(data_set, aspect, tmp_p
     verdicts = [(pair["b"] - pair["a"]) if isinstance(pair, dict) else pair[1] - pair[0] for pair in scores]
     run = write(tmp_path / "run", SHIFT.name, verdicts)
     annotations = [
-        one for n, who in enumerate("ab") for one in said(SHIFT.name, who, [row["human"][aspect][n] for row in data])
+        label
+        for n, who in enumerate("ab")
+        for label in said(SHIFT.name, who, [row["human"][aspect][n] for row in data])
     ]
     group = agreement(run, SHIFT.name, annotations, combine="each").groups[0]
     assert group.judge.people.n == 2 * len(data)

@@ -22,7 +22,9 @@ METRICS |= {"scored": SCORED, "share": SHARE}
 def decide(folder, metric, verdicts, *people, texts=None, **options):
     """Return the verdict on a run whose items have these verdicts and labels of some people."""
     run = write(folder / "run", metric, verdicts, texts=texts or ["x" * (1 + n * 7 % 13) for n in range(len(verdicts))])
-    labels = [one for name, values in zip("abc", people, strict=False) for one in said(metric, name, values, **options)]
+    labels = [
+        label for name, values in zip("abc", people, strict=False) for label in said(metric, name, values, **options)
+    ]
     return agreement(run, metric, labels).verdict
 
 

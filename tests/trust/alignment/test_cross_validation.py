@@ -56,7 +56,9 @@ def test_an_example_never_judges_itself_nor_a_twin(tmp_path):
     cases += [{**case(number), "id": f"twin{number}", "method": "other"} for number in range(0, COUNT, 2)]
     run = evaluate(cases, [TONE], judge, out=tmp_path / "run")
     said = labels(TONE, truth)
-    said += [one.model_copy(update={"sample_id": f"twin{one.sample_id[1:]}", "method": "other"}) for one in said[::2]]
+    said += [
+        label.model_copy(update={"sample_id": f"twin{label.sample_id[1:]}", "method": "other"}) for label in said[::2]
+    ]
     result = align(run, TONE, judge, said, **SMALL)
     assert (result.labels, result.questions) == (COUNT * 3 // 2, COUNT)
     shown = [messages for messages in messages_of(judge) if len(messages) > 2]

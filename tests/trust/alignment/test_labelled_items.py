@@ -68,8 +68,8 @@ def test_ties_and_suggested_verdicts_are_reported(better):
     """Things on which people are tied are left out and counted; who saw the judge's verdict is told."""
     run, said, judge = better
     other = {"Polite": "Rude", "Rude": "Polite"}
-    tied = [one.model_copy(update={"annotator": "bob", "value": other[one.value]}) for one in said[:5]]
-    marked = [one.model_copy(update={"suggested": True}) for one in said[10:13]]
+    tied = [label.model_copy(update={"annotator": "bob", "value": other[label.value]}) for label in said[:5]]
+    marked = [label.model_copy(update={"suggested": True}) for label in said[10:13]]
     result = align(run, TONE, judge, [*said[:10], *marked, *said[13:], *tied], **SMALL)
     assert result.labels == COUNT - 5
     assert result.annotators == ("ana",)

@@ -87,15 +87,14 @@ def test_a_failing_writer_is_fatal_to_nothing(better):
 
 
 PRICED = Prices(models={"ScriptedJudge": Price(input=1.0, output=1.0)}, as_of="today", source="made up")
-PROMPT = [HumanMessage("x" * 3600)]
-"""900 tokens, so that a first call is estimated at 1,000 tokens: $0.001."""
+PROMPT = [HumanMessage("x" * 80)]
+"""20 tokens, so that a call is estimated at the 120 tokens that `ScriptedJudge` reports: $0.00012."""
 
 
 def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
     """Of five reasons that are asked for together only as many are written as the cap pays for."""
-    usage = {"input_tokens": 900, "output_tokens": 100, "total_tokens": 1000}
-    judge = ScriptedJudge([AIMessage('{"reason": "r", "value": 1}', usage_metadata=usage)], delay=0.01)
-    budget = AlignBudget(PRICED, tmp_path, max_cost=0.0025)
+    judge = ScriptedJudge([{"reason": "r", "value": 1}], delay=0.01)
+    budget = AlignBudget(PRICED, tmp_path, max_cost=0.0003)
 
     async def write(writer, n):
         return await writer.write(f"text{n}", {"type": "object"}, PROMPT, lambda answer: answer)
@@ -105,9 +104,9 @@ def test_a_cap_on_cost_holds_for_calls_that_are_made_at_once(tmp_path):
             return await asyncio.gather(*(write(writer, n) for n in range(5)), return_exceptions=True)
 
     results = asyncio.run(write_all())
-    assert 0 < len(judge.calls) < 5
-    assert sum(isinstance(result, StoppedError) for result in results) == 5 - len(judge.calls)
-    assert budget.cost <= 0.0025
+    assert len(judge.calls) == 2
+    assert sum(isinstance(result, StoppedError) for result in results) == 3
+    assert budget.cost <= 0.0003
 
 
 def test_a_cap_on_cost_needs_the_price_of_the_writer(tmp_path):

@@ -79,13 +79,13 @@ def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
     """An example keeps the findings of a right verdict; of a wrong one they are asked for with the reason."""
     (by_step,) = set_reason_depth([TONE], "steps")
     told = Judgement(value="Polite", reason="r", findings=("It thanks.", "Calm."))
-    made = [one._replace(judgement=told) for one in label_answers(["Polite", "Rude"], ["Polite", "Polite"])]
+    made = [item._replace(judgement=told) for item in label_answers(["Polite", "Rude"], ["Polite", "Polite"])]
     answer = {"findings": {"step_1": "It insults.", "step_2": "Harsh."}, "reason": "An insult.", "value": "Rude"}
     judge = ScriptedJudge([answer])
     spent = AlignBudget(Prices.load(), tmp_path, max_calls=None, max_cost=None)
     with DefinitionWriter(judge, tmp_path, spent) as writer:
         metric, _ = asyncio.run(add_examples(by_step, made, {0: "Polite", 1: "Polite"}, writer, seed="s"))
-    assert {one.value: one.findings for one in metric.examples} == {
+    assert {example.value: example.findings for example in metric.examples} == {
         "Polite": ("It thanks.", "Calm."),
         "Rude": ("It insults.", "Harsh."),
     }
@@ -253,7 +253,7 @@ def test_an_unchanged_answer_is_asked_for_again(tmp_path):
     same = {
         "steps": [*TONE.steps],
         "instructions": "",
-        "scale": [{"value": one.name, "means": one.means} for one in TONE.scale.categories],
+        "scale": [{"value": category.name, "means": category.means} for category in TONE.scale.categories],
     }
     judge = ScriptedJudge([same])
     items = label_answers(["Polite", "Rude"], ["Rude", "Rude"])

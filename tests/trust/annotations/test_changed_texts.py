@@ -106,11 +106,11 @@ def test_each_annotation_counts_by_what_its_person_saw(tmp_path):
     rows = [
         *labels(run, "tone"),
         *old,
-        *(one.model_copy(update={"annotator": "bob"}) for one in old),
+        *(label.model_copy(update={"annotator": "bob"}) for label in old),
         Annotation(sample_id="q0", metric="tone", annotator="eve", value="Rude"),
     ]
     matches = matched(run, rows)
-    assert [one.values for one in matches.things] == [{"ana": "Polite", "eve": "Rude"}]
+    assert [thing.values for thing in matches.things] == [{"ana": "Polite", "eve": "Rude"}]
     assert (matches.changed, matches.outdated, matches.replaced, matches.differing) == (("q0",), 2, 0, ())
 
 

@@ -121,7 +121,7 @@ def test_groups_are_a_partition_after_all_items():
     (name, whole), *groups = group_items(things, ["kind", "method"])
     assert (name, [*whole]) == ("", things)
     assert [name for name, _ in groups] == ["(none) · m0", "a · m1", "b · m0"]
-    assert sorted(one.sample_id for _, members in groups for one in members) == ["q0", "q1", "q2", "q3"]
+    assert sorted(item.sample_id for _, members in groups for item in members) == ["q0", "q1", "q2", "q3"]
     assert [*group_items(things)] == [("", things)]
 
 

@@ -115,7 +115,7 @@ def test_records_are_read_over_pages_once_each(stand_in):
     """More records than fit on a page come all, each once."""
     stand_in.records["d"] = {str(n): {"id": str(n)} for n in range(2500)}
     with ArgillaClient(stand_in.url, KEY) as client:
-        assert [one["id"] for one in client.iter_records("d")] == [str(n) for n in range(2500)]
+        assert [record["id"] for record in client.iter_records("d")] == [str(n) for n in range(2500)]
     assert stand_in.requests.count(("GET", "/datasets/d/records")) == 3
 
 
@@ -124,7 +124,7 @@ def test_records_that_a_pass_missed_are_read_in_the_next(stand_in):
     stand_in.records["d"] = {str(n): {"id": str(n)} for n in range(2500)}
     stand_in.is_unstable = True
     with ArgillaClient(stand_in.url, KEY) as client:
-        found = [one["id"] for one in client.iter_records("d")]
+        found = [record["id"] for record in client.iter_records("d")]
     assert len(found) == len(set(found)) == 2500
     assert stand_in.requests.count(("GET", "/datasets/d/records")) > 3
 
@@ -135,7 +135,7 @@ def pages():
     with Proxy("http://127.0.0.1:9") as proxy, ArgillaClient(proxy.url, "key") as client:
 
         def read(*listed, total):
-            texts = [json.dumps({"items": [{"id": one} for one in ids], "total": total}).encode() for ids in listed]
+            texts = [json.dumps({"items": [{"id": value} for value in ids], "total": total}).encode() for ids in listed]
             proxy.reset(lambda n, *_: (200, texts[(n - 1) % len(texts)]))
             return [record["id"] for record in client.iter_records("d")]
 

@@ -100,7 +100,7 @@ def test_no_two_parts_of_a_dataset_share_a_name():
         steps=["s"],
         categories={"Yes": "", "No": ""},
     )
-    names = [one["name"] for some in build_parts([metric]).values() for one in some]
+    names = [part["name"] for some in build_parts([metric]).values() for part in some]
     assert len(names) == len(set(names))
     assert not [name for name in names if "." in name or " " in name]
     assert [*list_titles(metric).values()][-3:] == ["a b", "x", "Chunk to judge"]
@@ -109,6 +109,8 @@ def test_no_two_parts_of_a_dataset_share_a_name():
 def test_the_judge_field_exists_only_with_suggestions():
     """A blind form is as it was without the judge's words; one with verdicts has a field for them at the end."""
     metric = valued(0, 1)
-    blind, told = ([one["name"] for one in build_parts([metric], suggested=shows)["fields"]] for shows in (False, True))
+    blind, told = (
+        [field["name"] for field in build_parts([metric], suggested=shows)["fields"]] for shows in (False, True)
+    )
     assert told == [*blind, JUDGE_FIELD]
     assert JUDGE_FIELD not in list_titles(metric)

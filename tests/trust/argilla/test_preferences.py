@@ -55,10 +55,10 @@ def test_a_record_has_both_answers(pairs, stand_in):
     assert {*record["fields"]} == {"question", "answer_ab"}
     assert "walk" not in record["fields"]["answer_ab"]
     assert split_texts(record["fields"]) == {"question": "Who?", "answer_a": LONGER["B"], "answer_b": LONGER["A"]}
-    assert [one["title"] for one in stand_in.parts["d0"]["fields"]] == ["Question", "Answer"]
+    assert [part["title"] for part in stand_in.parts["d0"]["fields"]] == ["Question", "Answer"]
     assert record["metadata"]["method"] == "local vs walk"
     assert merge_titles([METRIC]) == {"question": "Question", "answer_a": "Answer A", "answer_b": "Answer B"}
-    assert [one["value"] for one in build_question(METRIC)["settings"]["options"]] == ["A", "Tie", "B"]
+    assert [option["value"] for option in build_question(METRIC)["settings"]["options"]] == ["A", "Tie", "B"]
 
 
 @given(st.text(), st.text())

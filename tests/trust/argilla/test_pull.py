@@ -33,13 +33,16 @@ def test_answers_become_annotations_of_the_same_items(pushed, stand_in):
     stand_in.answer("d0", "q1", "u1", "Rude", status="draft")
     done = pull(pushed, stand_in)
     rows = read_run_annotations(pushed).annotations
-    assert {(one.sample_id, one.annotator, one.value, one.status) for one in rows} == {
+    assert {(row.sample_id, row.annotator, row.value, row.status) for row in rows} == {
         ("q0", "ana", "Polite", "submitted"),
         ("q0", "bob", "Rude", "submitted"),
         ("q1", "ana", "Rude", "draft"),
     }
     assert (done.records, done.unanswered) == (4, 3)
-    assert [(one.annotator, one.submitted, one.draft, one.pending) for one in done.annotators] == [
+    assert [
+        (person_counts.annotator, person_counts.submitted, person_counts.draft, person_counts.pending)
+        for person_counts in done.annotators
+    ] == [
         ("ana", 1, 1, 2),
         ("bob", 1, 0, 3),
     ]
@@ -72,11 +75,11 @@ def test_answers_that_are_gone_are_kept_aside(pushed, stand_in):
 def test_answers_to_a_changed_text_do_not_count(pushed, stand_in):
     """If the run judged another answer since, the annotation of the old one is kept aside."""
     stand_in.answer("d0", "q0", "u1", "Polite")
-    changed = [one.model_copy(update={"answer": "Another."}) if one.id == "q0" else one for one in cases(4)]
+    changed = [case.model_copy(update={"answer": "Another."}) if case.id == "q0" else case for case in cases(4)]
     evaluate(changed, [TONE], ScriptedJudge(by_metric), out=pushed)
     done = pull(pushed, stand_in)
     assert (done.outdated, done.records) == (1, 3)
-    assert [one.sample_id for one in read_annotations(done.outdated_path).annotations] == ["q0"]
+    assert [row.sample_id for row in read_annotations(done.outdated_path).annotations] == ["q0"]
 
 
 def test_a_record_that_was_edited_is_counted(pushed, stand_in):

@@ -14,7 +14,7 @@ from greval.trust.argilla.sampling import SampleCandidate, SamplingPlan
 candidates = st.lists(
     st.tuples(st.sampled_from(["Yes", "No", "Perhaps"]), st.none() | st.floats(0, 1)), min_size=1, max_size=60
 ).map(lambda rows: [SampleCandidate(str(n), *row) for n, row in enumerate(rows)])
-known = candidates.filter(lambda rows: any(one.uncertainty is not None for one in rows))
+known = candidates.filter(lambda rows: any(row.uncertainty is not None for row in rows))
 
 
 @given(candidates, st.integers(1, 80), st.integers(0, 9))
@@ -22,7 +22,7 @@ def test_weights_of_a_random_sample_stand_for_all(rows, size, seed):
     """As many are drawn as wanted, and their weights add up to the number of all."""
     drawn = SamplingPlan(kind="random", size=size).draw(rows, seed)
     assert len(drawn) == min(size, len(rows))
-    assert sum(one.weight for one in drawn.values()) == pytest.approx(len(rows))
+    assert sum(row.weight for row in drawn.values()) == pytest.approx(len(rows))
 
 
 @given(candidates, st.integers(1, 80), st.integers(0, 9))

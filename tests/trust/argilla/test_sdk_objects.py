@@ -23,7 +23,7 @@ from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 from greval.trust import keep_annotations
 from greval.trust.annotations.files import read_run_annotations
-from greval.trust.argilla.form import build_parts, format_guidelines, name_questions
+from greval.trust.argilla.form import build_parts, format_guidelines, name_question
 
 CARE = CategoricalMetric(
     name="care", description="Care.", needs=["answer"], categories={"Much": "", "Little": ""}, steps=["Read."]
@@ -183,7 +183,7 @@ def test_one_name_is_not_used_twice():
     """The question of a metric has another name than any field; two tags or comments of one name are refused."""
     named = CARE.model_copy(update={"name": "answer"})
     assert [part["name"] for part in build_parts([named])["questions"]] == ["answer_value", "answer_comment"]
-    assert name_questions("answer_ab").judgement == "answer_ab_value"
+    assert name_question("answer_ab") == "answer_ab_value"
     comment = CARE.model_copy(update={"name": "care_comment"})
     with pytest.raises(ArgillaArgumentError, match="would have 'care_comment' twice"):
         build_parts([CARE, comment])

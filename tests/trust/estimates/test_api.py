@@ -107,7 +107,7 @@ def test_a_file_of_annotations_and_methods_without_questions(tmp_path):
 
 def test_groups_and_methods_without_labels(world):
     """Each value of a tag is estimated beside all questions; a method without a label says so."""
-    labels = [one for one in world.at_random(80) if one.method == "walk"]
+    labels = [label for label in world.at_random(80) if label.method == "walk"]
     result = estimate(world.run, "right", annotations=labels, by="area", baseline="local")
     assert [(row.group, row.method, bool(row.baseline)) for row in result.rows[:3]] == [
         ("", "local", False),
@@ -206,7 +206,7 @@ def test_no_number_is_ever_lost(tmp_path):
     rng = np.random.default_rng(1)
     for trial in range(30):
         count = int(rng.integers(3, 12))
-        figures = {(name, "right"): [int(one) for one in rng.integers(0, 2, count)] for name in ("walk", "local")}
+        figures = {(name, "right"): [int(value) for value in rng.integers(0, 2, count)] for name in ("walk", "local")}
         figures["local", "right"][0] = MISSING
         run = write(tmp_path / str(trial), figures)
         labels = [

@@ -66,7 +66,9 @@ def test_sampled_items_without_a_label_are_represented_by_their_stratum(world):
 def test_enriched_sample_without_weights_is_seen(world):
     """Labels whose verdicts are not those of the run are no random sample: no estimate, but what to mend."""
     bare = [
-        one.model_copy(update={"weight": 1.0, "stratum": None}) for one in world.enriched(60) if one.method == "walk"
+        label.model_copy(update={"weight": 1.0, "stratum": None})
+        for label in world.enriched(60)
+        if label.method == "walk"
     ]
     result = estimate(world.run, "right", annotations=bare)
     walk = result.rows[0]

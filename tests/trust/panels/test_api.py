@@ -23,7 +23,7 @@ def test_items_that_do_not_meet_are_named(tmp_path):
 
     def judge(name, ids):
         return evaluate(
-            [{"id": one, "question": "?", "usage": {"latency": 1}} for one in ids], [metric], out=tmp_path / name
+            [{"id": value, "question": "?", "usage": {"latency": 1}} for value in ids], [metric], out=tmp_path / name
         )
 
     one, two, three = judge("one", ["q1", "q2", "q3"]), judge("two", ["Q1", "Q2"]), judge("three", ["q1", "Q2", "Q3"])

@@ -36,7 +36,7 @@ def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, row
     """Alpha equals krippendorff's, accuracy and kappa against the others scikit-learn's, unanimity a plain count."""
     judges = [*map(list, zip(*rows, strict=True))]
     group = panel(runs(tmp_path_factory.mktemp("p"), "graded", *judges), "graded").groups[0]
-    table = [[PLACE[one] for one in judge] for judge in judges]
+    table = [[PLACE[value] for value in judge] for judge in judges]
     if len({place for judge in table for place in judge}) > 1:
         expected = krippendorff.alpha(table, level_of_measurement="ordinal", value_domain=[0, 1, 2])
         assert value(group.among.figures["alpha"]) == pytest.approx(expected)
@@ -65,7 +65,7 @@ def test_figures_of_numbers_are_those_of_other_packages(tmp_path_factory, rows, 
     """Alpha of intervals, mean absolute error and Spearman against the middle of the others."""
     judges = [*map(list, zip(*rows, strict=True))]
     group = panel(runs(tmp_path_factory.mktemp("p"), "depth", *judges), "depth", combine=combine).groups[0]
-    if len({one for row in rows for one in row}) > 1:
+    if len({value for row in rows for value in row}) > 1:
         expected = krippendorff.alpha(judges, level_of_measurement="interval", value_domain=[1, 2, 3, 4, 5])
         assert value(group.among.figures["alpha"]) == pytest.approx(expected)
     assert group.ties == 0
@@ -87,7 +87,7 @@ def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
     for number, judge in enumerate(overall.judges):
         rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
         assert value(judge.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
-        assert [one.alpha_without for one in rest.judges] == [None, None]
+        assert [judge.alpha_without for judge in rest.judges] == [None, None]
 
 
 def test_judges_that_are_left_out_share_their_draws(tmp_path):

@@ -39,7 +39,7 @@ def test_a_run_has_its_verdicts_and_what_is_missing(tmp_path):
         "q1": {"j0": "Partly", "j1": "Irrelevant"},
     }
     assert items.differing == ()
-    counts = {one.name: (one.verdicts, one.failed, one.missing) for one in count_run_verdicts(items)}
+    counts = {run.name: (run.verdicts, run.failed, run.missing) for run in count_run_verdicts(items)}
     assert counts == {"j0": (2, 1, 1), "j1": (3, 0, 0)}
 
 

@@ -40,7 +40,7 @@ def test_a_perfect_judge_kills_all(metric, tmp_path):
     """A judge that knows the world catches every mutant, and each check that fits the metric has some."""
     result = probe_world(metric, None, tmp_path)
     assert set(get_rates(result).values()) == {1.0}
-    assert all(one.mutants == one.killed >= 3 and not one.failed and not one.missing for one in result.checks)
+    assert all(check.mutants == check.killed >= 3 and not check.failed and not check.missing for check in result.checks)
     assert result.survivors == ()
     assert {one.name for one in result.checks} | {one.check for one in result.skipped} == {*PROBE_CHECKS}
 
@@ -69,9 +69,9 @@ def test_a_forecast_counts_all_and_asks_nothing(tmp_path):
     expected = forecast_probe(RIGHT, asked, cases(), out=tmp_path / "run")
     assert not asked.calls
     probe(RIGHT, asked, cases(), out=tmp_path / "run")
-    assert len(asked.calls) == sum(one.calls for one in expected.expected)
+    assert len(asked.calls) == sum(stage.calls for stage in expected.expected)
     left = forecast_probe(RIGHT, asked, cases(), out=tmp_path / "run")
-    assert sum(one.calls for one in left.expected) == 0
+    assert sum(stage.calls for stage in left.expected) == 0
 
 
 def test_a_metric_that_builds_on_others_is_probed_alone(tmp_path):
@@ -103,7 +103,7 @@ def test_a_metric_that_builds_on_others_is_probed_alone(tmp_path):
     expected = forecast_probe(
         load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "other"
     )
-    assert sum(one.calls for one in expected.expected) == 8
+    assert sum(stage.calls for stage in expected.expected) == 8
 
 
 def test_an_impossible_probe_is_refused(tmp_path):

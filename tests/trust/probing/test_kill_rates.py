@@ -45,11 +45,11 @@ def test_failures_are_no_kills(failing, tmp_path):
         return failing if any(PADDING in one.text for one in messages) else answering()(messages)
 
     result = probe(RIGHT, ScriptedJudge(script), cases(), out=tmp_path / "run", **ALL_MUTANTS)
-    padded = next(one for one in result.checks if one.name == "padded")
+    padded = next(check for check in result.checks if check.name == "padded")
     assert (padded.killed, padded.mutants, padded.failed) == (0, 0, 10)
     assert isinstance(padded.rate, Undefined)
     assert sum(result.failures.values()) == 10
-    assert all(one.rate.value == 1 for one in result.checks if one.name != "padded")
+    assert all(check.rate.value == 1 for check in result.checks if check.name != "padded")
 
 
 def test_cases_without_a_verdict_are_not_used(tmp_path):

@@ -113,7 +113,7 @@ class People:
         plan = [["Submit", str(label)] for label in labels]
         plan += [["Discard", None], ["Save as draft", str(labels[0])]]
         told = browse(page, self.eve, NAMED[self.name].replace("?P<", "?<"), plan)
-        by_id = {one["id"]: one for one in self.records}
+        by_id = {record["id"]: record for record in self.records}
         statuses = {"Submit": "submitted", "Discard": "discarded", "Save as draft": "draft"}
         for done, label in zip(told["done"], [*labels, None, None], strict=True):
             record = by_id[done["record"]]
@@ -196,8 +196,8 @@ def test_the_whole_way(owner, tmp_path, capsys, *, browse, proxy, name, suggesti
     assert (done.judged, done.drawn, done.added, done.known, done.changed) == (COUNT, COUNT, 0, COUNT, 0)
 
     people = People(owner, name)
-    assert len({people.thing(one) for one in people.records}) == len(people.records) == COUNT
-    assert all(bool(one["suggestions"]) == suggestions for one in people.records)
+    assert len({people.thing(record) for record in people.records}) == len(people.records) == COUNT
+    assert all(bool(record["suggestions"]) == suggestions for record in people.records)
     people.over_the_api()
     body = people.on_the_page(browse, done.page)
     assert "<number>" in body  # texts are shown as they are
@@ -206,14 +206,17 @@ def test_the_whole_way(owner, tmp_path, capsys, *, browse, proxy, name, suggesti
     found = submitted(run)
     assert found == sorted(people.said, key=str)
     told_of_rows(people, rows(run / "annotations.jsonl"), suggestions=suggestions)
-    counts = {one.annotator: one.model_dump(exclude={"annotator", "pending"}) for one in pulled.annotators}
+    counts = {
+        person_counts.annotator: person_counts.model_dump(exclude={"annotator", "pending"})
+        for person_counts in pulled.annotators
+    }
     assert counts == {who: {"submitted": 0, "draft": 0, "discarded": 0, **said} for who, said in people.counts.items()}
     assert (pulled.records, pulled.edited, pulled.unknown, pulled.gone) == (COUNT, 1, 0, {})
     killed += more
 
     owner.ask("DELETE", f"/users/{people.bob['id']}")
     pulled, more = pulled_through_kills(owner, proxy, run, 4, **options)
-    left = [one for one in people.said if one.annotator != people.bob["username"]]
+    left = [answer for answer in people.said if answer.annotator != people.bob["username"]]
     assert submitted(run) == sorted(left, key=str)
     gone = [row["annotator"] for row in rows(pulled.gone_path)]
     assert gone == [people.bob["username"]] * people.counts[people.bob["username"]].total()

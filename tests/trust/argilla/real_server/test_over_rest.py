@@ -24,7 +24,7 @@ def test_people_are_asked_over_rest(owner, tmp_path, monkeypatch):
         assert (pulled.status_code, pulled.json()["records"], pulled.json()["unanswered"]) == (200, COUNT, 0)
         assert pulled.json()["path"] == "mine/annotations.jsonl"
         held = client.get("/v1/runs/mine/annotations").json()["annotations"]
-        assert [one["annotator"] for one in held] == [person["username"]] * COUNT
+        assert [annotation["annotator"] for annotation in held] == [person["username"]] * COUNT
         found = client.get("/v1/runs/mine/agreement", params={"metric": "tone"}).json()
         assert (found["groups"][0]["things"], found["folder"]) == (COUNT, "mine")
         monkeypatch.setenv("ARGILLA_API_KEY", "argilla.wrong")

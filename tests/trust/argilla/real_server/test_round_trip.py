@@ -19,7 +19,7 @@ def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):
     )
     person = owner.person()
     path = f"/me/datasets/{owner.dataset('d')['id']}/records/search?include=suggestions"
-    seen = [one["record"] for one in owner.ask("POST", path, {}, person["api_key"])["items"]]
+    seen = [entry["record"] for entry in owner.ask("POST", path, {}, person["api_key"])["items"]]
     assert len(seen) == 6
     for record in seen:
         assert record["metadata"] == {}
@@ -44,7 +44,7 @@ def test_what_two_datasets_brought_stays_while_one_has_it(owner, tmp_path):
     owner.ask("DELETE", f"/datasets/{owner.dataset('one')['id']}/records?ids={ids}")
     assert pull_from_argilla(run, dataset="one", workspace=owner.workspace).gone == {}
     assert len(rows(run / "annotations.jsonl")) == 2
-    ids = ",".join(one["id"] for one in owner.records("two"))
+    ids = ",".join(record["id"] for record in owner.records("two"))
     owner.ask("DELETE", f"/datasets/{owner.dataset('two')['id']}/records?ids={ids}")
     assert pull_from_argilla(run, dataset="two", workspace=owner.workspace).gone == {person["username"]: 2}
     assert rows(run / "annotations.jsonl") == []

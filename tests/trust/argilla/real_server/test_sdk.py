@@ -208,11 +208,11 @@ def test_figures_are_those_of_scikit_learn(client, owner, run):
         else:
             found = door.agreement(dataset, run, metric).groups[0].judge
             assert found.figures["mae"].value == pytest.approx(sklearn_metrics.mean_absolute_error(truth, given))
-        labels = [str(one) for one in VALUES[metric]]
+        labels = [str(value) for value in VALUES[metric]]
         report = door.classification_report(dataset, run, metric, output_dict=True)
         expected = sklearn_metrics.classification_report(
-            [str(one) for one in truth],
-            [str(one) for one in given],
+            [str(value) for value in truth],
+            [str(value) for value in given],
             labels=labels,
             output_dict=True,
             zero_division=0,
@@ -238,7 +238,7 @@ def test_suggestions_have_reasons(client, owner, run):
                 name: judge[name][sample] for name in BOTH
             }
             assert record.suggestions["tone"].agent
-    assert {one.id for one in dataset.records()} == {one.id for one in logged.records()}
+    assert {record.id for record in dataset.records()} == {record.id for record in logged.records()}
 
 
 @pytest.mark.nightly
@@ -305,20 +305,20 @@ def test_a_dataset_that_greval_did_not_make(client, owner, run):
         )
     dataset.records.log(own)
     rows = door.pull(dataset, BOTH, run=run)
-    tones = {one.sample_id: one.value for one in rows if one.metric == "tone"}
+    tones = {row.sample_id: row.value for row in rows if row.metric == "tone"}
     assert tones == {f"q{number}": ["Rude", "Plain"][number % 2] for number in range(COUNT)}
-    depths = {one.sample_id: one.value for one in rows if one.metric == "depth"}
+    depths = {row.sample_id: row.value for row in rows if row.metric == "depth"}
     assert depths == {f"q{number}": 1 + number % 5 for number in range(1, COUNT, 2)}
-    assert {one.content for one in rows} == {None}
+    assert {row.content for row in rows} == {None}
     judge = verdicts(run, "tone")
     found = door.agreement(dataset, run, "tone").groups[0].judge
-    expected = sklearn_metrics.cohen_kappa_score([tones[one] for one in judge], [*judge.values()])
+    expected = sklearn_metrics.cohen_kappa_score([tones[value] for value in judge], [*judge.values()])
     assert found.figures["kappa"].value == pytest.approx(expected)
 
-    before = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    before = {record.id: record.to_dict() for record in dataset.records(with_vectors=True)}
     done = door.push(run, BOTH, dataset=dataset, suggestions=True)
     assert (done.added, done.known, done.suggested) == (0, COUNT, COUNT)
-    after = {one.id: one.to_dict() for one in dataset.records(with_vectors=True)}
+    after = {record.id: record.to_dict() for record in dataset.records(with_vectors=True)}
     for key, record in before.items():
         assert {**after[key], "suggestions": {}} == {**record, "suggestions": {}}
         assert after[key]["suggestions"]["manners"]["value"] == judge[key].lower()
