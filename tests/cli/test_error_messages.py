@@ -90,7 +90,7 @@ def test_a_judge_that_cannot_be_asked(greval_says, fault_server, words):
     ("words", "told"),
     [
         (("Bad!", "d"), "name: may hold letters and digits"),
-        (("tone", "d", "--scale", "5..1"), "scale: range: must rise, got 5 to 1"),
+        (("tone", "d", "--scale", "5..1"), "scale.range: must rise, got 5 to 1"),
         (("tone", "d", "--scale", "Good,good"), "read alike"),
     ],
 )
