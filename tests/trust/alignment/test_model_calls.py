@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from aligned_runs import COUNT, SMALL, TONE, follower, judged, labels, tones, wrong_in
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 
 from greval.errors import JudgeError, MalformedVerdictError, StoppedError
 from greval.judging.model.prices import Price, Prices
