@@ -220,7 +220,7 @@ def _describe(graph: WalkGraph) -> str:
     return f"{'; '.join(parts)}."
 
 
-class _Line(NamedTuple):
+class _EdgeLine(NamedTuple):
     """The line of an edge, which leads away from the start nodes, and the place of its text."""
 
     edge: WalkEdge
@@ -233,7 +233,7 @@ class _Line(NamedTuple):
     y: float
 
 
-def _route_edge(graph: WalkGraph, layout: Layout, number: int, text: str) -> _Line:
+def _route_edge(graph: WalkGraph, layout: Layout, number: int, text: str) -> _EdgeLine:
     """Route the line of an edge, with its text at the end that is farther from the start."""
     edge = graph.edges[number]
     boxes = [layout.nodes[key] for key in (edge.source, edge.target)]
@@ -254,7 +254,7 @@ def _route_edge(graph: WalkGraph, layout: Layout, number: int, text: str) -> _Li
     path = f"M{_point(begin)}H{_number(turn)}C{' '.join(map(_point, points))}H{_number(end[0])}"
     title = _format_graph_edge(graph, edge) + ("" if edge.activation is None else f", activation {edge.activation:.3g}")
     title += {"": "", "found": ", expected", "missed": ", expected, not walked"}[edge.gold]
-    return _Line(edge, title, path, _compute_width(graph, edge), bool(upper), text, x, end[1] - 4)
+    return _EdgeLine(edge, title, path, _compute_width(graph, edge), bool(upper), text, x, end[1] - 4)
 
 
 def _compute_width(graph: WalkGraph, edge: WalkEdge) -> float:

@@ -119,11 +119,6 @@ def gwet_ac1(tables: Floats) -> Floats:
     Source:
         Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement",
         British Journal of Mathematical and Statistical Psychology 2008.
-
-    Example:
-        >>> import numpy as np
-        >>> round(float(gwet_ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
-        0.9408
     """
     total = tables.sum(axis=(1, 2))
     shares = _divide(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])

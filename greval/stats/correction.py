@@ -39,10 +39,6 @@ def correct_discrete(
         Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990; step-down: Hommel and
         Krummenauer, "Improvements and modifications of Tarone's multiple test procedure for discrete data",
         Biometrics 1998.
-
-    Example:
-        >>> correct_discrete([0.015625, 0.25, 1.0, 1.0], [0.015625, 0.25, 1.0, 1.0])[0]
-        CorrectedP(p=0.015625, tests=1, capable=True)
     """
     corrected = [CorrectedP(1.0, 1, capable=False)] * len(ps)
     order = sorted(range(len(ps)), key=ps.__getitem__)
@@ -58,11 +54,6 @@ def correct_discrete(
 
 
 def count_capable(least: Iterable[float], alpha: float) -> int:
-    """Return Tarone's K: the smallest K for which at most K tests have a `least` possible p of alpha / K or less.
-
-    Example:
-        >>> count_capable([0.001, 0.015625, 0.25, 1.0, 1.0], 0.05)
-        2
-    """
+    """Return Tarone's K: the smallest K for which at most K tests have a `least` possible p of alpha / K or less."""
     levels = sorted(least)
     return next(k for k in range(1, len(levels) + 2) if bisect_right(levels, alpha / k * (1 + ROUNDING)) <= k)

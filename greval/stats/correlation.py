@@ -152,13 +152,7 @@ def compare_ranks(
 
 
 def compute_rank_figures(people: Floats, judge: Floats) -> dict[str, float]:
-    """Compute the four rank statistics of the sample itself; a correlation is NaN if a side does not vary.
-
-    Example:
-        >>> import numpy as np
-        >>> compute_rank_figures(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 3.0]))["spearman"]
-        0.5
-    """
+    """Compute the four rank statistics of the sample itself; a correlation is NaN if a side does not vary."""
     from scipy import stats
 
     correlations = {"spearman": nan, "kendall": nan}

@@ -76,12 +76,6 @@ def compute_alphas_without(numbers: Floats, questions: Integers, *, level: float
     The resamples of all these alphas draw the same items (common random numbers), so that their intervals can be
     compared: they differ because of the raters and not because of the draws. The resamples therefore depend on the
     numbers of all raters, also on those of the rater that is left out.
-
-    Example:
-        >>> import numpy as np
-        >>> numbers = np.array([[1.0, 1.0, 2.0], [2.0, 2.0, 1.0], [3.0, 3.0, 3.0]])
-        >>> [round(one.value, 2) for one in compute_alphas_without(numbers, np.arange(3), level=0.95)]
-        [0.58, 0.58, 1.0]
     """
     count, raters = numbers.shape
     places = np.arange(count)

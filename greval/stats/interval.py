@@ -35,12 +35,7 @@ class Interval(Record):
     method: IntervalMethod
 
     def clip(self, ends: tuple[float, float] | None) -> Interval:
-        """Return the interval clipped to the ends; its coverage does not change, because no mean is outside the ends.
-
-        Example:
-            >>> Interval(low=-0.1, high=0.4, method="t").clip((0.0, 1.0)).low
-            0.0
-        """
+        """Return the interval clipped to the ends; its coverage does not change, as no mean is outside the ends."""
         if ends is None or (ends[0] <= self.low and self.high <= ends[1]):
             return self
         return self.model_copy(update={"low": max(self.low, ends[0]), "high": min(self.high, ends[1])})
@@ -61,11 +56,6 @@ def wilson_interval(mean: float, n: float, *, low: float = 0.0, high: float = 1.
 
     Source:
         Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
-
-    Example:
-        >>> interval = wilson_interval(0.5, 10)
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.237, 0.763)
     """
     from scipy.special import ndtri
 

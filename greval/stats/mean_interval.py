@@ -47,13 +47,7 @@ class ClusterSums(NamedTuple):
 
 
 def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
-    """Sum differences by cluster.
-
-    Example:
-        >>> import numpy as np
-        >>> sum_by_cluster(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
-        [2, 1]
-    """
+    """Sum differences by cluster."""
     import numpy as np
 
     if codes is None:
@@ -90,15 +84,6 @@ def mean_interval(
     Returns:
         The interval. None if nothing bounds it (fewer than two cases, or equal values, and no upper end),
         or if values are outside the ends, so that this is not their scale.
-
-    Example:
-        >>> depth = NumberRange(1.0, 5.0)
-        >>> found = mean_interval([5.0] * 30, [1] * 30, depth)
-        >>> found.method, round(found.low, 2), found.high
-        ('bounded', 4.62, 5.0)
-        >>> found = mean_interval([5.0] * 28 + [4.0, 3.0], [1] * 30, depth)
-        >>> found.method, round(found.low, 2), round(found.high, 2)
-        ('wilson, effective n', 4.62, 4.98)
     """
     import numpy as np
 
@@ -136,12 +121,6 @@ def effective_wilson(clusters: ClusterSums, ends: tuple[float, float], *, level:
         "Comparative study of confidence intervals for proportions in complex sample surveys", Journal
         of Survey Statistics and Methodology 2019. For means of fractions the variance function
         p (1 - p) is that of Papke and Wooldridge, Journal of Applied Econometrics 1996.
-
-    Example:
-        >>> import numpy as np
-        >>> interval = effective_wilson(sum_by_cluster(np.array([0.0, 0.5, 1.0, 1.0]), None), (0.0, 1.0))
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.118, 0.954)
     """
     from scipy.special import ndtri
 
@@ -174,10 +153,6 @@ def bounded_interval(value: float, n: int, *, level: float, ends: tuple[float, f
 
     Source:
         Clopper and Pearson, Biometrika 1934; for 0/1 known as the rule of three.
-
-    Example:
-        >>> round(bounded_interval(0.0, 100, level=0.95, ends=(-1.0, 1.0)).high, 3)
-        0.03
     """
     if ends is None:
         return None

@@ -50,12 +50,7 @@ class NumberSpread(Record):
 
 
 def build_measured(value: float | None, n: int, reason: str, *, interval: Interval | None = None) -> Measured:
-    """Build a value, or the reason why it is missing.
-
-    Example:
-        >>> build_measured(None, 0, "no label")
-        Undefined(status='undefined', n=0, reason='no label')
-    """
+    """Build a value, or the reason why it is missing."""
     if value is None:
         return Undefined(n=n, reason=reason)
     return MeasuredValue(value=value, n=n, interval=interval)

@@ -133,15 +133,6 @@ def estimate_prediction_powered(
         Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 2023; Angelopoulos, Duchi and Zrnic,
         "PPI++: efficient prediction-powered inference", 2023; Cochran (1977), chapter 7; MacKinnon and White,
         Journal of Econometrics 1985 (the jackknife of a fitted line, of which HC3 is the short form).
-
-    Example:
-        >>> import numpy as np
-        >>> from greval.stats.sampling import build_weighted_sample
-        >>> labels, verdicts = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0, 1.0])
-        >>> sample, term = build_weighted_sample(np.ones(5), population=50), EstimateTerm(np.ones(5), 0.5)
-        >>> found = estimate_prediction_powered(sample, [term], labels, verdicts, width=1)
-        >>> round(found.value, 3), round(found.power, 3)
-        (0.667, 0.667)
     """
     max_errors = bound_unit_errors(drawn, sides, width)
     fit = _fit_power(drawn, sides, labels, verdicts) if power is None else _FittedPower(power, power, fitted=0)
@@ -200,11 +191,6 @@ def compute_interval(
     Source:
         Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
         counts estimated from survey data", Survey Methodology 1998.
-
-    Example:
-        >>> found = MeanEstimate(1.02, EstimateSpread(0.0001, 50.0))
-        >>> compute_interval(found, level=0.95, ends=(0.0, 1.0), share=True)[1].high
-        1.0
     """
     from scipy.special import ndtri
 

@@ -29,13 +29,6 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     Source:
         Dwass, Annals of Mathematical Statistics 1957; Phipson and Smyth, "Permutation p-values should never be zero",
         Statistical Applications in Genetics and Molecular Biology 2010.
-
-    Example:
-        >>> import numpy as np
-        >>> values = np.repeat([0.0, 1.0], 50)[:, None]
-        >>> find_unlike_column(values, np.arange(100) % 5 == 0, level=0.001)
-        >>> find_unlike_column(values, np.arange(100) >= 85, level=0.001)
-        0
     """
     off = _centre_values(values, groups)
     size = np.sqrt((off**2).sum(axis=0))

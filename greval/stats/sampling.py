@@ -164,12 +164,6 @@ def build_weighted_sample(
         units: The sampling unit of each item, such as its question; None if items are sampled individually.
         population: The number of items that the sample was drawn from.
         complete: Whether units were labelled completely; if not, the variance has no finite-population correction.
-
-    Example:
-        >>> import numpy as np
-        >>> sample = build_weighted_sample(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]), population=16)
-        >>> sample.weights.tolist(), sample.sizes.tolist()
-        ([2.0, 2.0, 6.0, 6.0], [2, 2])
     """
     scaled = weights * (population / weights.sum())
     units_of_items = np.arange(len(weights)) if units is None else units

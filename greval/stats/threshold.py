@@ -28,11 +28,6 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
     At most 200 quantiles are tried as thresholds, and the ten most frequent categories. If none
     is better than chance, both categories are the most frequent one. `numbers` and `truth` have the number of each
     observation and its true category, an index below `size`.
-
-    Example:
-        >>> import numpy as np
-        >>> find_best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
-        Threshold(at=2.0, below=0, above=1)
     """
     levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MAX_THRESHOLDS), method="lower"))
     below = np.zeros((len(levels), size))
