@@ -15,6 +15,7 @@ from greval.reference.extraction.words import (
     LINKING_VERBS,
     NATIONALITIES,
     NEVER_NAMES,
+    ROLES,
     STARTERS,
     VERBS,
     read_words,
@@ -47,7 +48,7 @@ _IDENTIFIER = re.compile(
     r"(?:v\d+(?:\.\d+)+|[A-Z][A-Z0-9]*-\d+|\w*[^\W_]_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+(?:[A-Z][a-z]+)+"
     r"|[a-z_]\w+(?:\.[a-z_]\w+)+)\Z"
 )
-_KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?![a-z]*(?:ed|ing|ly)\Z)[a-z0-9]+\Z")
+_KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?!(?:[a-z]*(?:ed|ing|ly)|known|old|time|term|year)\Z)[a-z0-9]+\Z")
 _FILE = re.compile(r"(?:/|\.{1,2}/|[\w@-]+/).*(?:\.\w{1,5}|/.*/.*|/)\Z")
 _ADJECTIVE = re.compile(r"(?P<head>.+)-(?:[a-z]*(?:ed|ing)|born|area|style|era|like|language)\Z")
 """A word like London-based, whose head is a name."""
@@ -99,13 +100,12 @@ def find_names(
         sentence: The sentence.
         tokens: Its tokens.
         lower_names: Words, in lower case, that are names even so: those of the title, if it is an identifier.
-        code: If set, the document describes software: words with hyphens, and the object of a verb like "calls", are
-            components.
+        code: If set, the document describes software, and the object of a verb like "calls" is a component.
 
     Example:
-        >>> text = 'Stephen King wrote "Trucks" and the score of Maximum Overdrive in 1986 for fare_engine.'
+        >>> text = 'Stephen King wrote "Trucks" and the score of Maximum Overdrive in 1986 for fare-engine.'
         >>> [span.name for span in find_names(text, split_tokens(text))]
-        ['Stephen King', 'Trucks', 'Maximum Overdrive', 'fare_engine']
+        ['Stephen King', 'Trucks', 'Maximum Overdrive', 'fare-engine']
     """
     return [*_Scanner(sentence, tokens, lower_names, code=code).scan()]
 
@@ -153,8 +153,9 @@ class _Scanner:
                 yield NameSpan(token.start, token.end, token.text)
             elif self._begins_name(position):
                 last = self._find_last(position)
-                if span := self._read_run(position, last):
-                    yield span
+                for run in self._split_run(position, last):
+                    if span := self._read_run(*run):
+                        yield span
             position = last + 1
 
     def _read_quoted(self, token: TextToken) -> Iterator[NameSpan]:
@@ -197,7 +198,7 @@ class _Scanner:
         if _IDENTIFIER.match(text):
             # With a capital, an identifier may be the first word of a longer name.
             return not (text[0].isupper() and self._is_capitalised(position + 1))
-        if text in self.lower_names or (self.code and _KEBAB.match(text)):
+        if text in self.lower_names or _KEBAB.match(text):
             return self._stands_alone(position)
         return self.code and text.isalpha() and self._is_component(position)
 
@@ -267,6 +268,14 @@ class _Scanner:
         if position >= len(self.tokens) or not self.tokens[position].text.isdecimal():
             return False
         return self._get_lower(position + 1) not in DATE_WORDS and not self._is_excluded(position - 1)
+
+    def _split_run(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the parts of a run before and behind a role such as President, which is no part of a person's name."""
+        if self._get_lower(last) not in GENERIC_NAMES:
+            for role in range(last - 2, first - 1, -1):
+                if self._get_lower(role) in ROLES and self._is_capitalised(role + 1):
+                    return [(first, role - 1), (role + 1, last)]
+        return [(first, last)]
 
     def _read_run(self, first: int, last: int) -> NameSpan | None:
         """Remove what is no part of the name from the ends of a run, and return what is left if it is a name."""
