@@ -56,8 +56,8 @@ They are those of ragas, deepeval, openevals and LangSmith, MLflow, autoevals, p
 of public data sets.
 """
 FIELD_BY_NAME: Mapping[str, str] = {
-    **{own: own for own in Case.model_fields},
-    **{name: own for own, names in FIELD_NAMES.items() for name in names},
+    **{name: name for name in Case.model_fields},
+    **{name: field_name for field_name, names in FIELD_NAMES.items() for name in names},
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
