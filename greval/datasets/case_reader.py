@@ -257,10 +257,10 @@ class CaseReader:
         # Only a row with faults is copied.
         settled = read_fields(row.valid_values if row.faults else row.values)
         renamed = {name: field_name for field_name, name in settled.names.items() if name != field_name}
-        own = {name: name for field_name, name in settled.names.items() if name == field_name and name in row.values}
+        unchanged = {name: name for target, name in settled.names.items() if name == target and name in row.values}
         for name, part in settled.parts.items():
-            (renamed if is_name_of_part(name) else own)[name] = part
-        _record_columns(self._own_names, own)
+            (renamed if is_name_of_part(name) else unchanged)[name] = part
+        _record_columns(self._own_names, unchanged)
         _record_columns(self._mapping, renamed | {path: f"{TAG}{name}" for path, name in settled.tagged.items()})
         case = build_case(row, settled, made_id, self._method)
         _record_columns(

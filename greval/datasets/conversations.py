@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from greval.records.case import ROLE_NAMES
 
@@ -31,14 +30,8 @@ _LINE_ROLE = re.compile(rf"\s*({'|'.join(ROLE_NAMES)})\s*:\s*", re.IGNORECASE)
 _LINE_START = re.compile(rf"^(?=\s*(?:{'|'.join(ROLE_NAMES)})\s*:)", re.IGNORECASE | re.MULTILINE)
 
 PlainTurn = dict[str, object]
-
-
-class SplitConversation(NamedTuple):
-    """A conversation as a case has it: the turns before the question, the question, and the answer if there is one."""
-
-    history: list[PlainTurn]
-    question: str
-    answer: str | None
+SplitConversation = tuple[list[PlainTurn], str, str | None]
+"""A conversation as a case has it: the turns before the question, the question, and the answer if there is one."""
 
 
 def read_turns(value: object) -> list[PlainTurn] | None:
@@ -78,7 +71,7 @@ def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
     if all(turn["role"] == "system" for turn in history):
         history = []
     answers = [str(turn["text"]) for turn in following if turn["role"] == "assistant"]
-    return SplitConversation(history, str(turns[positions[-1]]["text"]), answers[-1] if answers else None)
+    return history, str(turns[positions[-1]]["text"]), answers[-1] if answers else None
 
 
 def _read_text(text: str) -> list[PlainTurn] | None:

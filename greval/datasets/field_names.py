@@ -56,8 +56,8 @@ They are those of ragas, deepeval, openevals and LangSmith, MLflow, autoevals, p
 of public data sets.
 """
 FIELD_BY_NAME: Mapping[str, str] = {
-    **{own: own for own in Case.model_fields},
-    **{name: own for own, names in FIELD_NAMES.items() for name in names},
+    **{name: name for name in Case.model_fields},
+    **{name: field_name for field_name, names in FIELD_NAMES.items() for name in names},
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
@@ -338,15 +338,16 @@ def _add_conversation(
     parts: SplitConversation, turns: list[dict[str, object]], row: dict[str, object], spelt: dict[str, str], name: str
 ) -> None:
     """Add the parts of a conversation to a row, as far as it does not have them under names of their own."""
+    turns_before, last_question, answer = parts
     question = next(
         (text for alias in list_names("question") if isinstance(text := row.get(alias), str) and text), None
     )
     if question is None:
-        row["question"], spelt["question"] = parts.question, name
-    if history := parts.history if question in {None, parts.question} else turns:
+        row["question"], spelt["question"] = last_question, name
+    if history := turns_before if question in {None, last_question} else turns:
         row.setdefault(HISTORY, history)
-    if parts.answer and all(row.get(alias) is None for alias in list_names("answer")):
-        row["answer"], spelt["answer"] = parts.answer, name
+    if answer and all(row.get(alias) is None for alias in list_names("answer")):
+        row["answer"], spelt["answer"] = answer, name
 
 
 def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:

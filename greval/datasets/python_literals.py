@@ -63,7 +63,7 @@ def parse_literal(text: str) -> object:
 
 def _add_commas(text: str) -> str:
     """Return a literal with the commas that NumPy leaves out, as in `['a' 'b']`, and without types of arrays."""
-    position, depth, before, tokens = 0, 0, "", list[str]()
+    position, depth, kind_before, tokens = 0, 0, "", list[str]()
     while position < len(text):
         match = _TOKEN.match(text, position)
         if len(tokens) == MAX_TOKENS:
@@ -73,9 +73,9 @@ def _add_commas(text: str) -> str:
         position = match.end()
         kind = str(match.lastgroup)
         depth += (kind in {"open", "object"}) - (kind == "close")
-        comma = "," if before in _ENDS and kind in _BEGINS else ""
+        comma = "," if kind_before in _ENDS and kind in _BEGINS else ""
         tokens.append("" if kind == "type" else f"{comma}{match[0]}")
-        before = match[kind] if kind == "mark" else kind
+        kind_before = match[kind] if kind == "mark" else kind
     return "".join(tokens)
 
 

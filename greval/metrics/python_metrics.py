@@ -71,14 +71,14 @@ def load_python_metrics(spec: str) -> tuple[MetricSource, ...]:
         defined = _list_defined_metrics(module)
         if not defined:
             raise DefinitionError(f"{spec}: defines no metric; name a function in it, such as {spec}:length")
-        named = [*defined.values()]
+        loaded = [*defined.values()]
     else:
         python_object = load_python_object(spec, parsed, DefinitionError)
         module = import_user_module(spec, parsed.module, DefinitionError)
-        named = [_add_version(_convert_to_metric(python_object, parsed, spec), module)]
+        loaded = [_add_version(_convert_to_metric(python_object, parsed, spec), module)]
         defined = _list_defined_metrics(module)
     file = getattr(module, "__file__", None)
-    return tuple(MetricSource(metric, spec, Path(file).parent if file else None, defined) for metric in named)
+    return tuple(MetricSource(metric, spec, Path(file).parent if file else None, defined) for metric in loaded)
 
 
 def list_file_modules(metrics: Iterable[Metric]) -> list[ModuleType]:

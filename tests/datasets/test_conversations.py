@@ -134,13 +134,10 @@ def test_nothing_that_was_said_is_lost(messages):
     parts = split_conversation(turns_read)
     assert (parts is None) == all(turn["role"] != "user" for turn in turns_read)
     if parts is not None:
+        history, question, _ = parts
         texts = [turn["text"] for turn in turns_read]
-        history_length = len(parts.history) if parts.history else None
-        assert history_length is None or texts[: history_length + 1] == [
-            *(turn["text"] for turn in parts.history),
-            parts.question,
-        ]
-        case = Case(question=parts.question, history=parts.history)
+        assert not history or texts[: len(history) + 1] == [*(turn["text"] for turn in history), question]
+        case = Case(question=question, history=history)
         assert Case.model_validate_json(case.model_dump_json()).history == (case.history or None)
 
 

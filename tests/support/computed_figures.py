@@ -5,10 +5,10 @@ from __future__ import annotations
 from greval import Case, Skipped, load_metric
 
 
-def judged(name: str, case: Case) -> Skipped | tuple[float | None, str]:
+def compute(name: str, case: Case) -> Skipped | tuple[float | None, str]:
     outcome = load_metric(name).compute(case)
     return outcome if isinstance(outcome, Skipped) else (outcome[0].number, outcome[0].reason)
 
 
-def judged_answer(name: str, answer: str | None, expected: str | None = None, **gold: list[str]) -> object:
-    return judged(name, Case(question="?", answer=answer, expected_answer=expected, gold=gold or None))
+def compute_answer(name: str, answer: str | None, expected: str | None = None, **gold: list[str]) -> object:
+    return compute(name, Case(question="?", answer=answer, expected_answer=expected, gold=gold or None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from computed_figures import judged_answer
+from computed_figures import compute_answer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,12 +102,12 @@ class TestContainment:
     @pytest.mark.parametrize(("gold", "answer"), CONTAINED)
     def test_contained(self, gold, answer):
         """What stands in the answer is found, though it is written another way."""
-        assert judged_answer("fuzzy_containment", answer, gold)[0] == 1
+        assert compute_answer("fuzzy_containment", answer, gold)[0] == 1
 
     @pytest.mark.parametrize(("gold", "answer"), TRAPS)
     def test_traps(self, gold, answer):
         """What only looks alike is not found: numbers, units, dates and short words must be there exactly."""
-        assert judged_answer("fuzzy_containment", answer, gold)[0] == 0
+        assert compute_answer("fuzzy_containment", answer, gold)[0] == 0
 
     @given(CODES, st.sampled_from(["", "-", " ", "\u2011"]), st.sampled_from(["", "-", " "]), st.data())
     def test_codes(self, code, gold_separator, answer_separator, data):
@@ -117,8 +117,8 @@ class TestContainment:
         digit = data.draw(st.sampled_from("0123456789".replace(code[digit_position], "")))
         changed = re.findall(r"[A-Z]+|[0-9]+", f"{code[:digit_position]}{digit}{code[digit_position + 1 :]}")
         gold = gold_separator.join(parts)
-        assert judged_answer("fuzzy_containment", f"sold as {answer_separator.join(parts)}; new", gold)[0] == 1
-        assert judged_answer("fuzzy_containment", f"sold as {answer_separator.join(changed)}; new", gold)[0] == 0
+        assert compute_answer("fuzzy_containment", f"sold as {answer_separator.join(parts)}; new", gold)[0] == 1
+        assert compute_answer("fuzzy_containment", f"sold as {answer_separator.join(changed)}; new", gold)[0] == 0
 
     @pytest.mark.parametrize(
         ("gold", "answer"),
@@ -126,16 +126,16 @@ class TestContainment:
     )
     def test_words_of_other_meaning(self, gold, answer):
         """A ratio of letters cannot tell words apart that are written alike: the page on measures says so."""
-        assert judged_answer("fuzzy_containment", answer, gold)[0] == 1
+        assert compute_answer("fuzzy_containment", answer, gold)[0] == 1
 
     def test_negation(self):
         """A negation is not seen: this is the limit of every comparison of words."""
-        assert judged_answer("fuzzy_containment", "It was not approved.", "approved")[0] == 1
+        assert compute_answer("fuzzy_containment", "It was not approved.", "approved")[0] == 1
 
     def test_threshold(self):
         """The stricter one asks for more alike words."""
         texts = ("It belongs to the harbr authorites.", "Harbour authority")
-        assert [judged_answer(f"fuzzy_containment@{least}", *texts)[0] for least in ("0.80", "0.90")] == [1, 0]
+        assert [compute_answer(f"fuzzy_containment@{least}", *texts)[0] for least in ("0.80", "0.90")] == [1, 0]
 
     @pytest.mark.parametrize(
         ("gold", "answer", "reason"),
@@ -147,7 +147,7 @@ class TestContainment:
     )
     def test_reasons(self, gold, answer, reason):
         """The reason shows what was nearest, or what is missing."""
-        told_ = judged_answer("fuzzy_containment", answer, gold)[1]
+        told_ = compute_answer("fuzzy_containment", answer, gold)[1]
         assert told_ == reason or (gold.startswith("booking") and '"identity"' in told_)
 
     @given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=20))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from computed_figures import judged_answer
+from computed_figures import compute_answer
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
@@ -33,7 +33,7 @@ class TestExactMatch:
     )
     def test_same(self, answer, expected):
         """Case, punctuation, articles and the form of numbers and dates make no difference."""
-        assert judged_answer("exact_match", answer, expected) == (1, f'the answer is "{expected}"')
+        assert compute_answer("exact_match", answer, expected) == (1, f'the answer is "{expected}"')
 
     @pytest.mark.parametrize(
         ("answer", "expected"),
@@ -50,13 +50,13 @@ class TestExactMatch:
     def test_different(self, answer, expected):
         """What differs in meaning differs, though only a mark tells it."""
         told_ = f'the answer is "{answer}", expected "{expected}"'
-        assert judged_answer("exact_match", answer, expected) == (0, told_)
+        assert compute_answer("exact_match", answer, expected) == (0, told_)
 
 
 class TestTokenF1:
     def test_by_hand(self):
         """The harmonic mean of precision and recall, words counted as often as they come."""
-        outcome = judged_answer("token_f1", "The harbour team team", "Team Harbour Petrel")
+        outcome = compute_answer("token_f1", "The harbour team team", "Team Harbour Petrel")
         assert outcome == (
             pytest.approx(2 / 3),
             '2 shared words, 3 in the answer, 3 in "Team Harbour Petrel"; missed: petrel',
@@ -73,36 +73,36 @@ class TestTokenF1:
 class TestExpected:
     def test_the_best_counts(self):
         """Lines of the expected answer and the gold's other answers are as good as the first."""
-        assert judged_answer("exact_match", "Ada", "Grace\nAda") == (1, 'the answer is "Ada"')
-        assert judged_answer("exact_match", "Ada", "Grace", answers=["ADA"]) == (1, 'the answer is "ADA"')
-        assert judged_answer("exact_match", "Ada", None, answers=["Ada"])[0] == 1
-        assert judged_answer("token_f1", "Ada Lovelace", "Grace", answers=["Ada", "x"])[0] == pytest.approx(2 / 3)
+        assert compute_answer("exact_match", "Ada", "Grace\nAda") == (1, 'the answer is "Ada"')
+        assert compute_answer("exact_match", "Ada", "Grace", answers=["ADA"]) == (1, 'the answer is "ADA"')
+        assert compute_answer("exact_match", "Ada", None, answers=["Ada"])[0] == 1
+        assert compute_answer("token_f1", "Ada Lovelace", "Grace", answers=["Ada", "x"])[0] == pytest.approx(2 / 3)
 
     @pytest.mark.parametrize("name", ["exact_match", "token_f1"])
     def test_lines_joined_are_no_answer(self, name):
         """An answer that names both right answers is none of them; one answer of two lines stands in the gold."""
-        alone = judged_answer(name, "Ada Grace", "Grace")
-        assert judged_answer(name, "Ada Grace", "Ada\nGrace")[0] == alone[0] < 1
-        assert judged_answer(name, "Ada Grace", None, answers=["Ada\nGrace"])[0] == 1
+        alone = compute_answer(name, "Ada Grace", "Grace")
+        assert compute_answer(name, "Ada Grace", "Ada\nGrace")[0] == alone[0] < 1
+        assert compute_answer(name, "Ada Grace", None, answers=["Ada\nGrace"])[0] == 1
 
     def test_the_nearest_is_reported(self):
         """Where none is right, the reason is of the nearest."""
-        told_ = judged_answer("exact_match", "Ada Lovelace", "Grace", answers=["Ada"])[1]
+        told_ = compute_answer("exact_match", "Ada Lovelace", "Grace", answers=["Ada"])[1]
         assert told_ == 'the answer is "Ada Lovelace", expected "Ada"'
 
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("answer", ["", "  \n"])
     def test_empty_answer(self, name, answer):
         """An empty answer is an answer, and wrong."""
-        assert judged_answer(name, answer, "Ada") == (0, "the answer is empty")
+        assert compute_answer(name, answer, "Ada") == (0, "the answer is empty")
 
     @pytest.mark.parametrize("name", NAMES)
     def test_skipped(self, name):
         """Without an answer or an expected one there is nothing to compare."""
-        assert judged_answer(name, "Ada") == Skipped(reason="expected_answer is not recorded")
-        assert judged_answer(name, "Ada", " ") == Skipped(reason="expected_answer is empty")
-        assert judged_answer(name, "Ada", answers=[]) == Skipped(reason="expected_answer is empty")
-        assert judged_answer(name, None, "Ada") == Skipped(reason="answer is not recorded")
+        assert compute_answer(name, "Ada") == Skipped(reason="expected_answer is not recorded")
+        assert compute_answer(name, "Ada", " ") == Skipped(reason="expected_answer is empty")
+        assert compute_answer(name, "Ada", answers=[]) == Skipped(reason="expected_answer is empty")
+        assert compute_answer(name, None, "Ada") == Skipped(reason="answer is not recorded")
 
     @pytest.mark.parametrize("name", NAMES)
     def test_other_answers_alone(self, name):

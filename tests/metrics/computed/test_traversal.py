@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from computed_figures import judged
+from computed_figures import compute
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,14 +26,14 @@ class TestEdges:
     def test_recall(self):
         """The share of the expected edges that was walked, the missed named as the gold writes them."""
         walk = case([AB, AB, CD], expected_edges=[AB, BC])
-        assert judged("edge_recall", walk) == (1 / 2, "1 of 2 expected edges walked; missed: b -owns-> c")
+        assert compute("edge_recall", walk) == (1 / 2, "1 of 2 expected edges walked; missed: b -owns-> c")
 
     def test_precision_and_its_opposite(self):
         """Walked edges count once each, expected or spurious."""
         walk = case([AB, AB, CD, BC], expected_edges=[AB, BC])
         told = "2 of 3 walked edges expected; not expected: c -calls-> d"
-        assert judged("edge_precision", walk) == (2 / 3, told)
-        assert judged("spurious_edge_rate", walk) == (1 / 3, told)
+        assert compute("edge_precision", walk) == (2 / 3, told)
+        assert compute("spurious_edge_rate", walk) == (1 / 3, told)
         assert load_metric("spurious_edge_rate").scale.better == "lower"
 
     def test_direction_and_label(self):
@@ -43,52 +43,52 @@ class TestEdges:
         both = case([("b", "reads", "a")], expected_edges=[AB])
         options = ("", "-undirected", "-unlabelled", "-undirected-unlabelled")
         for walk, expected in ((turned, (0, 1, 0, 1)), (relabelled, (0, 0, 1, 1)), (both, (0, 0, 0, 1))):
-            assert tuple(judged(f"edge_recall{option}", walk)[0] for option in options) == expected
+            assert tuple(compute(f"edge_recall{option}", walk)[0] for option in options) == expected
 
     def test_aliases(self):
         """Another name of a node counts as the name of the gold, an alias that is a name of its own does not."""
         gold = {"expected_edges": [("UN", "in", "New York")], "aliases": {"UN": ["United_Nations"]}}
-        assert judged("edge_recall", case([("united nations", "in", "new york")], **gold))[0] == 1
+        assert compute("edge_recall", case([("united nations", "in", "new york")], **gold))[0] == 1
         gold["aliases"] = {"UN": ["New York"], "New York": []}
-        assert judged("edge_recall", case([("new york", "in", "new york")], **gold))[0] == 0
+        assert compute("edge_recall", case([("new york", "in", "new york")], **gold))[0] == 0
 
     def test_empty_walk(self):
         """A walk that was recorded and is empty has found nothing; of what it walked there is nothing to say."""
-        assert judged("edge_recall", case(expected_edges=[AB]))[0] == 0
+        assert compute("edge_recall", case(expected_edges=[AB]))[0] == 0
         for name in ("edge_precision", "spurious_edge_rate", "node_precision"):
             gold = {"expected_edges": [AB], "expected_nodes": ["a"]}
-            assert judged(name, case(**gold)) == Skipped(reason="the walk is empty")
+            assert compute(name, case(**gold)) == Skipped(reason="the walk is empty")
         stayed = case(starts=["a"], finals=["A"], expected_edges=[AB])
-        assert judged("edge_precision", stayed) == Skipped(reason="no edge was walked")
-        assert judged("edge_recall", stayed)[0] == 0
+        assert compute("edge_precision", stayed) == Skipped(reason="no edge was walked")
+        assert compute("edge_recall", stayed)[0] == 0
 
     def test_edges_that_were_not_recorded(self):
         """A walk that ends elsewhere than it began has edges that nobody wrote down: no 0 is made of that."""
         told = "traversal.traversed_edges is not recorded: the walk ends at nodes that no edge leads to"
         walk = case(starts=["a"], finals=["b"], expected_edges=[AB, BC])
         for name in ("edge_recall", "edge_precision", "spurious_edge_rate", "path_order", "hop_depth"):
-            assert judged(name, walk) == Skipped(reason=told)
+            assert compute(name, walk) == Skipped(reason=told)
 
 
 class TestNodes:
     def test_all_nodes_of_the_walk(self):
         """Start nodes, ends of edges and final nodes are the nodes of the walk, each once."""
         walk = case([AB], starts=["A", "s"], finals=["f", "b"], expected_nodes=["a", "f", "x"])
-        assert judged("node_recall", walk) == (2 / 3, "2 of 3 expected nodes on the walk; missed: x")
-        assert judged("node_precision", walk) == (2 / 4, "2 of 4 walked nodes expected; not expected: s, b")
+        assert compute("node_recall", walk) == (2 / 3, "2 of 3 expected nodes on the walk; missed: x")
+        assert compute("node_precision", walk) == (2 / 4, "2 of 4 walked nodes expected; not expected: s, b")
 
     def test_entry(self):
         """The start nodes that were expected are sought among those of the walk only."""
         walk = case([AB], starts=["B"], start_nodes=["a", "b"])
-        assert judged("entry_recall", walk) == (1 / 2, "1 of 2 expected start nodes found; missed: a")
-        assert judged("entry_recall", case(start_nodes=["a"]))[0] == 0
+        assert compute("entry_recall", walk) == (1 / 2, "1 of 2 expected start nodes found; missed: a")
+        assert compute("entry_recall", case(start_nodes=["a"]))[0] == 0
         told = "traversal.start_nodes is not recorded: the walk began somewhere"
-        assert judged("entry_recall", case([AB], start_nodes=["a"])) == Skipped(reason=told)
+        assert compute("entry_recall", case([AB], start_nodes=["a"])) == Skipped(reason=told)
 
     def test_no_entry_is_guessed(self):
         """Where the gold names no start node, the first expected edge does not stand for one."""
         walk = case([AB], starts=["a"], expected_edges=[AB])
-        assert judged("entry_recall", walk) == Skipped(reason="gold.start_nodes is not recorded")
+        assert compute("entry_recall", walk) == Skipped(reason="gold.start_nodes is not recorded")
 
 
 class TestOrder:
@@ -105,24 +105,24 @@ class TestOrder:
     )
     def test_share_in_order(self, walked, expected):
         """As many expected edges as were walked in the expected order, whatever was walked between."""
-        assert judged("path_order", case(walked, expected_edges=[AB, BC, CD]))[0] == expected
+        assert compute("path_order", case(walked, expected_edges=[AB, BC, CD]))[0] == expected
 
     def test_reason(self):
         """The reason tells the order from the finding."""
         told = "1 of 3 expected edges walked in the expected order; 3 walked in any order"
-        assert judged("path_order", case([CD, BC, AB], expected_edges=[AB, BC, CD]))[1] == told
+        assert compute("path_order", case([CD, BC, AB], expected_edges=[AB, BC, CD]))[1] == told
 
     def test_options(self):
         """Direction and label can be left out here too."""
         walked = [("b", "x", "a"), ("c", "y", "b")]
         walk = case(walked, expected_edges=[AB, BC])
-        assert judged("path_order", walk)[0] == 0
-        assert judged("path_order-undirected-unlabelled", walk)[0] == 1
+        assert compute("path_order", walk)[0] == 0
+        assert compute("path_order-undirected-unlabelled", walk)[0] == 1
 
     def test_one_edge(self):
         """One edge has no order."""
         walk = case([AB], expected_edges=[AB])
-        assert judged("path_order", walk) == Skipped(reason="fewer than two edges are expected")
+        assert compute("path_order", walk) == Skipped(reason="fewer than two edges are expected")
 
 
 class TestDepth:
@@ -130,16 +130,16 @@ class TestDepth:
         """Hops are counted from the nearest start node, along edges in either direction."""
         walk = case([AB, BC, ("d", "calls", "c"), ("x", "y", "z")], starts=["A"])
         told = "3 hops from the start nodes, to d; 2 nodes not connected to them"
-        assert judged("hop_depth", walk) == (3, told)
-        assert judged("hop_depth", case([AB, BC], starts=["a", "c"]))[0] == 1
-        assert judged("hop_depth", case(starts=["a"])) == (0, "0 hops from the start nodes")
+        assert compute("hop_depth", walk) == (3, told)
+        assert compute("hop_depth", case([AB, BC], starts=["a", "c"]))[0] == 1
+        assert compute("hop_depth", case(starts=["a"])) == (0, "0 hops from the start nodes")
 
     def test_without_start(self):
         """Without start nodes there is nothing to count from; no gold is needed."""
-        assert judged("hop_depth", case([AB])) == Skipped(reason="traversal.start_nodes is not recorded")
-        assert judged("hop_depth", case()) == Skipped(reason="the walk is empty")
+        assert compute("hop_depth", case([AB])) == Skipped(reason="traversal.start_nodes is not recorded")
+        assert compute("hop_depth", case()) == Skipped(reason="the walk is empty")
         bare = Case(question="?", traversal={"start_nodes": ["a"], "traversed_edges": [AB]})
-        assert judged("hop_depth", bare)[0] == 1
+        assert compute("hop_depth", bare)[0] == 1
 
 
 FIELDS = {"node_recall": "expected_nodes", "node_precision": "expected_nodes", "entry_recall": "start_nodes"}
@@ -150,16 +150,16 @@ def test_skipped_without_gold(name):
     """Without gold, or with none of what is looked at, each is skipped with the field's name."""
     field = FIELDS.get(name, "expected_edges")
     empty = "fewer than two edges are expected" if name == "path_order" else f"gold.{field} is empty"
-    assert judged(name, case([AB], ["a"])) == Skipped(reason=f"gold.{field} is not recorded")
-    assert judged(name, case([AB], ["a"], **{field: []})) == Skipped(reason=empty)
-    assert judged(name, Case(question="?", traversal={})) == Skipped(reason="gold is not recorded")
+    assert compute(name, case([AB], ["a"])) == Skipped(reason=f"gold.{field} is not recorded")
+    assert compute(name, case([AB], ["a"], **{field: []})) == Skipped(reason=empty)
+    assert compute(name, Case(question="?", traversal={})) == Skipped(reason="gold is not recorded")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_skipped_without_a_walk(name):
     """Where no walk was recorded, each is skipped."""
     gold = {"expected_edges": [AB], "expected_nodes": ["a"], "start_nodes": ["a"]}
-    assert judged(name, Case(question="?", gold=gold)) == Skipped(reason="traversal is not recorded")
+    assert compute(name, Case(question="?", gold=gold)) == Skipped(reason="traversal is not recorded")
 
 
 nodes = st.sampled_from("abcd")
@@ -172,14 +172,14 @@ def test_laws(walked, expected, starts):
     """Shares are of 0 to 1; an option loses nothing that was found; the expected walk itself is perfect."""
     gold = {"expected_edges": expected, "expected_nodes": [*starts], "start_nodes": starts}
     for name in ("edge_recall", "path_order", "node_recall", "entry_recall", "edge_precision", "spurious_edge_rate"):
-        outcome = judged(name, case(walked, starts, **gold))
+        outcome = compute(name, case(walked, starts, **gold))
         assert isinstance(outcome, Skipped) or 0 <= outcome[0] <= 1
-    strict, *loose = (judged(f"edge_recall{option}", case(walked, starts, **gold))[0] for option in OPTIONS)
+    strict, *loose = (compute(f"edge_recall{option}", case(walked, starts, **gold))[0] for option in OPTIONS)
     assert all((outcome > 0) >= (strict > 0) and (outcome == 1) >= (strict == 1) for outcome in loose)
-    assert judged("edge_recall", case(expected, starts, **gold))[0] == 1
-    assert judged("edge_precision", case(expected, starts, **gold))[0] == 1
+    assert compute("edge_recall", case(expected, starts, **gold))[0] == 1
+    assert compute("edge_precision", case(expected, starts, **gold))[0] == 1
     if walked:
         expected_share, stray = (
-            judged(name, case(walked, starts, **gold))[0] for name in ("edge_precision", "spurious_edge_rate")
+            compute(name, case(walked, starts, **gold))[0] for name in ("edge_precision", "spurious_edge_rate")
         )
         assert expected_share + stray == pytest.approx(1)
