@@ -200,7 +200,7 @@ class ResultTally:
         return self._plain_total / self.number_count if is_other else None
 
     def compute_spread(self) -> dict[str, float | None]:
-        """Compute the fields of a `Summary` that tell the distribution of the numbers; none without numbers.
+        """Compute the fields of a `Summary` that describe the distribution of the numbers; empty without numbers.
 
         Their order does not matter. Quantiles are linearly interpolated.
         """

@@ -121,7 +121,7 @@ def collect_ratings(things: Sequence[AnnotatedItem], scale: Scale) -> RatingColu
 
 
 def compute_rater_agreement(ratings: RatingColumns, scale: Scale, *, level: float) -> PeopleAgreement:
-    """Compute the agreement among raters, or the reason why there is none: no two of them rated the same item."""
+    """Compute the agreement among raters, or say that no two of them rated the same item."""
     common = _count_common_items(ratings)
     rated = build_ratings(ratings, scale)
     if not common:

@@ -69,7 +69,7 @@ class PanelItems(NamedTuple):
 def read_panel_items(
     folders: Sequence[Path], metric: str, *, combine: CombineJudges | None = None, treat_as: TreatAs | None = None
 ) -> PanelItems:
-    """Read the runs of a panel and select the items that all judged, or raise `DataError` if they judged none in common."""
+    """Read the runs of a panel and select the items that all judged, or raise `DataError` if no item was."""
     keys: PanelKeys = {}
     runs = read_runs(folders, metric, keys)
     first = next(iter(runs.values()))
