@@ -23,6 +23,8 @@ FORMATS = {"too few questions to tell", "not told"}
 """Values that reports and results hold: formats, which do not change with the prose."""
 PROMPTS = {"whole.py", "parts.py", "counts.py", "ranking.py"}
 """Modules with texts that a judge reads, or that are part of a metric's fingerprint."""
+LISTS = {"words.py"}
+"""Modules whose texts are lists of words."""
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|^\s*((>>>|\.\.\.).*$|where:)", re.MULTILINE)
 """What is not prose: code, examples, and the name of an argument."""
 
@@ -41,7 +43,7 @@ def find_faults(path: Path) -> Iterator[str]:
             for word in [*WHERE.finditer(text), *DIALECT.finditer(text)]:
                 yield f"{path}:{line}: docstring: {word[0]!r}; say it in plain terms (if, when, report, raise ...)"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            fixed = " " not in node.value or node.value in FORMATS or path.name in PROMPTS
+            fixed = " " not in node.value or node.value in FORMATS or path.name in PROMPTS | LISTS
             for word in DIALECT.finditer("" if fixed else QUOTED.sub("", node.value)):
                 yield f"{path}:{node.lineno}: text: {word[0]!r}; say it in plain terms (report, show, no ...)"
 

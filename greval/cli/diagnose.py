@@ -102,7 +102,7 @@ def _draw_walks(store: Store, rows: Iterable[Diagnosis], causes: Sequence[Cause]
 
 
 def _parse_cause(name: str) -> Cause:
-    """Parse the name of a cause; raise `typer.BadParameter` with the nearest one if there is none."""
+    """Parse the name of a cause; raise `typer.BadParameter` with the nearest one if it is unknown."""
     from greval.analysis.diagnosis.records import CAUSES
 
     for cause in CAUSES:

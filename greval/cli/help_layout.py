@@ -82,7 +82,7 @@ class GroupedCommand(TyperCommand):
         return super().shell_complete(ctx, incomplete)
 
     def _describe_options(self) -> None:
-        """Give the options that have no help that of their key of a run."""
+        """Set the help of options that have none to that of their key of a run."""
         for option in _list_params(self.params, "option"):
             option.help = option.help or describe_key(option.name, repeatable=option.multiple)
 

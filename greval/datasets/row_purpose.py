@@ -47,7 +47,7 @@ def accept_any_columns(_names: Sequence[str], _place: str) -> None:
 
 
 def read_query_set(content: Mapping[str, object]) -> list[object] | None:
-    """Return a row for each query of a data set, as LlamaIndex keeps them for fine-tuning; None if there is none.
+    """Return a row for each query of a data set, as LlamaIndex keeps them for fine-tuning; None for other content.
 
     Example:
         >>> read_query_set({"queries": {"q1": "Who?"}, "corpus": {"d1": "Ada."}, "relevant_docs": {"q1": ["d1"]}})

@@ -343,7 +343,7 @@ class ReferenceIndex(CloseOnExit):
 
     @cached_property
     def tables(self) -> SearchTables:
-        """What searches compute once."""
+        """The tables that searches compute once."""
         from greval.reference.search_tables import SearchTables
 
         return SearchTables(self)

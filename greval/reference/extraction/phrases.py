@@ -69,7 +69,7 @@ class TextToken(NamedTuple):
 
     @property
     def is_capitalised(self) -> bool:
-        """Whether the token may be a word of a name."""
+        """True if the token may be a word of a name."""
         if self.kind == "path":
             return self.text.isupper()
         return self.kind in {"word", "initials"} and self.text[0].isupper() and self.text[:2] not in {"I'", "I\u2019"}

@@ -1,4 +1,4 @@
-"""The property graph of an index: what its stores have in common, and where one is.
+"""The property graph of an index: what its stores have in common, and their addresses.
 
 A graph is embedded (ladybug), or on a Neo4j server.
 """

@@ -55,7 +55,7 @@ from greval.trust.probing.records import Probe
 WorstEntry = tuple[int, str, str, str, int | None]
 """A worst case of a metric: the number of its details in the page, its name, its question, its value and its tone."""
 WorstList = tuple[str, list[WorstEntry], str]
-"""A metric, its worst cases, and the reason why there are none."""
+"""A metric, its worst cases, and the reason if the list is empty."""
 DEFAULT_WORST = 5
 """The number of worst cases of each metric, if none is given."""
 
