@@ -28,30 +28,25 @@ def update_index(documents: Path, folder: Path, report: Callable[[str], None]) -
         MissingExtraError: If a package of the extra `reference` is not installed.
         StoreError: If the folder cannot be written, or another process writes to it.
     """
+    due = REPORT_SECONDS
+
+    def report_progress(progress: BuildProgress) -> None:
+        # Every few seconds, so that a long embedding is not silent.
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + REPORT_SECONDS
+            total = f" of {progress.total:,}" if progress.total else ""
+            report(f"{progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")
+
     file = read_index_file(folder)
     if file is None:
         report(f"indexing {documents} by rules, without a model")
     elif file.settings.extract != RULES:
         return
     settings = file.settings if file else IndexSettings()
-    built = build_index(documents, folder, settings, _ProgressReporter(report))
+    built = build_index(documents, folder, settings, report_progress)
     if built.rebuilt:
         report(f"{built.describe()}: {folder}")
     if built.failed:
         first = built.faults[0]
         report(f"{format_count(built.failed, 'fault')} in the documents, the first {first.place}: {first.message}")
-
-
-class _ProgressReporter:
-    """Reports how far an index is, in a sentence every few seconds, so that a long embedding is not silent."""
-
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
-        self._due = REPORT_SECONDS
-
-    def __call__(self, progress: BuildProgress) -> None:
-        """Report a snapshot if it is due."""
-        if progress.seconds >= self._due:
-            self._due = progress.seconds + REPORT_SECONDS
-            total = f" of {progress.total:,}" if progress.total else ""
-            self._report(f"{progress.step} {progress.done:,}{total}, {progress.seconds:.0f} s")

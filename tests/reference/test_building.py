@@ -190,12 +190,12 @@ def test_a_passage_that_several_documents_share_is_extracted_from_by_its_place(t
     """The first chunk of a document is about its title; the same passage further on is not, whichever was first."""
     shared = "It pays the crew. Ada Byron steers the Golden Ferry to Pier Two at nine."
     previous = "Gulls cry over the grey water of the bay all day long and half the night."
-    each = Document(id="a", title="Harbour Trust", text=f"{previous} {shared}")
-    two = Document(id="b", title="Harbour Trust", text=shared)
+    late = Document(id="a", title="Harbour Trust", text=f"{previous} {shared}")
+    early = Document(id="b", title="Harbour Trust", text=shared)
     settings = SETTINGS.model_copy(update={"chunk_chars": 75, "overlap": 0})
-    make_index(tmp_path / "index", [each], settings)
-    make_index(tmp_path / "index", [each, two], settings)
-    make_index(tmp_path / "unbroken", [two, each], settings)
+    make_index(tmp_path / "index", [late], settings)
+    make_index(tmp_path / "index", [late, early], settings)
+    make_index(tmp_path / "unbroken", [early, late], settings)
     with ReferenceIndex.open(tmp_path / "index") as index:
         chunks = index.read_chunks(index.chunk_ids)
         assert [chunk.id for chunk in chunks if chunk.text == shared] == ["a#2", "b#1"]

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_indexes import SETTINGS, make_documents, make_index, make_model
 
-from greval.datasets.row_faults import RowFault
 from greval.methods.index_records import IndexedChunk
 from greval.reference.building import build_index
 from greval.reference.documents import read_documents
@@ -103,19 +102,10 @@ def test_a_text_that_looks_like_a_triple_is_a_text(tmp_path):
     assert [documents for (_, label, _), documents in relations.items() if label == "leaves"] == [("text",)]
 
 
-def test_a_row_that_is_no_triple_is_a_fault(tmp_path):
-    """A document whose id is there already is reported, as it is for texts."""
-    (tmp_path / "t.csv").write_text("head,relation,tail,doc_id\na,b,c,d.md\n", encoding="utf-8")
-    (tmp_path / "d.md").write_text("At nine.", encoding="utf-8")
-    extraction = [*read_documents([tmp_path / "d.md", tmp_path / "t.csv"])]
-    assert isinstance(extraction[1], RowFault)
-    assert "d.md is at" in extraction[1].message
+PARTS = st.text(st.characters(exclude_categories=["C"], exclude_characters="→"), min_size=1).filter(str.strip)
 
 
-parts = st.text(st.characters(exclude_categories=["C"], exclude_characters="→"), min_size=1).filter(str.strip)
-
-
-@given(parts, parts, parts)
+@given(PARTS, PARTS, PARTS)
 def test_a_triple_is_read_as_it_was_written(head, relation, tail):
     """Whatever the names are, the statement has them, apart from the white space around and within them."""
     line = format_triple({"h": head, "r": relation, "t": tail}, TripleColumns("h", "r", "t"))

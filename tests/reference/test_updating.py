@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from greval.reference.building import BuildProgress
-from greval.reference.updating import _ProgressReporter
+from greval.reference import updating
+from greval.reference.building import BuildProgress, BuildReport
 
 
-def test_a_long_index_reports_how_far_it_is():
+def test_a_long_index_reports_how_far_it_is(tmp_path, monkeypatch):
     """A sentence is due every ten seconds, however many snapshots there are in between."""
     reports = []
-    reporter = _ProgressReporter(reports.append)
-    for second in range(0, 31, 3):
-        reporter(BuildProgress(step="embedding", done=second * 2, total=1_000, seconds=second))
-    assert reports == ["embedding 24 of 1,000, 12 s", "embedding 48 of 1,000, 24 s"]
+
+    def build(documents, folder, settings, on_progress):
+        for second in range(0, 31, 3):
+            on_progress(BuildProgress(step="embedding", done=second * 2, total=1_000, seconds=second))
+        return BuildReport(folder=str(folder), rebuilt=False)
+
+    monkeypatch.setattr(updating, "build_index", build)
+    updating.update_index(tmp_path, tmp_path, reports.append)
+    assert reports[1:] == ["embedding 24 of 1,000, 12 s", "embedding 48 of 1,000, 24 s"]

@@ -52,11 +52,9 @@ def test_only_the_wanted_parts_are_printed(greval_says, index):
 def test_what_was_cut_and_could_not_be_used_is_printed():
     """Edges that were not followed, and answers of a model that could not be used, are part of the walk."""
     walk = Traversal(start_nodes=("Ada",), traversed_edges=(("Ada", "wrote", "Notes"),))
-    output_fields = SearchFindings(
-        cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",)
-    )
-    lines = format_asked(Asked(Response(answer="", traversal=walk), output_fields), [Part.WALK]).splitlines()
-    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *output_fields.notes]
+    findings = SearchFindings(cut={"Ada": 1, "Notes": 1200}, notes=("the choice of relations: no number of the list",))
+    lines = format_asked(Asked(Response(answer="", traversal=walk), findings), [Part.WALK]).splitlines()
+    assert lines[-3:] == ["cut at Ada: 1 more edge", "cut at Notes: 1,200 more edges", *findings.notes]
 
 
 def test_everything_as_json(greval_says, index):
@@ -64,13 +62,13 @@ def test_everything_as_json(greval_says, index):
     output = greval_says(
         "index", "ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3"
     )[1]
-    output_fields = json.loads(output)
-    assert output_fields["settings"]["depth"] == 1
-    assert (output_fields["settings"]["fusion"], output_fields["settings"]["alpha"]) == ("rrf", 0.3)
-    assert output_fields["linked"][0]["how"] == "exact"
-    assert output_fields["chunks"][0]["id"] == "ship#1"
-    assert max(output_fields["activation"].values()) == 1.0
-    assert output_fields["traversal"]["start_nodes"] == [output_fields["linked"][0]["name"]]
+    described = json.loads(output)
+    assert described["settings"]["depth"] == 1
+    assert (described["settings"]["fusion"], described["settings"]["alpha"]) == ("rrf", 0.3)
+    assert described["linked"][0]["how"] == "exact"
+    assert described["chunks"][0]["id"] == "ship#1"
+    assert max(described["activation"].values()) == 1.0
+    assert described["traversal"]["start_nodes"] == [described["linked"][0]["name"]]
 
 
 def test_chunks_are_filtered(greval_says, index):
@@ -91,17 +89,13 @@ def test_the_walk_is_drawn(greval_says, index, tmp_path):
     assert not (tmp_path / "none.svg").exists()
 
 
-def test_a_wrong_setting_is_named(greval_says, index):
-    """The message says what to write."""
-    code, _, err = greval_says("index", "ask", index, QUESTION, "--set", "alpa=1")
-    assert code != 0
-    assert "did you mean alpha" in err
-
-
-def test_an_empty_question_is_refused(greval_says, index):
-    """Nothing is searched for it."""
-    code, _, err = greval_says("index", "ask", index, " \n ")
-    assert (code, "QUESTION is empty" in err) == (2, True)
+@pytest.mark.parametrize(
+    ("words", "message"), [((" \n ",), "QUESTION is empty"), ((QUESTION, "--set", "alpa=1"), "did you mean alpha")]
+)
+def test_wrong_words_end_with_2(greval_says, index, words, message):
+    """Nothing is searched, and the message says what to write."""
+    code, _, err = greval_says("index", "ask", index, *words)
+    assert (code, message in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,6 @@ def test_a_filter_never_adds(rows, k, seed, data):
     assert np.allclose(scores, vectors[positions] @ vectors[0], atol=1e-6)
 
 
-def test_equal_vectors_come_by_position():
-    """Copies of one vector are returned in their order."""
-    vectors = make_vectors(10)[[3, 1, 3, 3, 2]]
-    assert VectorIndex(vectors).search(vectors[0], 3)[0].tolist() == [0, 2, 3]
-
-
 def test_a_saved_index_finds_the_same(tmp_path):
     """Also if a larger one was saved in the same folder before."""
     VectorIndex(make_vectors(300, seed=5)).save(tmp_path)
