@@ -165,8 +165,9 @@ def _select_parts(field: str, specimen_value: JsonValue, fields: Collection[str]
         return {name: value for name, value in specimen_value.items() if name in parts} or None
     if field not in fields and not (field == "chunks" and parts):
         return None
-    is_chunks = field == "chunks" and isinstance(specimen_value, list)
-    return [*_drop_chunk_parts(specimen_value, parts)] if is_chunks else specimen_value
+    if field == "chunks" and isinstance(specimen_value, list):
+        return [*_drop_chunk_parts(specimen_value, parts)]
+    return specimen_value
 
 
 def _drop_chunk_parts(chunks: Iterable[JsonValue], parts: Collection[str]) -> Iterator[JsonValue]:
