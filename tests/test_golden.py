@@ -18,7 +18,6 @@ import greval
 from greval import Case, evaluate, load_metric
 from greval.analysis.summary import build_report
 from greval.cli.app import app
-from greval.cli.console import ReportConsole
 from greval.judging.answer_schema import build_answer_schema
 from greval.judging.prompt import (
     SHARED_SYSTEM_TEXT,
@@ -32,6 +31,7 @@ from greval.records.case import Response
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_judged_items
 from greval.report.console import render
+from greval.report.tables import ReportConsole
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 

@@ -1,7 +1,8 @@
-"""Wording of messages: counts with nouns, lists of names, and the known name nearest to a misspelt one."""
+"""Wording of messages: counts with nouns, lists of names, the known names nearest to a misspelt one, safe letters."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 MAX_NAMES = 5
@@ -10,6 +11,11 @@ MAX_KNOWN = 20
 MAX_TYPOS = 2
 MIN_SIMILARITY = 60
 """The minimum similarity, of 100, of a name that is suggested for an unknown one."""
+CONTROL_PICTURES = 0x2400
+"""The first code point of the Unicode block Control Pictures."""
+DELETE = 0x7F
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters except tab and newline, and characters that change the text direction."""
 
 
 def format_names(names: Iterable[str], most: int = MAX_NAMES) -> str:
@@ -100,3 +106,19 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
         return f"; did you mean {suggestion}?"
     more = ", ..." if len(names) > MAX_KNOWN else ""
     return f"; known: {', '.join(names[:MAX_KNOWN])}{more}" if names else ""
+
+
+def escape_control_characters(text: str) -> str:
+    r"""Return a text with visible substitutes for control characters, which could otherwise change the terminal.
+
+    Example:
+        >>> escape_control_characters("\x1b[31mq1\x00")
+        '␛[31mq1␀'
+    """
+    return _CONTROL.sub(lambda match: _escape_character(ord(match[0])), text)
+
+
+def _escape_character(code: int) -> str:
+    if code == DELETE:
+        return "\u2421"
+    return chr(CONTROL_PICTURES + code) if code < DELETE else f"\\u{code:04x}"

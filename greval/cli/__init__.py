@@ -14,6 +14,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from greval._util.urls import redact_credentials
+from greval._util.wording import escape_control_characters
 from greval.errors import GrevalError
 
 MISSED, USAGE_ERROR, FAILED, STOPPED = 1, 2, 3, 130
@@ -60,7 +61,6 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
         import typer
 
         from greval.cli.app import app
-        from greval.cli.console import escape_control_characters
 
     # The UsageError of click, or that of the copy of click in newer versions of typer.
     wrong_use: Any = typer.BadParameter.__base__
@@ -79,6 +79,14 @@ def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a c
         message = str(error) if isinstance(error, GrevalError) else _format_unexpected_error(error)
         sys.stderr.write(f"{escape_control_characters(redact_credentials(message))}\n")
     return USAGE_ERROR
+
+
+def print_note(text: str | None) -> None:
+    """Print what people should know besides the output, if there is a text."""
+    import typer
+
+    if text:
+        typer.echo(escape_control_characters(text), err=True)
 
 
 @contextmanager

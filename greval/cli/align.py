@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from greval.cli import FAILED, STOPPED
+from greval.cli import FAILED, STOPPED, print_note
 from greval.cli.completion import complete_metric
-from greval.cli.console import print_note
 from greval.cli.help_layout import input_option, judge_option, output_option
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (

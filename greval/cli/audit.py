@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from greval.cli import FAILED
-from greval.cli.console import print_note
+from greval.cli import FAILED, print_note
 from greval.cli.options import Columns, ReportFormat, parse_columns, print_report, print_row_faults
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_faults import RowFault

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.wording import format_count
-from greval.cli import FAILED
-from greval.cli.console import print_note
+from greval.cli import FAILED, print_note
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import output_option
 from greval.cli.metric_specs import load_named_metrics

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval._util.wording import format_count
-from greval.cli import FAILED, STOPPED
-from greval.cli.console import print_note
+from greval.cli import FAILED, STOPPED, print_note
 from greval.cli.options import Columns, parse_columns, parse_tag_filters, print_row_faults
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.case_reader import read_cases

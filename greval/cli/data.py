@@ -8,9 +8,9 @@ from shlex import quote
 
 import typer
 
+from greval._util.wording import escape_control_characters
 from greval.analysis.data_summary import MetricFit, summarise_data
 from greval.cli import USAGE_ERROR
-from greval.cli.console import escape_control_characters
 from greval.cli.options import JUDGE_VARIABLE, Cases, Columns, ReportFormat, parse_columns, print_report, suggest_judge
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_sources import STDIN

@@ -11,7 +11,7 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import find_typo, format_count
-from greval.cli.console import print_note
+from greval.cli import print_note
 from greval.cli.options import By, ReportFormat, RunFolder, create_console, translate_write_errors
 from greval.runs.store import Store
 

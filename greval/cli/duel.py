@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from greval.analysis.duel.api import summarise_duel
-from greval.cli.console import print_note
+from greval.cli import print_note
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
 from greval.cli.help_layout import input_option, output_option
 from greval.cli.metric_specs import load_named_metrics

@@ -16,9 +16,8 @@ from greval._util.wording import format_count
 from greval.analysis.gate.api import check_gate
 from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
-from greval.cli import FAILED, MISSED, STOPPED
+from greval.cli import FAILED, MISSED, STOPPED, print_note
 from greval.cli.collect import convert_progress, print_method_errors
-from greval.cli.console import print_note
 from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.report_output import get_gate_code, list_failure_kinds, print_failure_hints, print_missed

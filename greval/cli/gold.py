@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from greval._util.wording import format_count
+from greval._util.wording import escape_control_characters, format_count
 from greval.cli import USAGE_ERROR
-from greval.cli.console import escape_control_characters
 from greval.cli.diagnose import IndexFolder, read_index
 from greval.cli.options import Columns, parse_columns
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from greval._util.wording import format_count, format_names
-from greval.cli.console import print_note
+from greval.cli import print_note
 from greval.cli.evaluate import report_and_exit
 from greval.cli.options import Columns, Folders, MethodName, Quiet, parse_columns, print_row_faults
 from greval.datasets.file_identity import UNKNOWN_SOURCE, identify_file

@@ -14,9 +14,8 @@ from typing import Annotated
 import typer
 
 from greval._util.files import write_atomically
-from greval._util.wording import format_count, format_names
+from greval._util.wording import escape_control_characters, format_count, format_names
 from greval.analysis.data_summary import DataSummary, MetricFit, summarise_data
-from greval.cli.console import escape_control_characters
 from greval.cli.data import choose_metrics
 from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
 from greval.datasets.case_reader import read_cases

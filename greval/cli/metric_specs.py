@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from greval._util.wording import format_names
-from greval.cli.console import print_note
+from greval.cli import print_note
 from greval.metrics.sources import AskedMetrics, list_replaced_names, load_asked_metrics, load_one_metric
 from greval.records.metric import Metric
 

@@ -11,8 +11,8 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import format_count
+from greval.cli import print_note
 from greval.cli.completion import complete_metric
-from greval.cli.console import print_note
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
     Folders,

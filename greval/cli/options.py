@@ -19,9 +19,8 @@ import typer
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from greval._util.joins import OFF_SCALE
-from greval.cli import FAILED
+from greval.cli import FAILED, print_note
 from greval.cli.completion import complete_metric
-from greval.cli.console import ReportConsole, print_note
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError, JudgeError, StoreError
@@ -31,7 +30,7 @@ from greval.judging.model.prices import FILE_VARIABLE, Prices
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import Metric, ReasonDepth, needs_judge
-from greval.report.tables import COLUMN_GAP, Column, build_table
+from greval.report.tables import COLUMN_GAP, Column, ReportConsole, build_table
 from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
 from greval.stats.correction import Correction as TestCorrection
 

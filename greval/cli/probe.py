@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli import FAILED, MISSED, STOPPED
+from greval.cli import FAILED, MISSED, STOPPED, print_note
 from greval.cli.completion import complete_metric
-from greval.cli.console import print_note
 from greval.cli.help_layout import input_option, output_option
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from greval._util.joins import JOIN_REMARKS
-from greval.cli import FAILED
-from greval.cli.console import escape_control_characters, print_note
+from greval._util.wording import escape_control_characters
+from greval.cli import FAILED, print_note
 from greval.cli.options import Columns, CorrectedLevel, Correction, parse_columns, print_report
 from greval.datasets.ranked_rows import RankOrder, TieOrder
 

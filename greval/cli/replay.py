@@ -8,8 +8,7 @@ from shlex import quote
 import typer
 
 from greval._util.wording import format_count
-from greval.cli import USAGE_ERROR
-from greval.cli.console import print_note
+from greval.cli import USAGE_ERROR, print_note
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
 from greval.errors import DataError

@@ -12,17 +12,17 @@ from typing import Annotated, Literal, TypeVar, cast, get_args
 import typer
 
 from greval._util.files import write_atomically
+from greval._util.wording import escape_control_characters
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.gate_check import GateCheck
 from greval.analysis.summary import Report
-from greval.cli import MISSED, USAGE_ERROR
-from greval.cli.console import ReportConsole, escape_control_characters, print_note
+from greval.cli import MISSED, USAGE_ERROR, print_note
 from greval.cli.options import print_report, translate_write_errors
 from greval.judging.model.failures import format_failure_hint
 from greval.records.result import IMPORTED, Failure, FailureKind
 from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
 from greval.report.gate import format_check
-from greval.report.tables import print_line
+from greval.report.tables import ReportConsole, print_line
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
 

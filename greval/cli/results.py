@@ -13,7 +13,7 @@ import typer
 from pydantic_core import from_json
 
 from greval._util.wording import format_count
-from greval.cli.console import print_note
+from greval.cli import print_note
 from greval.cli.options import (
     AllRows,
     MetricFilter,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from copy import copy
+from typing import Any, NamedTuple
 
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Column as RichColumn
 from rich.table import Table
+from rich.text import Text
 
+from greval._util.wording import escape_control_characters
 from greval.stats.interval import Interval
 from greval.stats.measured import Distance, Measured, MeasuredValue, Undefined
 
@@ -40,6 +43,48 @@ NAMES = {
 }
 Cell = str | tuple[str, str]
 """The text of a cell, or the text and its style."""
+
+
+class ReportConsole(Console):
+    """A console for a terminal or a file that prints text unchanged and tables as wide as their numbers need.
+
+    A table that is too wide is wrapped by the terminal; rich would omit its last columns.
+    """
+
+    def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in rich
+        """Accept the arguments of `rich.console.Console`."""
+        # The name of a judge such as `openai:x:` is no emoji.
+        super().__init__(**how, emoji=False)
+
+    def print(self, *objects: Any, **how: Any) -> None:  # noqa: ANN401 - as in rich
+        """Print with a width that fits every table."""
+        width = self.width
+        try:
+            self.width = max(width, *(self._measure_width(renderable) for renderable in objects), 1)
+            super().print(*map(self._separate_title, objects), **how)
+        finally:
+            self.width = width
+
+    def render_str(self, text: str, **how: Any) -> Text:  # noqa: ANN401 - as in rich
+        """Render a text as rich does, after escaping its control characters."""
+        return super().render_str(escape_control_characters(text), **how)
+
+    def _separate_title(self, renderable: Any) -> RenderableType:  # noqa: ANN401 - as in rich
+        """Return a table with its title above it. The title of a narrow table would be folded to the table's width."""
+        if isinstance(renderable, Group):
+            return Group(*map(self._separate_title, renderable.renderables))
+        if not isinstance(renderable, Table) or renderable.title is None:
+            return renderable  # type: ignore[no-any-return]
+        # A copy, because the table belongs to the caller.
+        untitled = copy(renderable)
+        untitled.title = None
+        return Group(self.render_str(str(renderable.title), style="table.title"), untitled)
+
+    def _measure_width(self, renderable: object) -> int:
+        """Return the minimum width of a table; 0 for other objects, which fit any width."""
+        if isinstance(renderable, Group):
+            return max(map(self._measure_width, renderable.renderables), default=0)
+        return measure_width(self, renderable) if isinstance(renderable, Table) else 0
 
 
 class Column(NamedTuple):

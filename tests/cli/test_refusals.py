@@ -13,7 +13,7 @@ from tone_metrics import TONE as TONE_METRIC
 from tone_metrics import by_metric
 
 from greval import evaluate, load_metric
-from greval.cli.console import escape_control_characters
+from greval._util.wording import escape_control_characters
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from greval.cli.console import ReportConsole
 from greval.report.tables import (
     NO_INTERVAL,
     Column,
+    ReportConsole,
     build_table,
     fit_table,
     format_by_question,

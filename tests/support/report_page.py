@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from greval.cli.console import ReportConsole
+from greval.report.tables import ReportConsole
 
 
 def print_page(render, found, *, width=200, **options):

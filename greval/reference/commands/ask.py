@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greval._util.wording import did_you_mean, format_count, shorten_text
-from greval.cli.console import escape_control_characters
+from greval._util.wording import did_you_mean, escape_control_characters, format_count, shorten_text
 from greval.cli.options import parse_tag_filters
 from greval.methods.reference_index import Search
 from greval.records.metric_input import format_item

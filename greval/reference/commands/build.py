@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
-from greval._util.wording import format_count
+from greval._util.wording import escape_control_characters, format_count
 from greval.cli import FAILED, STOPPED
-from greval.cli.console import escape_control_characters
 from greval.cli.progress_bar import ProgressBar, format_duration
 from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.judging.model.judge_names import complete_judge_name

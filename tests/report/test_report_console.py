@@ -12,7 +12,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from greval.cli.console import ReportConsole, escape_control_characters
+from greval._util.wording import escape_control_characters
+from greval.report.tables import ReportConsole
 
 KEPT = "\t\n"
 
