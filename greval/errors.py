@@ -22,10 +22,13 @@ Within a run, none of these is raised for a single case: there a failure is a ro
 
 from __future__ import annotations
 
+import contextvars
+import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "ArgillaArgumentError",
@@ -45,8 +48,73 @@ __all__ = [
 ]
 
 
+_names_options = contextvars.ContextVar("names_options", default=False)
+"""True in the command line: messages name its options as they are written, and not arguments of Python."""
+ARGUMENTS = {
+    "all": "all_rows=True",
+    "ask": "methods",
+    "column": "columns",
+    "fail-if": "condition",
+    "label-column": "label_columns",
+    "library FOLDER": "load_metric(NAME, FOLDER)",
+    "m": "metrics",
+    "no-resume": "resume=False",
+    "no-store-calls": "store_calls=False",
+    "o": "out",
+    "base-url": "base_url",
+    "drawn-by": "drawn_by",
+    "max-calls": "max_calls",
+    "max-cost": "max_cost",
+    "traversal": "traversals",
+    **{name: name for name in ("against", "baseline", "by", "checks", "facts", "judge", "method", "metric", "out")},
+    "prices": "prices",
+}
+"""The arguments of Python for the options that errors name; for some, together with their value."""
+_OPTION = re.compile(
+    # a whole command is typed in a shell, also by those who use Python
+    r"greval [a-z][^;,]*|(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
+)
+_SAID_TWICE = re.compile(r"\b(\w+) \(\1(=\S+)?\)")
+
+
+@contextmanager
+def name_options() -> Iterator[None]:
+    """Let the messages of errors name options of the command line, in place of arguments of Python."""
+    token = _names_options.set(True)
+    try:
+        yield
+    finally:
+        _names_options.reset(token)
+
+
+def write_arguments(message: str) -> str:
+    """Replace the options of the command line that a message names by arguments of Python.
+
+    Example:
+        >>> write_arguments("name it with --column id=NAME, or cap calls (--max-calls); see greval report RUN --all")
+        "name it with columns={'id': 'NAME'}, or cap calls (max_calls); see greval report RUN --all"
+    """
+    return _SAID_TWICE.sub(r"\1\2", _OPTION.sub(_write_argument, message))
+
+
+def _write_argument(match: re.Match[str]) -> str:
+    name, value = match["name"], match["value"]
+    argument = ARGUMENTS.get(f"{name} {value}")
+    if argument or name not in ARGUMENTS:
+        return argument or match[0]
+    if value is None:
+        return ARGUMENTS[name]
+    key, sign, named = value.strip("'").partition("=")
+    return f"{ARGUMENTS[name]}={{{key!r}: {named!r}}}" if sign else f"{ARGUMENTS[name]}={value}"
+
+
 class GrevalError(Exception):
     """The base class of all errors that greval raises. It can be sent between processes."""
+
+    def __str__(self) -> str:
+        """Return the message, with arguments of Python or, in the command line, with its options."""
+        message = super().__str__()
+        return message if _names_options.get() else write_arguments(message)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling: by default the constructor would get the message instead of its own arguments."""

@@ -59,3 +59,14 @@ def test_messages_say_what_to_do():
     assert str(MADE["DefinitionError"]) == "a: one\nb: two"
     assert MADE["DefinitionError"].faults == ("a: one", "b: two")
     assert str(MADE["MissingExtraError"]) == "ray is not installed: pip install 'greval[ray]'"
+
+
+def test_errors_name_arguments_in_python_and_options_in_the_command_line():
+    """One message serves both: a caller of the SDK is told arguments, and who types a command its options."""
+    message = "name the column with --column 'id=case id', or cap calls (--max-calls); greval report RUN --all; --x"
+    error = errors.DataError(message)
+    told = "name the column with columns={'id': 'case id'}, or cap calls (max_calls); greval report RUN --all; --x"
+    assert str(error) == told
+    with errors.name_options():
+        assert str(error) == message
+    assert str(error) == told

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from greval._util.wording import did_you_mean
+from greval._util.wording import did_you_mean, name_nearest
 from greval.errors import DataError
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def check_options(names: Iterable[str], shape: type, function: str) -> None:
     for name in names:
         # A misspelt cost limit that is ignored would limit nothing.
         if name not in options:
-            raise TypeError(f"{function}() has no option {name!r}{did_you_mean(name, options)}")
+            raise TypeError(f"{function}() has no option {name!r}{name_nearest(name, options)}")
 
 
 def build_unknown_name_error(what: str, name: str, names: Iterable[str], where: object) -> DataError:

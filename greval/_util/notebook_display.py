@@ -1,7 +1,7 @@
-"""What a finding shows of itself in a notebook: tables as HTML, a frame of its figures, and a plot.
+"""What a finding shows of itself: its report as text, in a notebook as tables, a frame of its figures, and a plot.
 
 Findings are records of lower layers, and the functions that format them are in a higher one. So the package root, which
-is above all layers, registers a loader of these functions, and it is called when a notebook first shows something.
+is above all layers, registers a loader of these functions, and it is called when a finding is first shown.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class FindingRenderers(NamedTuple):
     """The functions that show a finding; `draw` also takes the groups of a run's cases."""
 
+    format_text: Callable[[Any], str]
     format_html: Callable[[Any], str]
     build_frame: Callable[[Any], pd.DataFrame]
     draw: Callable[..., Figure]
@@ -26,12 +27,20 @@ _loaders: list[Callable[[], FindingRenderers]] = []
 """The loader of the renderers, once the package root has registered it."""
 
 
-class NotebookDisplay:
-    """A finding that a notebook shows as tables, and that has a frame and a plot."""
+class PrintedFinding:
+    """A finding that is printed as its report: `print` shows the text, and a notebook the tables."""
+
+    def __str__(self) -> str:
+        """Return what the command line prints."""
+        return load_renderers().format_text(self)
 
     def _repr_html_(self) -> str:
         """Return the tables of the report as HTML. All text of the data is escaped."""
         return load_renderers().format_html(self)
+
+
+class NotebookDisplay(PrintedFinding):
+    """A finding that is printed, and that has a frame and a plot."""
 
     def frame(self) -> pd.DataFrame:
         """Return the figures as a pandas DataFrame with the ends of their intervals; docs/notebook.md has the columns.

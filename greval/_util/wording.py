@@ -9,6 +9,7 @@ MAX_NAMES = 5
 MAX_NAME_LENGTH = 60
 MAX_KNOWN = 20
 MAX_TYPOS = 2
+NEAREST_NAMES = 3
 MIN_SIMILARITY = 60
 """The minimum similarity, of 100, of a name that is suggested for an unknown one."""
 CONTROL_PICTURES = 0x2400
@@ -108,6 +109,23 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     return f"; known: {', '.join(names[:MAX_KNOWN])}{more}" if names else ""
 
 
+def name_nearest(name: str, known_names: Iterable[str]) -> str:
+    """Format a hint on an unknown name: the three known names that are nearest to it, or all if there are not more.
+
+    Example:
+        >>> name_nearest("parallel_calls", ["max_calls", "gate", "store_calls", "max_cost"])
+        '; the nearest are max_calls, store_calls and gate'
+    """
+    from rapidfuzz import fuzz, process
+
+    names = [*known_names]
+    if len(names) <= NEAREST_NAMES:
+        return did_you_mean(name, names)
+    nearest = process.extract(name, names, scorer=fuzz.WRatio, processor=str.casefold, limit=NEAREST_NAMES)
+    *first, last = (match[0] for match in nearest)
+    return f"; the nearest are {', '.join(first)} and {last}"
+
+
 def escape_control_characters(text: str) -> str:
     r"""Return a text with visible substitutes for control characters, which could otherwise change the terminal.
 
@@ -122,3 +140,17 @@ def _escape_character(code: int) -> str:
     if code == DELETE:
         return "\u2421"
     return chr(CONTROL_PICTURES + code) if code < DELETE else f"\\u{code:04x}"
+
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
+"""What stands between the scheme and the host. Passwords may hold an `@` although URLs do not permit it."""
+
+
+def redact_credentials(text: str) -> str:
+    """Return a text without the user names and passwords of the URLs in it.
+
+    Example:
+        >>> redact_credentials("http://admin:hunter2@127.0.0.1:6900/api: no answer")
+        'http://[credentials]@127.0.0.1:6900/api: no answer'
+    """
+    return _CREDENTIALS.sub("[credentials]@", text)

@@ -11,8 +11,6 @@ from typing import assert_never
 from pydantic import Field
 
 from greval.analysis.gate_check import GateCheck
-from greval.analysis.verdicts import ReportVerdict, list_verdicts
-from greval.analysis.worst_cases import WorstCases, read_worst_cases
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
@@ -44,6 +42,7 @@ from greval.runs.store.plans import (
     list_judges_by_metric,
     list_stop_reasons,
 )
+from greval.runs.worst_cases import ReportVerdict, WorstCases, list_verdicts, read_worst_cases
 from greval.stats.summary import METHOD, Summary
 
 MAX_UNREAD = 1_000

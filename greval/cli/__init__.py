@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import Any
 
-from greval._util.urls import redact_credentials
-from greval._util.wording import escape_control_characters
-from greval.errors import GrevalError
+from greval._util.wording import escape_control_characters, redact_credentials
+from greval.errors import GrevalError, name_options
 
 MISSED, USAGE_ERROR, FAILED, STOPPED = 1, 2, 3, 130
 """Exit codes; STOPPED is that of a process ended by Ctrl-C."""
@@ -31,7 +30,8 @@ def main() -> None:
 
         print_completions()
     try:
-        code = _run_app("--debug" in sys.argv)
+        with name_options():
+            code = _run_app("--debug" in sys.argv)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         code = STOPPED

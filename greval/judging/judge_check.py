@@ -58,7 +58,7 @@ class JudgeCapabilities(Record):
     adaptations: tuple[str, ...] = ()
 
 
-async def check_judge(model: Judge | BaseChatModel) -> JudgeCapabilities:
+async def check_judge(model: Judge | BaseChatModel | str) -> JudgeCapabilities:
     """Check in four calls what a judge supports: settings, or a chat model. The replies are not cached.
 
     `repeatable` is "yes" if the same question at the same settings got an identical text twice.

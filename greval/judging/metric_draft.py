@@ -33,7 +33,7 @@ def draft_metric(
     *,
     scale: DraftScale = "categorical",
     over: Over | None = None,
-    judge: Judge | BaseChatModel,
+    judge: Judge | BaseChatModel | str,
 ) -> JudgedMetric:
     """Draft a metric with a model, from a name and a one-sentence description.
 
@@ -64,7 +64,7 @@ def draft_metric(
 
 
 def write_draft(
-    name: str, description: str, *, scale: DraftScale, over: Over | None, judge: Judge | BaseChatModel
+    name: str, description: str, *, scale: DraftScale, over: Over | None, judge: Judge | BaseChatModel | str
 ) -> WrittenDraft:
     """Draft a metric as `draft_metric` does, and return also the remarks that are left and the usage."""
     return run_sync(draft_async(name, description, scale, over, JudgeClient(judge)))

@@ -135,19 +135,20 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
 
 
 def require_metric(metric: object) -> Metric:
-    """Return the argument if it is a metric; raise `DefinitionError` if it is not, such as the name of one."""
+    """Return a metric, also by its name or file as `load_metric` does; raise `DefinitionError` if it is no metric."""
+    if isinstance(metric, str | Path):
+        return load_metric(metric)
     if not isinstance(metric, Metric):
-        name = metric if isinstance(metric, str | Path) else "correctness"
-        raise DefinitionError(f"{metric!r}: is no metric; load_metric({str(name)!r}) gives one by its name")
+        raise DefinitionError(f"{metric!r}: is no metric; name one, such as 'correctness', or pass its definition")
     return metric
 
 
-def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
+def add_dependencies(metrics: Iterable[Metric | str | Path], *folders: str | Path) -> tuple[Metric, ...]:
     """Return each metric once, together with the metrics that they build on, dependencies first.
 
     Dependencies are looked up in the folders, in this order, before the predefined metrics.
     """
-    require_iterable(metrics, "metrics", "[load_metric('correctness')]")
+    require_iterable(metrics, "metrics", "['correctness']")
     collected = [require_metric(metric) for metric in metrics]
     while names := list_missing_dependencies(collected):
         collected.extend(_load_dependencies(names, collected, folders))

@@ -12,13 +12,23 @@ from greval._util.wording import format_names
 from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, order_metrics
 from greval.metrics.files import read_metric
-from greval.metrics.library import FILE_SUFFIX, find_file, find_metric, find_predefined_metric, load_folder, predefined
+from greval.metrics.library import (
+    FILE_SUFFIX,
+    add_dependencies,
+    find_file,
+    find_metric,
+    find_predefined_metric,
+    load_folder,
+    predefined,
+)
 from greval.metrics.python_metrics import MetricSource, is_python_spec, load_python_metrics
 from greval.records.metric import Metric
 
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma outside the brackets of a call."""
 PREDEFINED = "the predefined metrics"
+MetricLike = Metric | str | Path
+"""A metric, or what names one or several, as in `load_metrics`."""
 
 
 def load_metrics(specs: Iterable[str | Path] | None = None, *folders: str | Path) -> tuple[Metric, ...]:
@@ -71,6 +81,16 @@ def load_asked_metrics(specs: Iterable[str | Path], *folders: str | Path) -> Ask
                 waiting.append(dependency)
             _add_source(dependency, sources)
     return AskedMetrics(order_metrics(source.metric for source in sources.values()), requested)
+
+
+def resolve_metrics(metrics: Iterable[MetricLike]) -> AskedMetrics:
+    """Return metrics with those that they build on; names and files among them are loaded, see `load_metrics`."""
+    require_iterable(metrics, "metrics", "['correctness']")
+    listed = [*metrics]
+    definitions = [metric for metric in listed if not isinstance(metric, str | Path)]
+    loaded = load_asked_metrics(metric for metric in listed if isinstance(metric, str | Path))
+    complete = add_dependencies([*definitions, *loaded.metrics])
+    return AskedMetrics(complete, loaded.asked.union(metric.name for metric in definitions))
 
 
 def load_one_metric(spec: str | Path, *folders: str | Path) -> tuple[Metric, tuple[Metric, ...]]:

@@ -1,10 +1,11 @@
-"""What a notebook shows of a run, a comparison, a duel, an agreement, an estimate or a probe.
+"""What `print` and a notebook show of a run, its worst cases, a comparison, duel, agreement, estimate or probe.
 
 These are the functions behind the methods of `NotebookDisplay`, which the findings inherit.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +35,11 @@ from greval.report.finding_rows import (
 )
 from greval.report.html_console import HtmlConsole
 from greval.report.plots import PlotAxis, draw_intervals
+from greval.report.tables import ReportConsole
 from greval.runs.evaluation import Run
 from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.store import Store
+from greval.runs.worst_cases import WorstCaseList
 from greval.trust.agreement.records import Agreement
 from greval.trust.estimates.records import Estimate
 from greval.trust.probing.records import Probe
@@ -60,15 +63,31 @@ FORMS: Mapping[
 """The renderer of each kind of finding, the rows of its frame, and the axes of its plot."""
 
 
-def format_html(finding: Run | TabledFinding) -> str:
+def format_text(finding: Run | WorstCaseList | TabledFinding) -> str:
+    """Format a finding as the text that the command line prints, as wide as the terminal."""
+    out = io.StringIO()
+    # a notebook or an environment variable would make rich display it or add colours
+    _render(finding, ReportConsole(file=out, force_terminal=False, force_jupyter=False))
+    return out.getvalue().rstrip("\n")
+
+
+def format_html(finding: Run | WorstCaseList | TabledFinding) -> str:
     """Format a finding as HTML, with the tables and sentences of the terminal report."""
     page = HtmlConsole()
+    _render(finding, page)
+    return page.html
+
+
+def _render(finding: Run | WorstCaseList | TabledFinding, page: Console) -> None:
+    """Print a finding to a console."""
     if isinstance(finding, Run):
         with Store.open(finding.folder) as store:
             console.render(build_report(store), page)
+    elif isinstance(finding, WorstCaseList):
+        for worst_cases in finding.by_metric:
+            console.print_worst_cases(worst_cases, page)
     else:
         FORMS[type(finding)][0](finding, page)
-    return page.html
 
 
 def build_frame(finding: TabledFinding) -> pd.DataFrame:
@@ -89,5 +108,5 @@ def draw(finding: Run | TabledFinding, by: str | Sequence[str] = ()) -> Figure:
     return draw_intervals([*plot_summaries(finding.summary(by), directions)])
 
 
-RENDERERS = FindingRenderers(format_html, build_frame, draw)
+RENDERERS = FindingRenderers(format_text, format_html, build_frame, draw)
 """The functions that the package root registers for `NotebookDisplay`."""

@@ -27,7 +27,8 @@ from greval.judging.model.judge_names import LOCAL
 from greval.judging.model.openai_batch import BatchFiles, BatchState, format_batch_request, parse_batch_answer
 from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply_cache import Reply, ReplyCache
-from greval.metrics.library import add_dependencies, find_metric
+from greval.metrics.library import find_metric
+from greval.metrics.sources import resolve_metrics
 from greval.records.case import Case
 from greval.records.formula_metric import FileMetric, build_file_metric
 from greval.records.metric import Metric, ReasonDepth, set_reason_depth
@@ -95,7 +96,8 @@ async def submit(  # noqa: PLR0913 - what a run is made of
     The arguments are those of `evaluate`. All metrics must have the same judge, of an OpenAI-compatible provider that
     has a batch endpoint. The cases are stored in the run folder until the batch is done.
     """
-    all_metrics = set_reason_depth(add_dependencies(metrics), reason_depth)
+    loaded = resolve_metrics(metrics)
+    all_metrics = set_reason_depth(loaded.metrics, reason_depth)
     chosen = choose_judges(all_metrics, judge, judges)
     if len(chosen.groups) != 1:
         labels = {name: [group.label] for group in chosen.groups for name in group.metrics}
@@ -116,7 +118,7 @@ async def submit(  # noqa: PLR0913 - what a run is made of
             for metric in all_metrics
             if isinstance(metric, FileMetric)
         ),
-        asked=tuple(sorted(get_asked_names(metrics, {"asked": asked}))),
+        asked=tuple(sorted(get_asked_names(loaded.asked, {"asked": asked}))),
         repeats=repeats,
     )
     if (folder / PLAN_FILE).is_file():

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from langchain_core.language_models import BaseChatModel
-
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_in_background, run_sync
 from greval._util.notebook_display import NotebookDisplay, load_renderers
@@ -28,15 +26,14 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.adaptation import Adaptation
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
-from greval.metrics.library import add_dependencies
+from greval.metrics.sources import MetricLike, resolve_metrics
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
-from greval.records.metric import Metric, set_reason_depth
+from greval.records.metric import set_reason_depth
 from greval.records.result import Result
 from greval.runs.id_joins import check_joins, read_join_remarks
-from greval.runs.judges import RunJudges, build_judge_guard, build_run_guard, choose_judges
+from greval.runs.judges import JudgeLike, RunJudges, build_judge_guard, build_run_guard, choose_judges
 from greval.runs.manifest import (
     ADAPTED,
     ASKED,
@@ -60,7 +57,7 @@ from greval.runs.options import (
     get_total_concurrency,
 )
 from greval.runs.progress import Progress, ProgressCounter
-from greval.runs.run_folder import find_free_folder
+from greval.runs.run_folder import choose_folder, find_free_folder
 from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
@@ -70,6 +67,7 @@ from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
+from greval.runs.worst_cases import WorstCaseList, read_worst_cases
 from greval.stats.summary import Summary
 
 if TYPE_CHECKING:
@@ -155,6 +153,29 @@ class Run(NotebookDisplay):
             lines = add_texts(store, store.lines()) if texts else store.lines()
             return build_frame(lines, read_layout(store.fact("metrics")).model_copy(update={"texts": texts}))
 
+    def worst(self, count: int = 5, metrics: str | Sequence[str] = ()) -> WorstCaseList:
+        """Return the worst cases of each metric, worst first, with their texts and reasons.
+
+        `print` shows them as `greval report --worst`; each has `metric`, `value`, `reason`, `question` and `answer`.
+
+        Args:
+            count: The number of cases of each metric.
+            metrics: Only cases of these metrics.
+
+        Raises:
+            DataError: If the run does not contain one of the metrics.
+
+        Example:
+            >>> import tempfile
+            >>> cases = [{"question": "Who?", "expected_answer": "Ada", "answer": answer} for answer in ("Ada", "Bo")]
+            >>> run = evaluate(cases, ["exact_match"], out=tempfile.mkdtemp())
+            >>> [(case.metric, case.value, case.answer) for case in run.worst(1)]
+            [('exact_match', '0.0', 'Bo.')]
+        """
+        names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+        with Store.open(self.folder) as store, store.snapshot():
+            return WorstCaseList(read_worst_cases(store, count, names))
+
     def plot(self, by: str | Sequence[str] = ()) -> Figure:
         """Return a matplotlib figure of the mean of each metric with its interval, which notebooks show as SVG.
 
@@ -204,10 +225,10 @@ class Run(NotebookDisplay):
 
 def evaluate(
     cases: CaseRecords,
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
+    metrics: Sequence[MetricLike],
+    judge: JudgeLike | None = None,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Run:
     """Judge cases by metrics and store the results in a run folder.
@@ -227,10 +248,10 @@ def evaluate(
 
 async def evaluate_async(
     cases: CaseRecords,
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
+    metrics: Sequence[MetricLike],
+    judge: JudgeLike | None = None,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     stop: asyncio.Event | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Run:
@@ -239,12 +260,14 @@ async def evaluate_async(
     Args:
         cases: Cases, mappings of case fields (greval's names or those of other tools), a pandas or polars table, or the
             return value of `read_cases`. They are read lazily.
-        metrics: Metric definitions. The metrics that they build on are added.
-        judge: Settings of a judge, or a chat model, for the judged metrics that name no judge. Computed metrics need
-            none.
+        metrics: Definitions of metrics, or what names them: names, files and folders, as in `load_metrics`. The metrics
+            that they build on are added.
+        judge: Settings of a judge, the name of its model such as `openai:gpt-5.4-mini`, or a chat model, for the judged
+            metrics that name no judge. Computed metrics need none.
         out: The run folder. Results that it holds from an earlier run are not judged again. The run counts only the
             results of its own cases, metrics and judge: for the same metric and method, it replaces earlier runs in
-            the folder.
+            the folder. By default `runs/NAME` for a file of cases, or `runs/cases` for other cases; a number is added
+            if the folder holds a run of other cases, and rows that are no file are always new ones.
         stop: An event that stops the run when set: no further call is made, and calls in flight are finished and
             stored.
         **options: `judges`: the judges of single metrics by name, which go before those that the metrics name.
@@ -286,10 +309,14 @@ async def evaluate_async(
     check_options(options, EvaluateOptions, "evaluate")
     reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
-        raise DefinitionError("no metric is given; give those to judge by, such as [load_metric('correctness')]")
+        raise DefinitionError("no metric is given; name those to judge by, such as ['correctness']")
     shard = get_shard(options)
-    folder = Path(out) if options.get("resume", True) else find_free_folder(Path(out))
-    all_metrics = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    source = get_source(reading, options)
+    folder = choose_folder(reading.name, source) if out is None else Path(out)
+    folder = folder if options.get("resume", True) else find_free_folder(folder)
+    loaded = resolve_metrics(metrics)
+    asked = get_asked_names(loaded.asked, options)
+    all_metrics = set_reason_depth(loaded.metrics, options.get("reason_depth"))
     judges = choose_judges(all_metrics, judge, options.get("judges"))
     width = get_total_concurrency([group.judge for group in judges.groups], options)
     guard = build_run_guard(
@@ -319,7 +346,7 @@ async def evaluate_async(
             # The stored replies of a batch would fail in the same way again.
             retries_at_end=options.get("retry_failed", True) and "reply_source" not in options,
             stores_calls=options.get("store_calls", True),
-            asked=get_asked_names(metrics, options),
+            asked=asked,
             config=options.get("config"),
             guards={
                 client: build_judge_guard(guard, group, judges, get_prices(options))
@@ -336,13 +363,13 @@ async def evaluate_async(
         reads_on = has_results and (isinstance(cases, Sized) or options.get("total") is not None)
         # None if no command wrote the run, such as one of merged runs.
         were_asked = read_asked_names(store)
-        judged_on_all = were_asked is None or get_asked_names(metrics, options) <= were_asked
+        judged_on_all = were_asked is None or asked <= were_asked
         _store_metadata(work, writer, judges, clients, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
         # Only a cap needs the cost of rows without a record, for which all rows are read.
         guard.before = read_spending(store, get_prices(options) if capped else None)
         guard.was_read = lambda name: _was_scored(store, name, runnables[name].fingerprint)
-        _begin_plan(work, writer, get_source(cases, options), options)
+        _begin_plan(work, writer, source, options)
         # Everything is judged already, so that the cases need not be read again.
         if writer.plans.continued and writer.plans.is_complete() and judged_on_all:
             work.count_stored(writer.plans.count_statuses(finished=True))

@@ -10,8 +10,6 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Unpack
 
-from langchain_core.language_models import BaseChatModel
-
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
@@ -22,21 +20,21 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
-from greval.metrics.library import add_dependencies
+from greval.metrics.sources import MetricLike, resolve_metrics
 from greval.records.case import CLAIM_PREFIXES, Case, Chunk, ClaimField, Sample
 from greval.records.claims import CLAIM_SOURCES
 from greval.records.formula_metric import FormulaMetric
-from greval.records.metric import FunctionMetric, JudgedMetric, Metric, is_preference, set_reason_depth
+from greval.records.metric import FunctionMetric, JudgedMetric, is_preference, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
 from greval.records.result import Failed, Result, Usage
-from greval.runs.judges import choose_judges
+from greval.runs.judges import JudgeLike, choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
-from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard
+from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard, get_source
+from greval.runs.run_folder import choose_folder
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.worker import PlannedJudgement, list_read_metrics, plan_judgement, select_remaining, select_verdicts
@@ -104,10 +102,10 @@ class Forecast(Record):
 
 def forecast(
     cases: CaseRecords,
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None,
+    metrics: Sequence[MetricLike],
+    judge: JudgeLike | None = None,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Forecast:
     """Count the calls, tokens and cost that `evaluate` with the same arguments would need, without any call.
@@ -125,9 +123,9 @@ def forecast(
         StoreError: If the folder holds a probe.
     """
     check_options(options, EvaluateOptions, "forecast")
-    return run_sync(
-        _forecast_async(read_records(cases, columns=options.get("columns")), metrics, judge, Path(out), options)
-    )
+    reading = read_records(cases, columns=options.get("columns"))
+    folder = choose_folder(reading.name, get_source(reading, options)) if out is None else Path(out)
+    return run_sync(_forecast_async(reading, metrics, judge, folder, options))
 
 
 def fill_missing_responses(
@@ -155,18 +153,19 @@ def fill_missing_responses(
 
 async def _forecast_async(
     cases: Iterable[Case | RowFault],
-    metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None,
+    metrics: Sequence[MetricLike],
+    judge: JudgeLike | None,
     folder: Path,
     options: EvaluateOptions,
 ) -> Forecast:
     shard = get_shard(options)
-    all_metrics = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    loaded = resolve_metrics(metrics)
+    all_metrics = set_reason_depth(loaded.metrics, options.get("reason_depth"))
     judges = choose_judges(all_metrics, judge, options.get("judges"))
     clients = [JudgeClient(group.judge) for group in judges.groups]
     counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
     compiled = compile_metrics(all_metrics, judges.assign(clients), repeats=options.get("repeats", 1))
-    asked_names = get_asked_names(metrics, options)
+    asked_names = get_asked_names(loaded.asked, options)
     parts = {
         name: _MetricCounter(runnable, counters[clients.index(runnable.client) if runnable.client else 0], options)
         for name, runnable in compiled.items()

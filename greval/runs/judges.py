@@ -12,13 +12,15 @@ from greval._util.wording import did_you_mean, format_names
 from greval.errors import JudgeError
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge, build_chosen_judge
+from greval.judging.model.judge import Judge, build_chosen_judge, read_judge
 from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.prices import Prices
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.result import Usage
 
 JudgeModel = Judge | BaseChatModel
+JudgeLike = JudgeModel | str
+"""A judge, or the name of its model, such as `openai:gpt-5.4-mini`."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,21 @@ def _leave_unknown(_: Usage) -> float | None:
     return None
 
 
-def choose_judge(
-    metric: Metric, judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
-) -> JudgeModel:
+def choose_judge(metric: Metric, judge: JudgeLike | None, judges: Mapping[str, JudgeLike] | None = None) -> JudgeModel:
     """Return the judge of a metric: that of `judges`, else the one that the metric names, else `judge`."""
+    judge = None if judge is None else read_judge(judge)
     if judges and metric.name in judges:
-        return judges[metric.name]
+        return read_judge(judges[metric.name])
     if isinstance(metric, JudgedMetric) and metric.judge:
         return build_chosen_judge(metric.judge, judge if isinstance(judge, Judge) else None)
     if judge is None:
-        message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
+        message = f"{metric.name}: a judged metric needs a judge, such as 'openai:MODEL' or 'local'"
         raise JudgeError(message)
     return judge
 
 
 def choose_judges(
-    metrics: Iterable[Metric], judge: JudgeModel | None, judges: Mapping[str, JudgeModel] | None = None
+    metrics: Iterable[Metric], judge: JudgeLike | None, judges: Mapping[str, JudgeLike] | None = None
 ) -> RunJudges:
     """Choose the judge of each metric, see `choose_judge`; metrics with equal judges share one.
 
@@ -94,7 +95,7 @@ def choose_judges(
         position = next((n for n, group in enumerate(groups) if is_same_judge(group.judge, chosen)), len(groups))
         same_judge = groups.pop(position) if position < len(groups) else JudgeGroup(chosen)
         groups.insert(position, JudgeGroup(chosen, (*same_judge.metrics, metric.name)))
-    return RunJudges(tuple(groups) or ((JudgeGroup(judge),) if judge is not None else ()))
+    return RunJudges(tuple(groups) or ((JudgeGroup(read_judge(judge)),) if judge is not None else ()))
 
 
 def build_run_guard(

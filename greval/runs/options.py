@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict, Unpack, cast
@@ -18,8 +18,9 @@ from greval.judging.model.budget import CallMeter
 from greval.judging.model.client import ReplySource
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.records.metric import Metric, ReasonDepth
+from greval.records.metric import ReasonDepth
 from greval.records.result import Result
+from greval.runs.judges import JudgeLike
 from greval.runs.manifest import RunCommand
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
@@ -47,7 +48,7 @@ class CallOptions(TypedDict, total=False):
 class EvaluateOptions(CallOptions, total=False):
     """Options of a run; see `evaluate_async`."""
 
-    judges: Mapping[str, Judge | BaseChatModel] | None
+    judges: Mapping[str, JudgeLike] | None
     asked: Collection[str] | None
     repeats: int
     reason_depth: ReasonDepth | None
@@ -76,13 +77,13 @@ def select_evaluate_options(options: Mapping[str, object], **changes: Unpack[Eva
     return cast("EvaluateOptions", {**selected, **changes})
 
 
-def get_asked_names(metrics: Iterable[Metric], options: EvaluateOptions) -> frozenset[str]:
-    """Return the names of the metrics that are judged on each case, beside what those build on.
+def get_asked_names(given: frozenset[str], options: EvaluateOptions) -> frozenset[str]:
+    """Return the names of the metrics that are judged on each case, by default those that were given.
 
     What only formulas read is judged when one of them needs it.
     """
     asked_names = options.get("asked")
-    return frozenset(metric.name for metric in metrics) if asked_names is None else frozenset(asked_names)
+    return given if asked_names is None else frozenset(asked_names)
 
 
 def get_concurrency(judge: Judge | BaseChatModel | None, options: CallOptions) -> int:

@@ -24,8 +24,9 @@ from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.computed import find_computed_metric
-from greval.metrics.library import add_dependencies, find_metric
+from greval.metrics.library import find_metric
 from greval.metrics.python_metrics import list_file_modules
+from greval.metrics.sources import resolve_metrics
 from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
@@ -108,12 +109,13 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     # Workers have working folders of their own.
     source, folder = Path(source).resolve(), Path(out).resolve()
     _check_shard_count(folder, shards)
-    sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in add_dependencies(metrics))
-    options = {**options, "asked": get_asked_names(metrics, options)}
+    loaded = resolve_metrics(metrics)
+    sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in loaded.metrics)
+    options = {**options, "asked": get_asked_names(loaded.asked, options)}
     job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
     total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
     with _connect_to_ray(address, workers) as ray:
-        for module in list_file_modules(metrics):
+        for module in list_file_modules(loaded.metrics):
             # No worker could import it by its name.
             ray.cloudpickle.register_pickle_by_value(module)
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
@@ -122,7 +124,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         driver = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
         driver.run()
     begun = [job.shard_folder(n) for n in range(1, shards + 1) if (job.shard_folder(n) / FILE).is_file()]
-    merge_runs(out, begun, metrics=[metric.name for metric in add_dependencies(metrics)])
+    merge_runs(out, begun, metrics=[metric.name for metric in loaded.metrics])
     return Run(Path(out), driver.progress, why=driver.why, fatal=driver.fatal)
 
 

@@ -16,11 +16,13 @@ from greval.runs.store import Store
 RUNS = Path("runs")
 
 
-def choose_folder(cases: str, origin: CaseSource, report: Callable[[str], None], parent: Path = Path()) -> Path:
-    """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
+def choose_folder(
+    cases: str, origin: CaseSource, report: Callable[[str], None] = lambda _: None, parent: Path = Path()
+) -> Path:
+    """Return the default run folder for cases by their name, that of a file: `runs/NAME`, or the next free name.
 
-    A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
-    gets a new folder. `report` is called with a sentence if the first name is taken.
+    A folder is free if it is empty or has only runs of the same file. Standard input and rows of a program cannot be
+    recognised, so they always get a new folder. `report` is called with a sentence if the first name is taken.
     """
     base = parent / RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     folder = next(name for name in _list_names(base) if _is_usable(name, origin))
@@ -51,5 +53,5 @@ def _is_usable(folder: Path, origin: CaseSource) -> bool:
             places = {source.path for source in read_sources(store)}
     except StoreError:
         return False
-    # Standard input has no path by which it could be recognised.
+    # Only a file has a path by which it could be recognised.
     return bool(origin.path) and places == {origin.path}

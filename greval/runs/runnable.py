@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-
-from langchain_core.language_models import BaseChatModel
+from pathlib import Path
 
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
@@ -13,27 +12,26 @@ from greval.judging.metric_runnable import CaseOutcome, JudgeFunction, MetricRun
 from greval.judging.model.budget import CallMeter, RunGuard
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge
 from greval.judging.prompt import PROMPT_VERSION
 from greval.judging.repeats import merge_orders, merge_repeats
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
-from greval.metrics.library import find_dependencies
+from greval.metrics.library import find_dependencies, require_metric
 from greval.records.case import Case, swap_responses
 from greval.records.metric import FunctionMetric, JudgedMetric, Metric
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Result, Usage
-from greval.runs.judges import choose_judges
+from greval.runs.judges import JudgeLike, choose_judges
 from greval.runs.worker import JudgingLoop, MemoryLog
 
 
 def compile_metric(
-    metric: Metric,
-    model: Judge | BaseChatModel | JudgeClient | None = None,
+    metric: Metric | str | Path,
+    model: JudgeLike | JudgeClient | None = None,
     *,
     repeats: int = 1,
     built_on: Iterable[Metric] = (),
-    judges: Mapping[str, Judge | BaseChatModel | JudgeClient] | None = None,
+    judges: Mapping[str, JudgeLike | JudgeClient] | None = None,
     meter: CallMeter | None = None,
 ) -> MetricRunnable:
     """Compile a metric and a judge into a runnable, which can judge any number of cases.
@@ -43,8 +41,8 @@ def compile_metric(
     other metrics in `built_on`.
 
     Args:
-        metric: A definition, judged or computed.
-        model: Settings of a judge, any chat model of LangChain, or a client shared by several
+        metric: A definition, judged or computed, or its name or file as in `load_metric`.
+        model: Settings of a judge, the name of its model, any chat model of LangChain, or a client shared by several
             metrics. A computed metric needs none, and neither does one that names its judge.
         repeats: How often each case is judged. The result is the majority (categories) or the mean (values),
             with the votes and the flip rate.
@@ -59,8 +57,8 @@ def compile_metric(
         scripts and running event loops.
 
     Raises:
-        DefinitionError: If `metric` is not a metric, such as a name, or if a metric that it builds on is not found
-            or does not fit its use.
+        DefinitionError: If `metric` is not a metric, or if a metric that it builds on is not found or does not fit its
+            use.
         JudgeError: If the metric is judged and `model` is None.
 
     Example:
@@ -72,6 +70,7 @@ def compile_metric(
         >>> compile_metric(metric, judge).invoke({"question": "Hi?", "answer": "Thank you."}).judgements[0].value
         'Polite'
     """
+    metric = require_metric(metric)
     metrics = find_dependencies(metric, built_on)
     clients = _create_clients(metrics, model, judges or {})
     parts = compile_metrics(metrics, clients, repeats=repeats)
@@ -82,8 +81,8 @@ def compile_metric(
 
 def _create_clients(
     metrics: Collection[Metric],
-    model: Judge | BaseChatModel | JudgeClient | None,
-    judges: Mapping[str, Judge | BaseChatModel | JudgeClient],
+    model: JudgeLike | JudgeClient | None,
+    judges: Mapping[str, JudgeLike | JudgeClient],
 ) -> dict[str, JudgeClient]:
     """Return the client of each judged metric: a given one, or one for each judge."""
     ready = {name: judge for name, judge in judges.items() if isinstance(judge, JudgeClient)}
@@ -168,7 +167,7 @@ def _compile_judged(
 ) -> MetricRunnable:
     """Compile a judged metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
     if client is None or not isinstance(metric, JudgedMetric):
-        message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
+        message = f"{metric.name}: a judged metric needs a judge, such as 'openai:MODEL' or 'local'"
         raise JudgeError(message)
     if repeats < 1:
         raise JudgeError(f"{metric.name}: repeats must be 1 or more, got {repeats}")

@@ -33,8 +33,6 @@ from greval.testing import ScriptedJudge
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
 METRIC = load_metric("correctness")
-LOADS = r"'correctness': is no metric; load_metric\('correctness'\)"
-JUDGES = r"'openai:m': is not a judge; pass Judge\('openai:m'\)"
 SEVERAL = "cases: expected several, got {}; pass them as read_cases"
 
 
@@ -126,18 +124,21 @@ def test_a_shard_by_its_name(tmp_path):
 
 
 def test_names_in_place_of_metrics_and_judges(judge, tmp_path):
-    """A metric or a judge that is given by its name is told how to make one of it."""
-    with pytest.raises(DefinitionError, match=LOADS):
-        evaluate([CASE], ["correctness"], judge, out=tmp_path)
-    with pytest.raises(DefinitionError, match=LOADS):
-        probe("correctness", judge, out=tmp_path)
-    for wrong in (
-        lambda: compile_metric(METRIC, "openai:m"),
-        lambda: evaluate([CASE], [METRIC], "openai:m", out=tmp_path / "run"),
-        lambda: draft_metric("tone", "Its tone.", judge="openai:m"),
+    """A name that is none of a metric or a judge is refused in one line, and so is another object."""
+    with pytest.raises(DefinitionError, match=r"corectness: no such metric .*; did you mean correctness"):
+        evaluate([CASE], ["corectness"], judge, out=tmp_path / "run")
+    with pytest.raises(DefinitionError, match="3: is no metric; name one, such as 'correctness'"):
+        evaluate([CASE], [3], judge, out=tmp_path / "run")
+    for call in (
+        lambda name: compile_metric("correctness", name),
+        lambda name: evaluate([CASE], [METRIC], name, out=tmp_path / "run"),
+        lambda name: draft_metric("tone", "Its tone.", judge=name),
     ):
-        with pytest.raises(JudgeError, match=JUDGES):
-            wrong()
+        with pytest.raises(JudgeError, match="judge 'unknown-model': write PROVIDER:MODEL"):
+            call("unknown-model")
+    with pytest.raises(JudgeError, match="3: is not a judge; pass 'openai:MODEL'"):
+        compile_metric(METRIC, 3)
+    assert not (tmp_path / "run").exists()
 
 
 def test_no_metric_at_all(judge, tmp_path):
@@ -150,15 +151,15 @@ def test_no_metric_at_all(judge, tmp_path):
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda judge, out: evaluate([CASE], [METRIC], judge, out=out, max_cots=1), "evaluate.*did you mean max_cost"),
-        (lambda judge, out: forecast([CASE], [METRIC], judge, out=out, repeat=2), "forecast.*did you mean repeats"),
-        (lambda _, out: evaluate_config({}, on_reslt=print), "evaluate_config.*did you mean on_result"),
-        (lambda judge, out: probe(METRIC, judge, out=out, limits=2), "probe.*did you mean limit"),
-        (lambda judge, out: align(out, METRIC, judge, fold=2), "align.*did you mean folds"),
-        (lambda _, out: agreement(out, "correctness", levels=0.9), "agreement.*did you mean level"),
-        (lambda _, out: estimate(out, "correctness", zzz=1), "estimate.*known: .*level"),
-        (lambda _, out: compare(out, metric="correctness"), "compare.*did you mean metrics"),
-        (lambda _, out: panel([out, out], "correctness", combined="mean"), "panel.*did you mean combine"),
+        (lambda judge, out: evaluate([CASE], [METRIC], judge, out=out, max_cots=1), "nearest are max_cost, "),
+        (lambda judge, out: forecast([CASE], [METRIC], judge, out=out, repeat=2), "forecast.*nearest are repeats, "),
+        (lambda _, out: evaluate_config({}, on_reslt=print), "evaluate_config.*nearest are on_result, "),
+        (lambda judge, out: probe(METRIC, judge, out=out, limits=2), "probe.*nearest are limit, "),
+        (lambda judge, out: align(out, METRIC, judge, fold=2), "align.*nearest are folds, "),
+        (lambda _, out: agreement(out, "correctness", levels=0.9), "agreement.*nearest are level, "),
+        (lambda _, out: estimate(out, "correctness", zzz=1), "estimate.*nearest are .*, .* and "),
+        (lambda _, out: compare(out, metric="correctness"), "compare.*nearest are metrics, "),
+        (lambda _, out: panel([out, out], "correctness", combined="mean"), "panel.*nearest are combine, "),
     ],
 )
 def test_a_misspelt_option(call, told, judge, tmp_path):

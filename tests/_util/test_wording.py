@@ -15,6 +15,7 @@ from greval._util.wording import (
     format_count,
     format_found_share,
     format_names,
+    redact_credentials,
     shorten_text,
 )
 
@@ -122,3 +123,19 @@ class TestLists:
         """What was missed is named; nothing is added if all were found."""
         assert format_found_share({"a"}, ["a"], "edge", "in it") == "1 of 1 edge in it"
         assert format_found_share(set(), ["a", "b"], "edge", "in it") == "0 of 2 edges in it; missed: a, b"
+
+
+PARTS = st.text(st.characters(exclude_characters="/", exclude_categories=["Z", "C"]), min_size=1, max_size=20)
+
+
+@given(PARTS, PARTS)
+def test_credentials_are_removed(name, password):
+    """No user name and no password is left, whatever else they hold; the host is."""
+    found = redact_credentials(f"judge: https://{name}:{password}@host.example:80/path@x: no answer")
+    assert found == "judge: https://[credentials]@host.example:80/path@x: no answer"
+
+
+def test_other_texts_stay():
+    """A URL without credentials and an address of mail are no secrets."""
+    for text in ("http://127.0.0.1:8000/a@b", "ask ana@example.org", "a://b c@d"):
+        assert redact_credentials(text) == text

@@ -4,10 +4,10 @@ import pytest
 
 from greval import Case, Store, ValueMetric, evaluate
 from greval.analysis.summary import build_report, compute_spending
-from greval.analysis.verdicts import list_verdicts
 from greval.errors import DataError
 from greval.judging.model.prices import Price
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval.runs.worst_cases import list_verdicts
 from greval.stats.summary import summarise
 from greval.testing import ScriptedJudge
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from greval import Case, compile_metric, evaluate, load_metric
 from greval.analysis.case_results import read_case_results
-from greval.analysis.worst_cases import read_worst_cases
 from greval.errors import DefinitionError
 from greval.judging.prompt import format_case_text
 from greval.metrics.library import add_dependencies
@@ -21,6 +20,7 @@ from greval.runs.forecast import forecast
 from greval.runs.run_reader import add_texts, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
+from greval.runs.worst_cases import read_worst_cases
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import read_judged_items
 

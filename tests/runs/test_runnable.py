@@ -122,7 +122,7 @@ def test_computed_metric_that_skips_or_breaks():
 
 def test_judged_metric_without_a_judge():
     """A judged metric without a judge is refused when compiled, with how to name one."""
-    with pytest.raises(JudgeError, match=r"tone: a judged metric needs a judge, such as Judge\('openai:MODEL'\)"):
+    with pytest.raises(JudgeError, match=r"tone: a judged metric needs a judge, such as 'openai:MODEL'"):
         compile_metric(TONE)
 
 

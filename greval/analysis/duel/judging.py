@@ -8,13 +8,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from langchain_core.language_models import BaseChatModel
-
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning
-from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.runs.duels import (
@@ -27,6 +24,7 @@ from greval.runs.duels import (
     split_method_names,
 )
 from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.judges import JudgeLike
 from greval.runs.options import EvaluateOptions, select_evaluate_options
 
 
@@ -41,7 +39,7 @@ class DuelOptions(EvaluateOptions, total=False):
 def duel(
     run: str | Path | Run,
     metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
+    judge: JudgeLike | None = None,
     **options: Unpack[DuelOptions],
 ) -> Run:
     """Compare the answers of several methods head to head: judge each pair of them by preference metrics.
@@ -84,7 +82,7 @@ def duel(
 async def duel_async(
     run: str | Path | Run,
     metrics: Sequence[Metric],
-    judge: Judge | BaseChatModel | None = None,
+    judge: JudgeLike | None = None,
     *,
     stop: asyncio.Event | None = None,
     **options: Unpack[DuelOptions],

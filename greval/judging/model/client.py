@@ -48,7 +48,7 @@ from greval.judging.model.failures import (
     list_models,
     list_secrets,
 )
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_judge
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
@@ -110,7 +110,7 @@ class JudgeClient:
     """The client of a judging model, shared by all metrics of a run.
 
     Args:
-        model: Settings of a judge, or any chat model of LangChain.
+        model: Settings of a judge, the name of its model, or any chat model of LangChain.
         gate: An async context manager entered for each call, such as a semaphore that several metrics share.
         cache: Cached replies of all runs. A cached reply replaces the call.
         journal: Replies of this run, for judgements that take several calls.
@@ -119,7 +119,7 @@ class JudgeClient:
 
     def __init__(
         self,
-        model: Judge | BaseChatModel,
+        model: Judge | BaseChatModel | str,
         *,
         gate: AbstractAsyncContextManager[object] | None = None,
         cache: ReplyCache | None = None,
@@ -127,10 +127,11 @@ class JudgeClient:
         reply_source: ReplySource | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
+        model = read_judge(model)
         self._given = None if isinstance(model, Judge) else read_chat_model(model)
         if not isinstance(model, Judge) and self._given is None:
-            example = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
-            raise JudgeError(f"{model!r}: is not a judge; pass {example} or a chat model of LangChain")
+            example = "'openai:MODEL', Judge('openai:MODEL') or a chat model of LangChain"
+            raise JudgeError(f"{model!r}: is not a judge; pass {example}")
         self.judge = model if isinstance(model, Judge) else _build_object_judge(cast("BaseChatModel", self._given))
         self._gate = gate or nullcontext()
         self._cache = cache

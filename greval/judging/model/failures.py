@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from greval._util.urls import redact_credentials
+from greval._util.wording import redact_credentials
 from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.provider_errors import iterate_causes

@@ -181,6 +181,14 @@ class Judge(Record):
         return {**settings, "model": self.label, **({"base_url": hide_secrets(url)} if url else {})}
 
 
+def read_judge(judge: Judge | BaseChatModel | str) -> Judge | BaseChatModel:
+    """Return a judge; of a name such as `openai:gpt-5.4-mini`, the settings of this model."""
+    if not isinstance(judge, str):
+        return judge
+    parse_judge_name(judge)
+    return Judge(judge)
+
+
 def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Judge:
     """Build the judge that a metric names, with the other settings of a run's judge, if it has one.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, PydanticUndefined, to_jsonable_python
 
-from greval._util.urls import redact_credentials
+from greval._util.wording import redact_credentials
 from greval.records.judge_choice import SECRET_NAME
 
 if TYPE_CHECKING:

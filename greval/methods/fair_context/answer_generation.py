@@ -192,7 +192,7 @@ def with_generator(
     if context == "fair" and facts is None:
         raise MethodError(
             "context 'fair' needs facts of the documents, to compute every method's aggregates from; "
-            "give them with --facts FILE (facts=...), or choose the context default or none"
+            "give them with --facts FILE, or choose the context default or none"
         )
     aggregate = None if facts is None else create_fact_counter(facts, by)
     client = JudgeClient(model)

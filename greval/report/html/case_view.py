@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from greval.analysis.case_results import CaseResults
 from greval.analysis.duel.verdicts import read_outcome
-from greval.analysis.verdicts import ReportVerdict, list_verdicts
 from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over, Response, Triple, format_history
 from greval.records.judgement_text import format_details
 from greval.records.metric_input import Item, format_item, list_items
@@ -19,6 +18,7 @@ from greval.records.stored_metric import StoredMetric
 from greval.report.html.tones import find_tone, format_value
 from greval.report.walk import draw_walk_svg, format_walk_tree
 from greval.runs.duels import split_pair_label
+from greval.runs.worst_cases import ReportVerdict, list_verdicts
 from greval.stats.paired_comparisons import LOSS, WIN
 
 CLAIM_TITLES: Mapping[ClaimField, str] = {"claims": "Claims", "expected_claims": "Claims of the expected answer"}

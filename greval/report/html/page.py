@@ -15,7 +15,6 @@ from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.duel.api import summarise_stored_duel
 from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
-from greval.analysis.worst_cases import WorstCase, read_worst_cases
 from greval.errors import DataError, MissingExtraError
 from greval.records.scale import Scale
 from greval.report.agreement import (
@@ -48,6 +47,7 @@ from greval.report.probe import build_probe_tables, format_probe_legend, format_
 from greval.runs.duels import read_paired_methods
 from greval.runs.run_reader import CaseKey, read_known_scales, read_metrics
 from greval.runs.store import Store
+from greval.runs.worst_cases import WorstCase, read_worst_cases
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations
 from greval.trust.probing.records import Probe

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from langchain_core.language_models import BaseChatModel
-
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import read_records
 from greval.judging.model.budget import CallMeter
-from greval.judging.model.judge import Judge, check_judge
+from greval.judging.model.judge import Judge, check_judge, read_judge
 from greval.records.case import Case
 from greval.records.result import Result
 from greval.runs.config.file import build_config, locate_config, read_config_file
@@ -23,6 +21,7 @@ from greval.runs.config.model import RunConfig
 from greval.runs.config.plan import DETAILED, RESPONSES_FILE, SUMMARY, RunPlan, ignore_note, prepare_run
 from greval.runs.config.run_input import store_joins
 from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.judges import JudgeLike
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions, OnProgress
 from greval.runs.progress import Progress
 
@@ -94,7 +93,7 @@ def evaluate_config(
     changes: RunConfig | Mapping[str, object] | None = None,
     *,
     root: str | Path | None = None,
-    judge: Judge | BaseChatModel | None = None,
+    judge: JudgeLike | None = None,
     **hooks: Unpack[RunHooks],
 ) -> Evaluation:
     """Run what a configuration describes; the synchronous form of `evaluate_config_async`.
@@ -115,7 +114,7 @@ async def evaluate_config_async(
     changes: RunConfig | Mapping[str, object] | None = None,
     *,
     root: str | Path | None = None,
-    judge: Judge | BaseChatModel | None = None,
+    judge: JudgeLike | None = None,
     stop: asyncio.Event | None = None,
     **hooks: Unpack[RunHooks],
 ) -> Evaluation:
@@ -153,7 +152,7 @@ def forecast_config(
     changes: RunConfig | Mapping[str, object] | None = None,
     *,
     root: str | Path | None = None,
-    judge: Judge | BaseChatModel | None = None,
+    judge: JudgeLike | None = None,
 ) -> ConfigForecast:
     """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
 
@@ -244,7 +243,7 @@ def _prepare(
     config: ConfigLike,
     changes: RunConfig | Mapping[str, object] | None,
     root: str | Path | None,
-    judge: Judge | BaseChatModel | None,
+    judge: JudgeLike | None,
     report: Callable[[str], None] | None,
 ) -> Iterator[RunPlan]:
     """Prepare a run. An error that values of a file explain is reported with their lines, here and in the block."""
@@ -259,4 +258,5 @@ def _prepare(
     if changed is not None:
         used = used.replace_by(changed)
     with file.explain_errors(used, changed) if file else nullcontext():
-        yield prepare_run(used, file.path if file else None, judge, report)
+        chosen = None if judge is None else read_judge(judge)
+        yield prepare_run(used, file.path if file else None, chosen, report)

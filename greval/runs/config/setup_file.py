@@ -20,7 +20,7 @@ from greval.runs.config.result_files import write_json
 SETUP_FILE = "setup.json"
 ANSWERING_FIELDS = ("model", "temperature", "seed", "base_url", "max_tokens")
 """The settings of the answering model that affect a response."""
-HOW_TO_CONTINUE = "Give the method another name, or the run another folder (out, -o); --no-resume begins a new run"
+HOW_TO_CONTINUE = "Give the method another name, or the run another folder (-o); --no-resume begins a new run"
 
 Settings = dict[str, Any]
 

@@ -109,7 +109,7 @@ def test_runs_must_be_there_and_share_a_method(tmp_path):
 
 def test_a_run_whose_cases_name_no_method_says_how_to_name_it(tmp_path):
     """One method by name has nothing to compare with; without any name, the column that holds it may be unread."""
-    with pytest.raises(DataError, match="its cases name no method; judge them with --column method=NAME"):
+    with pytest.raises(DataError, match=r"its cases name no method; judge them with columns={'method': 'NAME'}"):
         compare(write(tmp_path / "none", {("", "right"): [1, 0]}))
     with pytest.raises(DataError, match="nothing to compare: its methods are a; compare with an earlier run"):
         compare(write(tmp_path / "one", {("a", "right"): [1, 0]}))

@@ -39,7 +39,7 @@ def test_a_column_that_pairs_is_proposed(tmp_path):
     run = judge(
         tmp_path / "run", ids, lambda place, method: {"row": f"e{place}", "kind": "k", "by": method + str(place)}
     )
-    with pytest.raises(DataError, match=r"; row has the same values on both sides: judge .*--column id=row$"):
+    with pytest.raises(DataError, match=r"; row has the same values on both sides: judge .*columns={'id': 'row'}$"):
         compare(run)
 
 

@@ -150,5 +150,5 @@ def test_without_a_baseline_only_numbers_are_limits(tmp_path):
     (checked,) = check_gate(found, ["right < 0.7"])
     assert [text[0] for text in checked.told] == ["a", "b", "c"]
     assert checked.met
-    with pytest.raises(DataError, match="there is no baseline; name one with --baseline or --against"):
+    with pytest.raises(DataError, match="there is no baseline; name one with baseline or against"):
         check_gate(found, ["right < baseline"])

@@ -83,7 +83,7 @@ def test_an_unknown_provider_needs_no_extra(monkeypatch, model):
     with pytest.raises(JudgeUnavailableError, match="knows no such provider") as refused:
         check_judge(Judge(model))
     meant = suggest_judge_name(model)
-    assert (f"Did you mean {meant}?" if meant else "openai:MODEL with --base-url") in str(refused.value)
+    assert (f"Did you mean {meant}?" if meant else "openai:MODEL with base_url") in str(refused.value)
 
 
 KEYS = [

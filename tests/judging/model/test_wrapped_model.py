@@ -74,8 +74,8 @@ def test_a_wrapped_model_is_adapted(fault_server, tmp_path):
     assert fault_server.calls == 4
 
 
-@pytest.mark.parametrize("other", [ScriptedJudge([GOOD]) | str, "openai:m", object()])
+@pytest.mark.parametrize("other", [ScriptedJudge([GOOD]) | str, object()])
 def test_anything_else_is_no_judge(other):
-    """A chain, a name and other objects are refused in one line."""
+    """A chain and other objects are refused in one line."""
     with pytest.raises(JudgeError, match="is not a judge; pass "):
         compile_metric(TONE, other)

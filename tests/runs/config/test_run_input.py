@@ -51,7 +51,7 @@ def test_a_tag_that_some_case_has_is_enough(files):
     """A tag of one case and the name of the method are groups; an unknown tag is refused with the nearest."""
     assert files
     assert len(open_rows(by=["kind", "method"])) == 2
-    with pytest.raises(DataError, match=r"--by: no tag 'knid' is there; did you mean kind\?"):
+    with pytest.raises(DataError, match=r"by: no tag 'knid' is there; did you mean kind\?"):
         open_rows(by=["knid"])
 
 
@@ -67,7 +67,7 @@ def test_gold_of_no_case_is_an_error(files, tmp_path):
 def test_a_walk_given_as_gold_names_its_option(files):
     """A log of walks in the place of gold leads to --traversal, and gold in the place of a walk to its fields."""
     gold, walks = files
-    with pytest.raises(DataError, match=r"has no gold; .*--traversal"):
+    with pytest.raises(DataError, match=r"has no gold; .*traversals"):
         open_rows(gold=[walks])
     with pytest.raises(DataError, match="has no traversal; expected the fields start_nodes"):
         open_rows(traversals=[gold])

@@ -52,7 +52,7 @@ def test_another_index_of_the_same_folder_is_refused(tmp_path):
     check_and_write(tmp_path)
     mark_reference(tmp_path / "one", "build-2")
     check_and_write(tmp_path, groups=["tt2"])
-    with pytest.raises(StoreError, match=r"indexes: the index of tt1 has changed.* --no-resume"):
+    with pytest.raises(StoreError, match=r"indexes: the index of tt1 has changed.* resume=False"):
         check_and_write(tmp_path, groups=["tt1"])
 
 

@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_written_loses_no_judgement(better, tmp_path):
     """After all was asked a wrong name costs nothing: the next call asks nothing again."""
     run, said, judge = better
     (tmp_path / "taken").write_text("")
-    with pytest.raises(StoreError, match=r"cannot be written: .*name another file with --out"):
+    with pytest.raises(StoreError, match=r"cannot be written: .*name another file with out"):
         align(run, TONE, judge, said, out=tmp_path / "taken" / "tone.yaml", **SMALL)
     assert align(run, TONE, judge, said, out=tmp_path / "tone.yaml", **SMALL).usage.calls == 0
 

@@ -58,7 +58,9 @@ def test_a_judge_is_not_compared_with_itself(tmp_path):
     """A table of results that was cut down to its verdicts holds no labels; one with other values or reasons does."""
     run = write(tmp_path / "run", "right", ["Yes", "No"])
     (tmp_path / "cut.csv").write_text("id,value,reason,human\nq0,Yes,r,good\nq1,No,r,No\n")
-    with pytest.raises(DataError, match=r"cut.csv: its column value holds the judge's own verdicts.*--label-column"):
+    with pytest.raises(
+        DataError, match=r"cut.csv: its column value holds the judge's own verdicts.*label_columns=COLUMN"
+    ):
         load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right")
     loaded = load_annotations(run, tmp_path / "cut.csv", SCALES, metric="right", label_columns="human")
     assert [annotation.value for annotation in loaded.annotations] == ["No"]

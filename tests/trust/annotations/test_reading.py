@@ -205,7 +205,7 @@ def test_several_added_columns_are_asked_about(run, tmp_path):
     """Annotator and comment are known by their names; of others a person says which hold labels, never the judge's."""
     columns = {"ana": human, "bob": human, "rater": lambda n: "eve", "comment": lambda n: "So."}
     text = write_table(export(run, columns))
-    with pytest.raises(DataError, match=r"several were: ana, bob; name those .* --label-column"):
+    with pytest.raises(DataError, match=r"several were: ana, bob; name those .* label_columns="):
         read(tmp_path, "lab.csv", text, SCALES)
     both = read(tmp_path, "lab.csv", text, SCALES, label_columns=["ana", "bob"])
     assert {annotation.annotator for annotation in both.annotations} == {"ana", "bob"}
@@ -221,7 +221,7 @@ def test_several_added_columns_are_asked_about(run, tmp_path):
 def test_a_table_that_was_cut_down_is_asked_about(tmp_path):
     """If nothing but value tells results from labels, a second column of labels is not passed over in silence."""
     text = "sample_id,value,human,length\nq0,Yes,No,7\nq1,No,,9\n"
-    with pytest.raises(DataError, match=r"the labels could be value or human, .* --label-column NAME"):
+    with pytest.raises(DataError, match=r"the labels could be value or human, .* label_columns=NAME"):
         read(tmp_path, "cut.csv", text, SCALES, metric="right")
     file = read(tmp_path, "cut.csv", text, SCALES, metric="right", label_columns=["human"])
     assert [annotation.value for annotation in file.annotations] == ["No", None]
@@ -360,7 +360,7 @@ def test_a_question_of_another_name_is_named(tmp_path):
     """If no question is known to be the metric's, the message lists them, and --label-column names one."""
     flat, _ = build_record("q0", {"is_right": [("Yes", "u1", "submitted")]})
     path = save_records(tmp_path / "all.json", [flat])
-    with pytest.raises(DataError, match=r"the questions are is_right; name the one .* --label-column QUESTION"):
+    with pytest.raises(DataError, match=r"the questions are is_right; name the one .* label_columns=QUESTION"):
         read_annotations(path, SCALES, metric="right")
     file = read_annotations(path, SCALES, metric="right", label_columns=["is_right"])
     assert [annotation.value for annotation in file.annotations] == ["Yes"]

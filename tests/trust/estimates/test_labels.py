@@ -104,6 +104,6 @@ def test_labels_of_one_question_are_too_few(tmp_path):
     """Where whole questions were labelled, one of them tells nothing of a spread: it is said, and what to do."""
     run = write(tmp_path, {("walk", "depth"): [(1, 2, 3), (2, 2, 4)]})
     labels = [said("q0", value, metric="depth", item=f"c{item}") for item, value in enumerate((1, 3, 3))]
-    with pytest.raises(DataError, match=r"all labels are of one question.*label another question.*--drawn-by items"):
+    with pytest.raises(DataError, match=r"all labels are of one question.*label another question.*drawn_by items"):
         estimate(run, "depth", annotations=labels)
     assert estimate(run, "depth", annotations=labels, drawn_by="items").rows[0].labels == 3
