@@ -1,4 +1,4 @@
-"""Choose the corrections of the embedded model (`greval/judging/model/answer_strategy.py`) on development data.
+"""Choose the corrections of the embedded model (`greval/judging/model/local_answers.py`) on development data.
 
     python benchmarks/calibrate_local.py chunk_evaluation
     python benchmarks/calibrate_local.py triple_evaluation

@@ -111,6 +111,11 @@ class Report(Record):
     command: RunCommand | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def failure_kinds(self) -> list[str]:
+        """The kinds of failures of each metric and group."""
+        return [kind for summary in self.summaries for kind in summary.failures]
+
 
 def build_report(
     store: Store, *, by: Sequence[str] = (), show: int = 0, worst: int = 0, metrics: Sequence[str] = ()

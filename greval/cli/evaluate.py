@@ -13,28 +13,24 @@ from typing import TYPE_CHECKING
 import typer
 
 from greval._util.wording import format_count
-from greval.analysis.gate.api import check_gate
-from greval.analysis.gate.conditions import check_conditions
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED, print_note
-from greval.cli.collect import convert_progress, print_method_errors
 from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
-from greval.cli.report_output import get_gate_code, list_failure_kinds, print_failure_hints, print_missed
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.records.result import Result
-from greval.report.console import render
-from greval.report.gate import print_gate
+from greval.report.console import print_gate, render
 from greval.report.tables import print_lines
-from greval.runs.config.run_input import CaseInput
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 
 if TYPE_CHECKING:
+    from greval.methods.collecting.api import CollectProgress
     from greval.runs.config.api import Evaluation
     from greval.runs.config.plan import RunPlan
+    from greval.runs.config.run_input import CaseInput
     from greval.runs.evaluation import Run
     from greval.runs.forecast import Forecast
     from greval.runs.progress import Progress
@@ -60,8 +56,11 @@ def run_command(context: typer.Context) -> None:
     config = command.config
     silent = config.quiet or config.json_events
     plan = prepare_run(config, command.file.path if command.file else None, report=print_note)
-    # Before any call is paid for.
-    check_conditions(config.fail_if or (), [metric.name for metric in plan.metrics])
+    if config.fail_if:
+        from greval.analysis.gate.conditions import check_conditions
+
+        # Before any call is paid for.
+        check_conditions(config.fail_if, [metric.name for metric in plan.metrics])
     unused = list_given_options(context, JUDGING_OPTIONS)
     if unused and not plan.judge and not plan.judges and not config.quiet:
         print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
@@ -82,15 +81,23 @@ def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
     if config.resume and not silent:
         print_continuing(plan.folder)
     bar = ProgressBar(quiet=config.quiet, json=config.json_events, also=_create_emitter() if config.otel else None)
+
+    def show_responses(progress: CollectProgress) -> None:
+        from greval.cli.collect import convert_progress
+
+        bar.show(convert_progress(progress), stage="responses")
+
     judging = partial(
         run_plan_async,
         plan,
         debug=debug,
         on_note=None if silent else print_note,
-        on_collected=None if silent else lambda progress: bar.show(convert_progress(progress), stage="responses"),
+        on_collected=None if silent else show_responses,
     )
     done = asyncio.run(judge_cases(judging, bar, plan.data))
     if done.collected and not silent:
+        from greval.cli.collect import print_method_errors
+
         print_method_errors(done.collected)
     if done.collected and done.collected.why:
         print_note(f"stopped: {done.collected.why}; run the same command again to go on")
@@ -203,7 +210,10 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
         render(report.model_copy(update=printed), create_console())
         several = "method" in report.by and not all(preferences)
         _print_next_commands(folder, several=several, duels=any(preferences))
-        print_failure_hints(run.folder, list_failure_kinds(report), report.judge or "", run.why or "")
+        if report.failure_kinds:
+            from greval.cli.report_output import print_failure_hints
+
+            print_failure_hints(run.folder, report.failure_kinds, report.judge or "", run.why or "")
     elif lacks:
         print_note(f"{lacks}; greval report {folder} shows why")
     if run.why:
@@ -211,17 +221,25 @@ def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail
     # A gate that some of the cases pass may fail on all of them.
     if run.why == ASKED:
         raise typer.Exit(STOPPED)
-    gate = check_gate(run, fail_if)
-    if quiet:
-        print_missed(gate)
-    else:
-        print_gate(gate, create_console())
-    code = get_gate_code(gate)
+    code = _check_conditions(run, fail_if, quiet=quiet) if fail_if else 0
     # A missed condition is what CI asks for, so it counts before failures.
     if code != MISSED and (run.why or lacks):
         code = FAILED
     if code:
         raise typer.Exit(code)
+
+
+def _check_conditions(run: Run, fail_if: Sequence[str], *, quiet: bool) -> int:
+    """Check failure conditions, print their lines, and return their exit code."""
+    from greval.analysis.gate.api import check_gate
+    from greval.cli.report_output import get_gate_code, print_missed
+
+    gate = check_gate(run, fail_if)
+    if quiet:
+        print_missed(gate)
+    else:
+        print_gate(gate, create_console())
+    return get_gate_code(gate)
 
 
 def _print_next_commands(folder: str, *, several: bool, duels: bool) -> None:

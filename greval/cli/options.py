@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args,
 import typer
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from greval._util.joins import OFF_SCALE
 from greval.cli import FAILED, print_note
 from greval.cli.completion import complete_metric
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
@@ -32,7 +31,6 @@ from greval.records.judge_choice import NO_TEMPERATURE
 from greval.records.metric import Metric, ReasonDepth, needs_judge
 from greval.report.tables import COLUMN_GAP, Column, ReportConsole, build_table
 from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
-from greval.stats.correction import Correction as TestCorrection
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -107,7 +105,9 @@ OtherTags = Annotated[
     output_option("--by", metavar="TAG", help="also by each value of a tag; repeatable, for each combination"),
 ]
 
-Correction = Annotated[TestCorrection, output_option(help="how p values are corrected for the number of tests")]
+Correction = Annotated[
+    Literal["bonferroni", "holm"], output_option(help="how p values are corrected for the number of tests")
+]
 CorrectedLevel = Annotated[
     float, output_option(metavar="SHARE", help="the confidence level of the intervals, and of all tests together")
 ]
@@ -372,6 +372,8 @@ def translate_write_errors(out: Path | None) -> Iterator[None]:
 
 def exit_if_off_scale(warnings: Iterable[str]) -> None:
     """Exit with the code of failures if most labels are not on the scale of the verdicts."""
+    from greval._util.joins import OFF_SCALE
+
     if any(warning.startswith(OFF_SCALE) for warning in warnings):
         raise typer.Exit(FAILED)
 

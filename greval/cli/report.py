@@ -20,17 +20,17 @@ from greval.cli.report_output import (
     MarkdownFile,
     format_command,
     get_gate_code,
-    list_failure_kinds,
     print_checked_report,
     print_failure_hints,
     write_shared_file,
 )
 from greval.errors import DataError
-from greval.report.check_list import list_report_checks
 from greval.report.console import render
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
+    from greval.analysis.summary import Report
+    from greval.report.check_list import CheckList
     from greval.trust.probing.records import Probe
 
 
@@ -76,11 +76,17 @@ def report(  # noqa: PLR0913 - the options of a command
                 probes=tuple(_read_probes(probe or ())),
             )
             write_shared_file(html, build_report_page(store, run_report, content))
-    print_checked_report(run_report, form, partial(render, with_costs=cost), list_report_checks, markdown=md)
+    print_checked_report(run_report, form, partial(render, with_costs=cost), _list_checks, markdown=md)
     if form == "table":
-        print_failure_hints(run, list_failure_kinds(run_report), run_report.judge or "")
+        print_failure_hints(run, run_report.failure_kinds, run_report.judge or "")
     if code := get_gate_code(run_report.gate):
         raise typer.Exit(code)
+
+
+def _list_checks(run_report: Report) -> CheckList:
+    from greval.report.check_list import list_report_checks
+
+    return list_report_checks(run_report)
 
 
 def _read_probes(paths: Iterable[Path]) -> Iterator[Probe]:

@@ -7,24 +7,26 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from shlex import join
-from typing import Annotated, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, cast, get_args
 
 import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import escape_control_characters
-from greval.analysis.comparison.records import Comparison
-from greval.analysis.gate_check import GateCheck
-from greval.analysis.summary import Report
 from greval.cli import MISSED, USAGE_ERROR, print_note
 from greval.cli.options import print_report, translate_write_errors
 from greval.judging.model.failures import format_failure_hint
 from greval.records.result import IMPORTED, Failure, FailureKind
-from greval.report.check_list import CheckList, format_github, format_junit, format_markdown
-from greval.report.gate import format_check
+from greval.report.console import format_check
 from greval.report.tables import ReportConsole, print_line
 from greval.runs.store import Store
 from greval.runs.store.filters import ResultFilter
+
+if TYPE_CHECKING:
+    from greval.analysis.comparison.records import Comparison
+    from greval.analysis.gate_check import GateCheck
+    from greval.analysis.summary import Report
+    from greval.report.check_list import CheckList
 
 CheckedFormat = Annotated[
     Literal["table", "json", "junit", "markdown", "github"],
@@ -41,16 +43,11 @@ MarkdownFile = Annotated[
     Path | None,
     typer.Option("--md", metavar="FILE", help="write the short form as Markdown, such as for a pull request"),
 ]
-FORMATS: dict[str, Callable[[CheckList], str]] = {
-    "junit": format_junit,
-    "markdown": format_markdown,
-    "github": format_github,
-}
 MAX_SEARCHED_ROWS = 5_000
 """The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""
 MAX_IMPORTED = 10
 """The most failures of imported verdicts that are printed of each kind: each is a row that somebody must correct."""
-Checked = TypeVar("Checked", Report, Comparison)
+Checked = TypeVar("Checked", "Report", "Comparison")
 
 
 def print_checked_report(
@@ -65,14 +62,26 @@ def print_checked_report(
     Its short form is also written to the file `markdown`, if there is one.
     """
     if markdown:
-        write_shared_file(markdown, f"{escape_control_characters(format_markdown(list_checks(report)))}\n")
-    if form in FORMATS:
-        typer.echo(escape_control_characters(FORMATS[form](list_checks(report))))
+        write_shared_file(markdown, f"{_format_checks(list_checks(report), 'markdown')}\n")
+    if form in {"junit", "markdown", "github"}:
+        typer.echo(_format_checks(list_checks(report), form))
     else:
         print_report(report, form, render)
     # The other formats are read by programs, so people are told on stderr.
     if form not in {"table", "github"}:
         print_missed(report.gate)
+
+
+def _format_checks(checks: CheckList, form: str) -> str:
+    """Format checks for CI."""
+    from greval.report.check_list import format_github, format_junit, format_markdown
+
+    formats: dict[str, Callable[[CheckList], str]] = {
+        "junit": format_junit,
+        "markdown": format_markdown,
+        "github": format_github,
+    }
+    return escape_control_characters(formats[form](checks))
 
 
 def write_shared_file(path: Path, text: str) -> None:
@@ -124,11 +133,6 @@ def print_failure_hints(folder: Path, kinds: Iterable[str], judge: str, printed:
             parts = [part for part in (message, hint) if part]
             if not all(part in printed for part in parts):
                 print_line(ReportConsole(stderr=True), f"{kind}: {'; '.join(parts)}")
-
-
-def list_failure_kinds(report: Report) -> list[str]:
-    """Return the kinds of failures in a report."""
-    return [kind for summary in report.summaries for kind in summary.failures]
 
 
 def _find_first_failures(folder: Path, kinds: set[FailureKind], most: int) -> Iterator[Failure]:

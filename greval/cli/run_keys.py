@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from greval.analysis.gate.conditions import check_conditions, split_condition
 from greval.cli.help_layout import KEYS, GroupedCommand, input_option, limit_option, output_option, resuming_option
 from greval.cli.options import (
     AskedSpecs,
@@ -34,8 +33,6 @@ from greval.cli.options import (
     parse_tag_filters,
 )
 from greval.errors import DataError, DefinitionError
-from greval.methods.loading import name_specs
-from greval.metrics.sources import load_metrics
 from greval.runs.config.file import ConfigFile, build_config, read_config_file
 from greval.runs.config.judge_config import MODEL
 from greval.runs.config.model import RUN_FILE, RunConfig, list_keys
@@ -46,9 +43,17 @@ NO_CASES = (
 )
 COMMAND = "command"
 """The name of the configuration of a command in typer's context."""
+
+
+def _name_methods(specs: Iterable[str]) -> dict[str, str]:
+    from greval.methods.loading import name_specs
+
+    return name_specs(specs)
+
+
 PARSERS: Mapping[str, Callable[[Any], object]] = {
     "column": parse_columns,
-    "ask": name_specs,
+    "ask": _name_methods,
     "where": lambda filters: {tag: sorted(values) for tag, values in parse_tag_filters(filters).items()},
     "methods": lambda names: [*dict.fromkeys(name.strip() for name in names.split(",") if name.strip())],
 }
@@ -179,6 +184,9 @@ def _read_options(ctx: Any, source: str) -> RunConfig:  # noqa: ANN401 - as abov
 
 def _check_condition(config: RunConfig, condition: str) -> str:
     """Return why a condition cannot be checked, or an empty text."""
+    from greval.analysis.gate.conditions import check_conditions, split_condition
+    from greval.metrics.sources import load_metrics
+
     try:
         split_condition(condition)
         metrics = load_metrics(config.metrics or (), *(config.library or ()))

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from shlex import quote
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
-from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
@@ -21,9 +21,12 @@ from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import METHODS, RETRIEVED, build_case, get_id, has_methods, split_methods
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_fields import read_fields
-from greval.datasets.row_sources import STDIN, check_file, read_rows
+from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
+
+if TYPE_CHECKING:
+    from greval.datasets.column_map import ColumnMap
 
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 MAX_COLUMNS = 1000
@@ -376,7 +379,7 @@ def read_cases(
         >>> sum(isinstance(row, RowFault) for row in reading)
         0
     """
-    column_map = ColumnMap(columns) if columns else None
+    column_map = build_column_map(columns)
     path = None if source == STDIN else Path(source)
 
     def iterate_rows() -> Iterator[RawRow | Case | RowFault]:

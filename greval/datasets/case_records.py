@@ -8,12 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 from greval._util.arguments import require_iterable
 from greval.datasets.case_reader import CaseReader
-from greval.datasets.column_map import ColumnMap
-from greval.datasets.json_files import find_list
-from greval.datasets.record_rows import is_table
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import CASE_ROWS
-from greval.datasets.row_sources import read_rows
+from greval.datasets.row_sources import build_column_map, read_rows
 from greval.errors import DataError, DataWarning
 from greval.records.case import Case, Sample
 
@@ -68,6 +65,10 @@ def read_records(
         if columns:
             raise DataError(f"columns: {cases.name} is read already; pass them to read_cases")
         return cases
+    # rows of a file need none of it
+    from greval.datasets.json_files import find_list
+    from greval.datasets.record_rows import is_table
+
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
         cases = find_list(dict(cases), name)
     # A `DatasetDict` of Hugging Face is a mapping of its splits, which are tables.
@@ -76,7 +77,7 @@ def read_records(
         raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
-    column_map = ColumnMap(columns) if columns else None
+    column_map = build_column_map(columns)
     reading = CaseReader(
         name, lambda: read_rows(cases, columns=column_map), method, needed=required, columns=column_map
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from greval.datasets.conversations import read_turns, split_conversation
 from greval.datasets.field_names import (
     CHUNKS,
     DOTTED_NAMES,
@@ -20,9 +19,11 @@ from greval.datasets.field_names import (
     split_dotted,
 )
 from greval.datasets.field_values import as_text
-from greval.datasets.replies.forms import REPLY_NAMES, SystemReply, join_place, read_reply
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
+
+if TYPE_CHECKING:
+    from greval.datasets.replies.forms import SystemReply
 
 RANKING_NAMES = frozenset(
     {
@@ -78,6 +79,9 @@ def _may_be_reply(value: object) -> bool:
 
 def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str], dict[str, object]]:
     """Return the fields of the replies in a row, the place of each, and the columns that are no replies."""
+    from greval.datasets.conversations import read_turns, split_conversation
+    from greval.datasets.replies.forms import REPLY_NAMES, join_place
+
     fields: dict[str, object] = {}
     places: dict[str, str] = {}
     columns = dict(row)
@@ -122,6 +126,8 @@ def _may_hold_reply(name: str, field: str | None) -> bool:
 
 def _read_form(value: object) -> SystemReply | None:
     """Return the reply that a value is, or None; a file may have a table that only looks like one."""
+    from greval.datasets.replies.forms import read_reply
+
     try:
         return read_reply(value)
     except MethodError:

@@ -9,23 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from greval._util.wording import find_typo
 from greval.datasets.cells import read_cells
-from greval.datasets.column_map import ColumnMap
-from greval.datasets.excel_sheets import read_excel
 from greval.datasets.field_names import find_known_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
-from greval.datasets.parquet_tables import read_parquet
 from greval.datasets.ranked_rows import find_ranked_columns, group_by_question
-from greval.datasets.record_rows import is_table, read_record_rows
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
-from greval.datasets.tables import HEADER_CHARACTERS, find_header, read_csv
-from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_lines
 from greval.errors import DataError
 from greval.records.case import Case
+
+if TYPE_CHECKING:
+    from greval.datasets.column_map import ColumnMap
 
 STDIN = "-"
 JSON_READERS: Mapping[str, Callable[[Path, RowPurpose], Iterator[RawRow]]] = {
@@ -74,6 +71,15 @@ def check_exists(path: Path, endings: Iterable[str]) -> None:
         raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error
 
 
+def build_column_map(columns: Mapping[str, str] | None) -> ColumnMap | None:
+    """Build the map of the columns that are named, None without any."""
+    if not columns:
+        return None
+    from greval.datasets.column_map import ColumnMap
+
+    return ColumnMap(columns)
+
+
 @overload
 def read_rows(source: Path, purpose: RowPurpose = ..., columns: ColumnMap | None = ...) -> Iterator[RawRow]: ...
 @overload
@@ -113,6 +119,8 @@ def hold_rows(source: object, purpose: RowPurpose) -> Callable[[ColumnMap | None
 
 def has_fixed_columns(source: object) -> bool:
     """Return whether all rows of a source have the same columns."""
+    from greval.datasets.record_rows import is_table
+
     return source.suffix.lower() in TABLES if isinstance(source, Path) else is_table(source)
 
 
@@ -124,6 +132,8 @@ def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -
     elif isinstance(source, str) and source == STDIN:
         rows, name = read_stdin(purpose), "stdin"
     else:
+        from greval.datasets.record_rows import read_record_rows
+
         rows, name = read_record_rows(source, purpose), "rows"
     return _group_ranked_rows(rows, purpose, name) if columns is None else rows
 
@@ -162,6 +172,9 @@ def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
     """Return whether a file that ends in .tsv has no header that can be used but the columns of TREC."""
     if path.suffix.lower() != TSV:
         return False
+    from greval.datasets.tables import find_header
+    from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
+
     head = read_head(path)
     cells = head.split("\n", 1)[0].split()
     is_trec = len(cells) in {len(QRELS_COLUMNS), len(RUN_COLUMNS)}
@@ -170,6 +183,8 @@ def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
 
 def read_head(path: Path) -> str:
     """Return the whole lines at the beginning of a text file; empty if it is not UTF-8."""
+    from greval.datasets.tables import HEADER_CHARACTERS
+
     with path.open("rb") as stream:
         head = stream.read(HEADER_CHARACTERS)
     try:
@@ -183,14 +198,23 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
     suffix = find_format(path, purpose)
     if suffix in JSON_READERS:
         return JSON_READERS[suffix](path, purpose)
+    # the reader of each format is imported with the first file of it
     if suffix == TREC:
+        from greval.datasets.trec import read_trec_lines
+
         lines = read_trec_lines(path, purpose.trec_columns)
         return lines if purpose.trec_columns else group_by_question(lines, str(path))
     check = _build_check(purpose, columns)
     if suffix == EXCEL:
+        from greval.datasets.excel_sheets import read_excel
+
         return _drop_failed_formulas(read_excel(path, check), columns)
     if suffix == PARQUET:
+        from greval.datasets.parquet_tables import read_parquet
+
         return read_parquet(path, check, _build_need(columns) if purpose is CASE_ROWS else None)
+    from greval.datasets.tables import read_csv
+
     return read_csv(path, check, DELIMITERS[suffix])
 
 
@@ -224,6 +248,8 @@ def _drop_failed_formulas(rows: Iterable[RawRow], columns: ColumnMap | None) -> 
 
 def find_named_fields(path: Path, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the part of a column map whose columns, or whose paths in JSON, begin in a file."""
+    from greval.datasets.column_map import ColumnMap
+
     column_map, fields = ColumnMap(columns), set[str]()
 
     def check_any(names: Sequence[str], location: str) -> None:

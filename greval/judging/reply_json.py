@@ -16,8 +16,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, cast
 
 from greval.errors import MalformedVerdictError
-from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, restore_backslashes, skip_space
-from greval.judging.reply_thoughts import ThoughtScanner
 from greval.records.scale import Value
 
 ValuePath = tuple[str | int, ...]
@@ -222,6 +220,8 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, 
 
 def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
     """List the texts and the objects of a reply in their order, without its thoughts."""
+    from greval.judging.reply_thoughts import ThoughtScanner
+
     parts: list[str | _Answer] = []
     scanner = ThoughtScanner(text)
     for preceding, mark in scanner:
@@ -238,6 +238,8 @@ def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
 
 def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer | None, int]:
     """Read what a brace begins: an object, what looks like one and cannot be read, or no object (None)."""
+    from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, skip_space
+
     if _QUOTED_OBJECT.match(text, start):
         return _read_quoted_object(text, start, keys)
     inside = skip_space(text, start + 1)
@@ -294,6 +296,8 @@ def _check_texts(fields: dict[str, Any], written: str) -> dict[str, Any]:
     if "\\u" in written:
         # Half a character cannot be encoded.
         json.dumps(fields, ensure_ascii=False).encode()
+    from greval.judging.lenient_json import restore_backslashes
+
     restored: dict[str, Any] = restore_backslashes(fields, written)
     return restored
 
@@ -436,6 +440,8 @@ def _find_value_bytes(pieces: Sequence[bytes], path: ValuePath) -> TextSpan | No
 
 def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]]:
     """Iterate over the keys or indices, and spans, of the object or list at `start`, which must be valid JSON."""
+    from greval.judging.lenient_json import skip_space
+
     opening = text[start]
     if opening not in "{[":
         return

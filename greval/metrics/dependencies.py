@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import assert_never
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, assert_never
 
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
@@ -14,6 +16,18 @@ from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric, Use
 from greval.records.note import ListNote
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
+
+
+class MetricSource(NamedTuple):
+    """A metric with the place that it comes from, and the places beside it for metrics that it builds on.
+
+    `beside` holds the metrics of the same Python module by name.
+    """
+
+    metric: Metric
+    place: str
+    folder: Path | None = None
+    beside: Mapping[str, Metric] = MappingProxyType({})
 
 
 def list_dependency_names(metric: Metric) -> tuple[str, ...]:

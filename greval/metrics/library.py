@@ -10,10 +10,8 @@ from pathlib import Path
 from greval._util.arguments import require_iterable
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import read_metric
-from greval.metrics.python_metrics import is_python_spec, load_python_metric
 from greval.records.formula_metric import FileMetric
 from greval.records.metric import Metric
 
@@ -70,7 +68,9 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
     text = unicodedata.normalize("NFC", str(name_or_path))
     if isinstance(name_or_path, Path) or text.endswith(FILE_SUFFIX):
         return read_metric(name_or_path)
-    if is_python_spec(text):
+    if names_python_code(text):
+        from greval.metrics.python_metrics import load_python_metric
+
         return load_python_metric(text)
     return find_metric(text, *folders)
 
@@ -86,6 +86,9 @@ def find_metric(name: str, *folders: str | Path) -> Metric:
     for files_by_name in (*files, _map_files_by_name(find_predefined_folder())):
         if text in files_by_name:
             return _read_named(files_by_name[text])
+    # judged metrics need none of the families of computed ones
+    from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
+
     if computed := find_computed_metric(text):
         return computed
     if fault := explain_bad_name(text):
@@ -106,7 +109,21 @@ def find_file(name: str, folder: str | Path) -> Path | None:
 def find_predefined_metric(name: str) -> Metric | None:
     """Return the predefined metric of a name, a computed one with any setting, or None if it is missing."""
     file = find_file(name, find_predefined_folder())
-    return _read_named(file) if file else find_computed_metric(name)
+    if file:
+        return _read_named(file)
+    from greval.metrics.computed import find_computed_metric
+
+    return find_computed_metric(name)
+
+
+def names_python_code(text: str) -> bool:
+    """Return whether a text names Python code: `file.py`, `file.py:name` or `module:name`."""
+    # most are names of metrics, for which nothing is imported
+    if ":" not in text and not text.endswith(".py"):
+        return False
+    from greval.metrics.python_metrics import is_python_spec
+
+    return is_python_spec(text)
 
 
 def load_folder(path: str | Path) -> dict[str, Metric]:
@@ -191,6 +208,8 @@ def _load_dependencies(
 
 @cache
 def _load_predefined() -> dict[str, Metric]:
+    from greval.metrics.computed import COMPUTED_METRICS
+
     return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED_METRICS}.items()))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +22,7 @@ from greval._util.object_loading import (
     parse_object_spec,
 )
 from greval.errors import DefinitionError
+from greval.metrics.dependencies import MetricSource
 from greval.records.case import FIELDS, Case, read_need
 from greval.records.metric import ComputedMetric, DerivedMetric, Metric
 from greval.records.scale import CategoricalScale, MeasureScale
@@ -30,19 +30,6 @@ from greval.records.scale import CategoricalScale, MeasureScale
 HOW_TO_WRITE = "name a metric, or a function of a case such as def length(answer): return len(answer)"
 VERSION_DIGITS = 16
 VERSION_NAME = "__greval_version__"
-
-
-@dataclass(frozen=True)
-class MetricSource:
-    """A metric with the place that it comes from, and the places beside it for metrics that it builds on.
-
-    `beside` holds the metrics of the same Python module by name.
-    """
-
-    metric: Metric
-    place: str
-    folder: Path | None = None
-    beside: Mapping[str, Metric] = field(default_factory=dict)
 
 
 def is_python_spec(text: str) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from greval._util.arguments import require_iterable
 from greval._util.wording import format_names
 from greval.errors import DefinitionError
-from greval.metrics.dependencies import list_dependency_names, order_metrics
+from greval.metrics.dependencies import MetricSource, list_dependency_names, order_metrics
 from greval.metrics.files import read_metric
 from greval.metrics.library import (
     FILE_SUFFIX,
@@ -19,9 +19,9 @@ from greval.metrics.library import (
     find_metric,
     find_predefined_metric,
     load_folder,
+    names_python_code,
     predefined,
 )
-from greval.metrics.python_metrics import MetricSource, is_python_spec, load_python_metrics
 from greval.records.metric import Metric
 
 _COMMA = re.compile(r",(?![^()]*\))")
@@ -121,7 +121,9 @@ def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[M
     if "," in text and not is_path and not Path(text).exists():
         for part in filter(None, map(str.strip, _COMMA.split(text))):
             yield from _find_sources(part, folders)
-    elif is_python_spec(text):
+    elif names_python_code(text):
+        from greval.metrics.python_metrics import load_python_metrics
+
         yield from load_python_metrics(text)
     elif is_path or text.endswith(FILE_SUFFIX) or _is_folder(text, folders):
         yield from _find_in_path(Path(text))

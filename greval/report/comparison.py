@@ -11,8 +11,7 @@ from rich.table import Table
 from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import MAX_NAMES, format_count, format_names
 from greval.analysis.comparison.records import Comparison, Contrast, ContrastVerdict, EffectSizes
-from greval.report.console import WEIGHTED
-from greval.report.gate import print_gate
+from greval.report.console import WEIGHTED, print_gate
 from greval.report.tables import (
     NO_INTERVAL,
     Cell,

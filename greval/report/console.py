@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count, format_names
+from greval.analysis.gate_check import CheckStatus, GateCheck
 from greval.analysis.summary import ImportSource, MetricSpending, Report
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
 from greval.records.result import Usage
-from greval.report.gate import print_gate
 from greval.report.tables import (
     NO_INTERVAL,
     Column,
@@ -433,3 +433,18 @@ def describe_troubles(report: Report) -> Iterable[str]:
         yield f"{rows} of other cases, answers, judges or definitions: excluded (--all includes them)"
     for line in describe_row_faults(report.unread, report.unread_count):
         yield f"not a case: {line}"
+
+
+LABELS: dict[CheckStatus, str] = {"passed": "passed", "failed": "FAILED", "undecided": "UNDECIDED"}
+STYLES: dict[CheckStatus, str] = {"passed": "green", "failed": "red", "undecided": "red"}
+
+
+def print_gate(gate: Iterable[GateCheck], console: Console) -> None:
+    """Print a line for each condition."""
+    for check in gate:
+        print_line(console, format_check(check), STYLES[check.status])
+
+
+def format_check(check: GateCheck) -> str:
+    """Format a gate condition with its figures as a line."""
+    return f"{LABELS[check.status]}: {'; '.join((check.condition, *check.told))}"

@@ -14,7 +14,6 @@ from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.prompt import PROMPT_VERSION
 from greval.judging.repeats import merge_orders, merge_repeats
-from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies, require_metric
 from greval.records.case import Case, swap_responses
@@ -154,6 +153,7 @@ class ComposedRunnable(MetricRunnable):
 
 def _compile_function(metric: FunctionMetric, fingerprints: Mapping[str, str]) -> MetricRunnable:
     """Compile a computed metric. An exception of its function becomes a failure of the case."""
+    from greval.metrics.computed.outcomes import compute_outcome
 
     async def compute(case: Case, context: CallContext) -> CaseOutcome:
         return CaseOutcome(compute_outcome(metric, case, context.verdicts))

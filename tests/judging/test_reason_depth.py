@@ -19,8 +19,8 @@ from greval.errors import DefinitionError, MalformedVerdictError
 from greval.judging.answer_schema import build_answer_schema, list_answer_parts, parse_verdict
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.answer_format import build_schema_arguments
-from greval.judging.model.answer_strategy import compute_answer_limit
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.local_answers import compute_answer_limit
 from greval.judging.model.openai_direct import build_body
 from greval.judging.prompt import format_examples, format_system_text
 from greval.metrics.computed import COMPUTED_METRICS

@@ -4,7 +4,7 @@ import pytest
 from report_page import print_page
 
 from greval.analysis.gate_check import GateCheck
-from greval.report.gate import print_gate
+from greval.report.console import print_gate
 
 
 @pytest.mark.parametrize(

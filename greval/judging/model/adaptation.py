@@ -18,7 +18,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from greval.judging.model.failures import list_models
 from greval.judging.model.provider_errors import iterate_causes, list_error_texts, read_error_fields, read_status
-from greval.judging.model.wrapped_model import WrappedModel
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier
 
@@ -316,6 +315,8 @@ def adapt_judge(judge: Judge, adaptation: Adaptation) -> Judge:
 
 def adapt_model(model: BaseChatModel, adaptation: Adaptation) -> BaseChatModel:
     """Return a copy of a chat model with the settings of an adapted judge."""
+    from greval.judging.model.wrapped_model import WrappedModel
+
     if isinstance(model, WrappedModel):
         return model.change_models(lambda inner: adapt_model(inner, adaptation)) if adaptation.changes else model
     changed: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The format of a structured answer, requested by native schema, by tool call or in plain text."""
+"""How a judge is asked for its answers to a metric: by native schema, by tool call or in plain text, item by item."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import JsonValue
 
-from greval.judging.answer_schema import format_schema_name
+from greval.judging.answer_schema import build_answer_schema, format_schema_name
 from greval.judging.model.failures import list_models
 from greval.judging.model.openai_direct import DirectModel
-from greval.judging.model.value_first import ValueFirst
-from greval.judging.model.wrapped_model import WrappedModel
-from greval.records.result import Tier
+from greval.judging.reply_json import ValuePath, compute_probability
+from greval.records.metric import JudgedMetric
+from greval.records.result import Judgement, Tier
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
 
+    from greval.judging.model.judge import Judge
+    from greval.judging.model.value_first import ValueFirst
+
 OPENAI_BASE_CLASS = "BaseChatOpenAI"
 TIER_ORDER: Sequence[Tier] = ("schema", "tools", "text")
 """The tiers by which a model may be asked, the best first."""
+DEFAULT_MAX_ITEMS = 10
 MAX_CACHED_MODELS = 8
 """The most models whose bound schema is cached. Models of closed event loops are dropped when the limit is reached."""
 
@@ -104,6 +109,43 @@ class AnswerFormat:
         return cached[1]
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnswerStrategy:
+    """How a judge is asked for its answers to a metric: in which format, and for the verdicts on how many items."""
+
+    metric: JudgedMetric
+    question: AnswerFormat
+    max_items: int
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The settings that affect the verdicts beside those of the judge, as JSON."""
+        return {"max_items": self.max_items} if self.metric.over else {}
+
+    def read_probabilities(
+        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
+    ) -> Judgement:
+        """Add the probability of the value at a path of the answer as confidence, if the model returned it."""
+        # A value that is counted was not written.
+        if not tokens or self.metric.counts:
+            return judgement
+        return judgement.model_copy(update={"confidence": compute_probability(tokens, path)})
+
+
+def build_strategy(metric: JudgedMetric, judge: Judge, tier: Tier) -> AnswerStrategy:
+    """Build the strategy of a judge that is not embedded."""
+    max_items = judge.max_items or DEFAULT_MAX_ITEMS
+    many = asks_for_many(metric, max_items)
+    schema = build_answer_schema(metric, many=many, reason=judge.reason_position)
+    question = AnswerFormat(metric.name, schema, tier, judge.confidence)
+    return AnswerStrategy(metric=metric, question=question, max_items=max_items)
+
+
+def asks_for_many(metric: JudgedMetric, max_items: int) -> bool:
+    """Return whether an answer holds a list of verdicts with the numbers of their items."""
+    return metric.over is not None and max_items > 1
+
+
 async def _send(
     model: BaseChatModel,
     config: RunnableConfig,
@@ -125,6 +167,8 @@ def _check_message(raw: object) -> AIMessage:
 
 def select_tier(model: BaseChatModel) -> Tier:
     """Select the best tier that a model supports; a custom class of model can name it in an attribute `answer_tier`."""
+    from greval.judging.model.wrapped_model import WrappedModel
+
     if isinstance(model, WrappedModel):
         # The least of the tiers, which all models inside support.
         return max(map(select_tier, model.inner_models), key=TIER_ORDER.index)
@@ -144,6 +188,8 @@ def _is_openai(model: BaseChatModel) -> bool:
 
 def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, Any]:
     """Bind the schema to a model by LangChain's `with_structured_output`."""
+    from greval.judging.model.wrapped_model import WrappedModel
+
     titled = {"title": format_schema_name(question.name), "description": "The verdict.", **question.schema}
     # With the default method, an answer that cannot be read raises, and its usage is lost.
     method = {"method": "function_calling"} if _is_openai(model) and not isinstance(model, WrappedModel) else {}

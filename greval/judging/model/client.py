@@ -34,8 +34,7 @@ from greval.judging.model.adaptation import (
     find_refused_part,
     list_sent_parts,
 )
-from greval.judging.model.answer_format import AnswerFormat, select_tier
-from greval.judging.model.answer_strategy import AnswerStrategy, build_strategy
+from greval.judging.model.answer_format import AnswerFormat, AnswerStrategy, build_strategy, select_tier
 from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunGuard
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.failures import (
@@ -53,15 +52,20 @@ from greval.judging.model.openai_direct import DirectModel, select_direct_model
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
-from greval.judging.model.retries import TRANSIENT_FAILURES, call_with_retries, format_wait_reason
 from greval.judging.model.server_settings import (
     describe_answer_settings,
     describe_server,
     hide_secrets,
     normalise_address,
 )
-from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, RequestedWait, read_wait
-from greval.judging.model.wrapped_model import WrappedModel, read_chat_model
+from greval.judging.model.wait_times import (
+    MAX_PAUSE_SECONDS,
+    TRANSIENT_FAILURES,
+    RequestedWait,
+    call_with_retries,
+    format_wait_reason,
+    read_wait,
+)
 from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
@@ -128,7 +132,7 @@ class JudgeClient:
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         model = read_judge(model)
-        self._given = None if isinstance(model, Judge) else read_chat_model(model)
+        self._given = None if isinstance(model, Judge) else _read_chat_model(model)
         if not isinstance(model, Judge) and self._given is None:
             example = "'openai:MODEL', Judge('openai:MODEL') or a chat model of LangChain"
             raise JudgeError(f"{model!r}: is not a judge; pass {example}")
@@ -163,7 +167,11 @@ class JudgeClient:
 
     def choose_strategy(self, metric: JudgedMetric) -> AnswerStrategy:
         """Choose how the judge is asked for its answers to a metric."""
-        return build_strategy(metric, self.judge, self.label, self.tier)
+        if self.judge.local:
+            from greval.judging.model.local_answers import build_local_strategy
+
+            return build_local_strategy(metric, self.judge, self.label, self.tier)
+        return build_strategy(metric, self.judge, self.tier)
 
     @property
     def adaptation(self) -> Adaptation:
@@ -534,6 +542,12 @@ def _select_timeout(judge: Judge) -> float:
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
+def _read_chat_model(model: object) -> BaseChatModel | None:
+    from greval.judging.model.wrapped_model import read_chat_model
+
+    return read_chat_model(model)
+
+
 def _build_object_judge(model: BaseChatModel) -> Judge:
     """Build the settings of a model object, whose label is not the name of a model."""
     inner = list_models(model)[0]
@@ -554,6 +568,8 @@ def _read_timeout(model: BaseChatModel) -> float:
 
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
+    from greval.judging.model.wrapped_model import WrappedModel
+
     if isinstance(model, WrappedModel):
         first, *fallbacks = map(_describe_settings, model.inner_models)
         fallback_settings: dict[str, JsonValue] = {"fallbacks": [*fallbacks]} if fallbacks else {}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from greval._util.wording import redact_credentials
-from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
 from greval.judging.model.judge_names import LOCAL, format_key_hint
 from greval.judging.model.provider_errors import iterate_causes
 from greval.records.record import replace_lone_surrogates
@@ -114,6 +113,8 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """Classify an exception of a model call as a failure, with keys and the given secrets redacted."""
+    from greval.judging.model.error_kinds import classify_response, is_refused_certificate, is_too_large_for_minute
+
     causes = [*iterate_causes(error)]
     # No retry helps then, whatever the exceptions around it say.
     if refused := next(filter(is_refused_certificate, causes), None):
@@ -128,6 +129,8 @@ def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure
 
 def is_permanent(error: BaseException) -> bool:
     """Return whether an error that looks transient would meet every further attempt of the same call."""
+    from greval.judging.model.error_kinds import is_refused_certificate, is_too_large_for_minute
+
     return any(is_refused_certificate(cause) or is_too_large_for_minute(cause) for cause in iterate_causes(error))
 
 

@@ -24,7 +24,6 @@ from greval.errors import MethodError
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.methods.fair_context import ContextMode
-from greval.methods.loading import resolve_spec
 from greval.methods.reference_index import REFERENCE_SEARCHES
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record, Text
@@ -71,6 +70,8 @@ def _resolve_metric(name: str, info: ValidationInfo) -> str:
 
 
 def _resolve_method(spec: str, info: ValidationInfo) -> str:
+    from greval.methods.loading import resolve_spec
+
     return resolve_spec(spec, _get_folder(info))
 
 

@@ -15,7 +15,6 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.wording import format_names
 from greval.datasets.case_records import get_sample_fields
-from greval.datasets.chunk_sources import fill_sources, read_pattern
 from greval.datasets.file_identity import CaseSource, identify_file
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError, JudgeError
@@ -26,7 +25,7 @@ from greval.records.case import Case, Sample
 from greval.records.metric import Metric, needs_judge
 from greval.runs.config.judge_config import JudgeConfig
 from greval.runs.config.model import RunConfig
-from greval.runs.config.run_input import CaseInput, Rows, open_input
+from greval.runs.config.run_input import CaseInput, Rows, fill_sources_by_pattern, open_input
 from greval.runs.manifest import RunCommand
 from greval.runs.options import EvaluateOptions
 from greval.runs.run_folder import choose_folder, find_free_folder
@@ -144,8 +143,7 @@ class RunPlan:
         """Return the rows to judge: the data as they are, or with the responses of methods in place of the samples."""
         if cases is None:
             return self.data.rows
-        rows: Rows = iter([*self.unread, *cases])
-        return fill_sources(rows, self.config.doc_id_pattern) if self.config.doc_id_pattern else rows
+        return fill_sources_by_pattern(iter([*self.unread, *cases]), self.config.doc_id_pattern)
 
     def list_options(self, cases: Sequence[Case] | None = None) -> EvaluateOptions:
         """Return the options of `evaluate` for these rows."""
@@ -307,6 +305,8 @@ def _check_keys(config: RunConfig) -> None:
     if config.metrics is None and not config.result_files:
         raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
     if config.doc_id_pattern is not None:
+        from greval.datasets.chunk_sources import read_pattern
+
         read_pattern(config.doc_id_pattern)
     if config.methods is None:
         if needy := [key for key in QUESTION_KEYS if getattr(config, key)]:

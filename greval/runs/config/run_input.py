@@ -14,16 +14,7 @@ from greval._util.arguments import build_unknown_name_error, require_any
 from greval._util.joins import JoinCounter, name_remark
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import filter_by_tags
-from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.field_names import find_known_name, list_names
-from greval.datasets.gold import (
-    JOIN_REMEDY,
-    attach_gold,
-    attach_traversal,
-    build_unmatched_error,
-    merge_rows,
-    read_gold,
-)
 from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import RowFault, build_unreadable_error, describe_row_faults
 from greval.datasets.row_sources import STDIN, check_file, find_named_fields
@@ -66,6 +57,8 @@ class JoinedFile:
 
     def find_remark(self) -> str | None:
         """Return the remark that stands before all figures if less than half of the cases met."""
+        from greval.datasets.gold import JOIN_REMEDY
+
         remark = self.counter.build().find_remark(JOIN_REMEDY)
         return remark and name_remark(remark, str(self.path))
 
@@ -90,17 +83,7 @@ def open_input(config: RunConfig) -> CaseInput:
     gold, traversals = [*map(Path, config.gold or ())], [*map(Path, config.traversals or ())]
     joining = {file: find_named_fields(check_file(file), columns) if columns else {} for file in (*gold, *traversals)}
     reading = _open_data(config, joining.values())
-    gold_rows = {file: _read_joined(file, "gold", joining[file]) for file in gold}
-    logs = {file: _read_joined(file, "traversal", joining[file]) for file in traversals}
-    gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
-    walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
-    files = [
-        *(
-            JoinedFile(file, "gold", frozenset(row.id for row in rows), attrgetter("id"))
-            for file, rows in gold_rows.items()
-        ),
-        *(_join_traversals(file, rows) for file, rows in logs.items()),
-    ]
+    files, attach_rows = _read_joined_files(gold, traversals, joining) if joining else ([], _keep_row)
     requirements = _InputRequirements(files, config.by or ())
     # The sources of chunks in the data are not used if methods are asked.
     pattern = None if config.methods else config.doc_id_pattern
@@ -113,10 +96,10 @@ def open_input(config: RunConfig) -> CaseInput:
             if isinstance(row, Case):
                 for file in files:
                     file.counter.add(file.find_key(row))
-            yield attach_traversal(attach_gold(row, gold_of), walk_of)
+            yield attach_rows(row)
 
     def iterate_rows() -> Rows:
-        return attach() if pattern is None else fill_sources(attach(), pattern)
+        return fill_sources_by_pattern(attach(), pattern)
 
     if requirements.are_met:
         return CaseInput(reading, iterate_rows())
@@ -128,11 +111,45 @@ def open_input(config: RunConfig) -> CaseInput:
     return CaseInput(reading, iterate_rows(), files)
 
 
+def fill_sources_by_pattern(rows: Rows, pattern: str | None) -> Rows:
+    """Return rows with the repositories of their chunks by a pattern of document ids; unchanged without a pattern."""
+    if not pattern:
+        return rows
+    from greval.datasets.chunk_sources import fill_sources
+
+    return fill_sources(rows, pattern)
+
+
 def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
     if any(file.counter.total for file in files):
         with StoreWriter.create(folder) as writer:
             store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
+
+
+def _keep_row(row: Case | RowFault) -> Case | RowFault:
+    """Return a row unchanged, because nothing is joined with it."""
+    return row
+
+
+def _read_joined_files(
+    gold: Sequence[Path], traversals: Sequence[Path], columns: Mapping[Path, Mapping[str, str]]
+) -> tuple[list[JoinedFile], Callable[[Case | RowFault], Case | RowFault]]:
+    """Read the files that are joined with the cases; return them, and the function that joins a row with theirs."""
+    from greval.datasets.gold import attach_gold, attach_traversal, merge_rows
+
+    gold_rows = {file: _read_joined(file, "gold", columns[file]) for file in gold}
+    logs = {file: _read_joined(file, "traversal", columns[file]) for file in traversals}
+    gold_of = merge_rows(row for rows in gold_rows.values() for row in rows)
+    walk_of = {(row.id, row.method): row.traversal for rows in logs.values() for row in rows}
+    files = [
+        *(
+            JoinedFile(file, "gold", frozenset(row.id for row in rows), attrgetter("id"))
+            for file, rows in gold_rows.items()
+        ),
+        *(_join_traversals(file, rows) for file, rows in logs.items()),
+    ]
+    return files, lambda row: attach_traversal(attach_gold(row, gold_of), walk_of)
 
 
 def _join_traversals(file: Path, rows: Sequence[Case]) -> JoinedFile:
@@ -178,6 +195,8 @@ class _InputRequirements:
             return build_unreadable_error(self._faults, len(self._faults))
         for file in self._files:
             if not file.counter.met:
+                from greval.datasets.gold import build_unmatched_error
+
                 return build_unmatched_error(file.counter.build(), str(file.path))
         missing = next(name for name in self._by if name not in self._tags)
         return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
@@ -236,6 +255,8 @@ def _select_columns(source: str, columns: Mapping[str, str], joining: Iterable[M
 
 def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case]:
     """Read a gold or traversal file."""
+    from greval.datasets.gold import read_gold
+
     located_rows = [*read_gold(file, columns=columns)]
     # No row is skipped, because the results would then cover other questions.
     if faults := [fault for location, row in located_rows if (fault := _describe_fault(location, row, what))]:

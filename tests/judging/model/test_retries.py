@@ -16,7 +16,7 @@ from greval import Judge
 from greval._util.work_clock import measure_work
 from greval.errors import StoppedError
 from greval.judging.model.reply_cache import Reply
-from greval.judging.model.retries import (
+from greval.judging.model.wait_times import (
     FIRST_BACKOFF_SECONDS,
     MAX_BACKOFF_SECONDS,
     TRANSIENT_FAILURES,

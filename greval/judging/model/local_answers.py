@@ -1,6 +1,6 @@
-"""How a judge is asked for its answers to a metric, and how the probabilities of an answer are read.
+"""How the embedded judge is asked for its answers to a metric, and how their probabilities are read.
 
-The embedded judge, a small model, is asked about one item a call and for a short reason. It chooses its value before it
+It is a small model, so that it is asked about one item a call and for a short reason. It chooses its value before it
 writes a reason, so that the probabilities of all values are known: they are corrected and weighed.
 """
 
@@ -16,16 +16,15 @@ from pydantic import JsonValue
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema
 from greval.judging.local.models import DEFAULT_MODEL, MODELS
-from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.answer_format import AnswerFormat, AnswerStrategy, asks_for_many
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH, Judge
 from greval.judging.model.value_first import ValueFirst
-from greval.judging.reply_json import ValuePath, compute_probability, compute_value_probabilities
+from greval.judging.reply_json import ValuePath, compute_value_probabilities
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Judgement, Tier
 from greval.records.scale import Value
 
-DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1
 """The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
 WEIGHED_ALTERNATIVES = 20
@@ -48,29 +47,6 @@ of each token that begins a category. `benchmarks/calibrate_local.py` chooses it
 """
 FIRST_TOKENS = {"Irrelevant": (48113,)}
 """The numbers of the tokens that begin each of these categories and no other."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerStrategy:
-    """How a judge is asked for its answers to a metric: in which format, and for the verdicts on how many items."""
-
-    metric: JudgedMetric
-    question: AnswerFormat
-    max_items: int
-
-    @property
-    def settings(self) -> dict[str, JsonValue]:
-        """The settings that affect the verdicts beside those of the judge, as JSON."""
-        return {"max_items": self.max_items} if self.metric.over else {}
-
-    def read_probabilities(
-        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
-    ) -> Judgement:
-        """Add the probability of the value at a path of the answer as confidence, if the model returned it."""
-        # A value that is counted was not written.
-        if not tokens or self.metric.counts:
-            return judgement
-        return judgement.model_copy(update={"confidence": compute_probability(tokens, path)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,25 +85,10 @@ class LocalAnswers(AnswerStrategy):
         return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
 
 
-def build_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: Tier) -> AnswerStrategy:
-    """Build the strategy of a judge, whose name in results is `label`."""
-    max_items = judge.max_items or (LOCAL_MAX_ITEMS if judge.local else DEFAULT_MAX_ITEMS)
+def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: Tier) -> LocalAnswers:
+    """Build the strategy of the embedded judge, whose name in results is `label`."""
+    max_items = judge.max_items or LOCAL_MAX_ITEMS
     many = asks_for_many(metric, max_items)
-    if judge.local:
-        return _build_local_strategy(metric, judge, label, tier, max_items, many=many)
-    schema = build_answer_schema(metric, many=many, reason=judge.reason_position)
-    question = AnswerFormat(metric.name, schema, tier, judge.confidence)
-    return AnswerStrategy(metric=metric, question=question, max_items=max_items)
-
-
-def asks_for_many(metric: JudgedMetric, max_items: int) -> bool:
-    """Return whether an answer holds a list of verdicts with the numbers of their items."""
-    return metric.over is not None and max_items > 1
-
-
-def _build_local_strategy(
-    metric: JudgedMetric, judge: Judge, label: str, tier: Tier, max_items: int, *, many: bool
-) -> LocalAnswers:
     first_values = _list_first_values(metric, judge, tier)
     weighed_values = _list_weighed_values(metric, first_values)
     # corrections were chosen for prompts in this form

@@ -9,9 +9,9 @@ import pytest
 from greval import Case, Judge, load_metric
 from greval.judging.local.models import DEFAULT_MODEL
 from greval.judging.metric_judge import MetricJudge
-from greval.judging.model.answer_strategy import CALIBRATIONS, FIRST_TOKENS, find_shifts
 from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.local_answers import CALIBRATIONS, FIRST_TOKENS, find_shifts
 from greval.judging.model.reply_cache import Reply
 from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Usage
