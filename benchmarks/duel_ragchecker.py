@@ -30,7 +30,7 @@ from scipy.stats import ConstantInputWarning, pearsonr, spearmanr
 from greval import Case, Judge, Run, evaluate, load_metric
 from greval.analysis import summarise_duel
 from greval.runs.progress import Progress
-from greval.stats.measured import Measured
+from greval.stats.interval import Measured
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "ragchecker_meta_eval_70" / "pairs.jsonl"
 ASPECTS = ("correctness", "completeness", "overall")

@@ -23,8 +23,7 @@ import numpy as np
 from greval.analysis.duel.api import summarise_verdicts
 from greval.analysis.duel.records import PreferenceFindings
 from greval.analysis.duel.verdicts import PairVerdict
-from greval.stats.interval import Interval
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import Interval, MeasuredValue
 
 METHODS = ("basic", "hybrid", "local", "walk")
 QUALITIES = {"different": (-0.5, -0.1, 0.2, 0.4), "equal": (0.0, 0.0, 0.0, 0.0)}

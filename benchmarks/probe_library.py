@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from greval import Judge, load_metric
-from greval.stats.interval import wilson_interval
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import MeasuredValue, wilson_interval
 from greval.trust.probing.api import probe
 from greval.trust.probing.checks import PROBE_CHECKS
 from greval.trust.probing.records import Probe

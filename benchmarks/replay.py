@@ -20,7 +20,7 @@ from pathlib import Path
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval import CategoricalMetric, evaluate, replay
-from greval.judging.model.call_record import ROLES
+from greval.judging.model.call_context import ROLES
 from greval.runs.evaluation import Run
 from greval.testing import ScriptedJudge
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from greval.analysis.comparison.contrast import PairKind, run_test
 from greval.analysis.comparison.records import DifferenceTest
 from greval.stats.correction import Correction, correct_discrete
-from greval.stats.interval import Interval
-from greval.stats.mean_interval import ClusterSums, sum_by_cluster
+from greval.stats.interval import ClusterSums, Interval, sum_by_cluster
 from greval.stats.paired import compute_difference_intervals
 
 Floats = NDArray[np.float64]

@@ -23,10 +23,6 @@ OFF_SCALE = "OFF SCALE"
 """The beginning of a remark about labels of which most are not on the scale of the verdicts."""
 JOIN_REMARKS = (NO_ID_MET, FEW_IDS_MET, OFF_SCALE)
 """The beginnings of remarks about joins, which stand before all figures."""
-UNMET = "ids do not meet"
-"""The beginning of the reason why a case is skipped whose ids cannot meet."""
-SUCH_AS = ", such as "
-"""The words before the example of a reason."""
 MAX_COMPARED = 10_000
 """The number of ids of each side that are searched for an id that nearly meets another."""
 MAX_ID_LENGTH = 300

@@ -12,6 +12,10 @@ MAX_TYPOS = 2
 NEAREST_NAMES = 3
 MIN_SIMILARITY = 60
 """The minimum similarity, of 100, of a name that is suggested for an unknown one."""
+UNMET = "ids do not meet"
+"""The beginning of the reason why a case is skipped whose ids cannot meet."""
+SUCH_AS = ", such as "
+"""The words before the example of a reason."""
 CONTROL_PICTURES = 0x2400
 """The first code point of the Unicode block Control Pictures."""
 DELETE = 0x7F

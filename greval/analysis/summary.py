@@ -1,4 +1,4 @@
-"""The report of a run as data: summaries by metric and group, their cost, and verdicts with their reasons."""
+"""The report of a run as data: summaries by metric and group, their cost, verdicts with reasons, checked conditions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import assert_never
+from typing import Literal, assert_never
 
 from pydantic import Field
 
-from greval.analysis.gate_check import GateCheck
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
@@ -33,8 +32,8 @@ from greval.runs.run_summary import (
     summarise_shares,
 )
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout
-from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import (
     CountedPlan,
     count_planned,
@@ -44,6 +43,30 @@ from greval.runs.store.plans import (
 )
 from greval.runs.worst_cases import ReportVerdict, WorstCases, list_verdicts, read_worst_cases
 from greval.stats.summary import METHOD, Summary
+
+CheckStatus = Literal["passed", "failed", "undecided"]
+
+
+class GateCheck(Record):
+    """The result of one gate condition, with the figures; the gate fails if it is met.
+
+    `undecided` is true if no figure meets the condition, but a figure that it needs is undefined or not complete, or
+    two sides were judged differently. It then counts as met: a gate never passes without data.
+    """
+
+    condition: str
+    metric: str = ""
+    met: bool
+    undecided: bool = False
+    told: tuple[str, ...]
+
+    @property
+    def status(self) -> CheckStatus:
+        """The result of the condition in one word."""
+        if self.undecided:
+            return "undecided"
+        return "failed" if self.met else "passed"
+
 
 MAX_UNREAD = 1_000
 MAX_TAG_VALUES = 12

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +12,6 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import greval
-from greval.apps import import_by_name
 from greval.cli import exit_on_interrupt
 from greval.cli.help_layout import GroupedCommand, write_sections
 
@@ -87,6 +88,15 @@ MAX_HELP_WIDTH = 160
 """The width up to which the help uses the terminal; longer lines are hard to read."""
 
 
+def _import_command(place: str) -> ModuleType:
+    """Import the module of a command, which may be one of an app."""
+    if place.startswith("greval.cli."):
+        return import_module(place)
+    from greval.apps import import_by_name
+
+    return import_by_name(place)
+
+
 class _ImportedCommands(Mapping[str, Any]):
     """The commands by name, each imported when it is looked up."""
 
@@ -96,7 +106,7 @@ class _ImportedCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a command of typer, which names no type for it
         if name in COMMANDS and name not in self._known:
             with exit_on_interrupt():
-                module = import_by_name(PLACES.get(name, f"greval.cli.{name}"))
+                module = _import_command(PLACES.get(name, f"greval.cli.{name}"))
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if group := getattr(module, "app", None):
                 for command in group.registered_commands:

@@ -20,12 +20,11 @@ from greval.records.result import IMPORTED, Failure, FailureKind
 from greval.report.console import format_check
 from greval.report.tables import ReportConsole, print_line
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 
 if TYPE_CHECKING:
     from greval.analysis.comparison.records import Comparison
-    from greval.analysis.gate_check import GateCheck
-    from greval.analysis.summary import Report
+    from greval.analysis.summary import GateCheck, Report
     from greval.report.check_list import CheckList
 
 CheckedFormat = Annotated[

@@ -27,8 +27,8 @@ from greval.cli.options import (
 from greval.report.results import print_call, print_rows
 from greval.runs.run_reader import add_texts, check_metric_names, read_lines
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout, write_csv, write_parquet
-from greval.runs.store.filters import ResultFilter
 from greval.runs.worst_cases import find_worst_rows
 
 NO_CALLS = "no call is stored for these results: they are computed, imported, or of a run with --no-store-calls"

@@ -16,9 +16,16 @@ from greval._util.wording import format_count
 from greval.datasets.field_names import format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
-from greval.datasets.method_column import MethodColumnFinder
 from greval.datasets.read_limits import iterate_lines
-from greval.datasets.row_conversion import METHODS, RETRIEVED, build_case, get_id, has_methods, split_methods
+from greval.datasets.row_conversion import (
+    METHODS,
+    RETRIEVED,
+    MethodColumnFinder,
+    build_case,
+    get_id,
+    has_methods,
+    split_methods,
+)
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_fields import read_fields
 from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows

@@ -12,7 +12,7 @@ from typing import Literal
 from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.field_values import as_text, find_first
 from greval.datasets.json_files import RawRow
-from greval.datasets.row_purpose import JUDGED_NAMES, RowPurpose
+from greval.datasets.row_purpose import JUDGED_NAMES, TEXT_NAMES, RowPurpose
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
 from greval.errors import DataError
 
@@ -30,8 +30,6 @@ PAIR = 2
 WHOLE_NUMBERS = frozenset({RANK, GRADE})
 METHOD_NAMES = ("method", "system", "run", "run_id", "run_name", "tag", "name")
 UNUSED_NAMES = ("q0", "iteration", "iter")
-AMBIGUOUS_NAMES = frozenset({"question", "query", "document", "doc"})
-"""Names of texts rather than of ids in a table that could hold cases."""
 
 
 def _expand_questions(content: Mapping[str, object], numbers: Sequence[str]) -> list[object] | None:
@@ -123,7 +121,7 @@ def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, 
     forms = (QRELS_ROWS, RUN_ROWS) if purpose.ranked_as == "qrels" else (RUN_ROWS, QRELS_ROWS)
     for form in forms:
         fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
-        by_name = {name: field for field, listed in fields.items() for name in listed if name not in AMBIGUOUS_NAMES}
+        by_name = {name: field for field, listed in fields.items() for name in listed if name not in TEXT_NAMES}
         columns = {name: by_name[fold_name(name)] for name in names if fold_name(name) in by_name}
         present_fields = {*columns.values()}
         if (

@@ -15,6 +15,8 @@ ColumnCheck = Callable[[Sequence[str], str], None]
 LIST_KEYS = ("cases", "data", "results", "testCases", "test_results", "examples", "samples", "goldens", "items", "rows")
 """The names under which a JSON object may hold the list of its rows."""
 MAX_NAMES_SHOWN = 200
+TEXT_NAMES = frozenset({"question", "query", "document", "doc"})
+"""Names of texts rather than of ids in a table that could hold cases."""
 JUDGED_NAMES = ("relevant_docs", "qrels")
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, overload
 
 from greval._util.wording import find_typo
 from greval.datasets.cells import read_cells
-from greval.datasets.field_names import find_known_name, format_printable
+from greval.datasets.field_names import find_known_name, fold_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
-from greval.datasets.ranked_rows import find_ranked_columns, group_by_question
 from greval.datasets.row_faults import RowFault
-from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
+from greval.datasets.row_purpose import CASE_ROWS, TEXT_NAMES, ColumnCheck, RowPurpose, check_known
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -148,9 +147,23 @@ def _group_ranked_rows(
         if not isinstance(row, RawRow) or row.values:
             break
     names = [*head[-1].values] if head and isinstance(head[-1], RawRow) else []
-    fields = find_ranked_columns(names, purpose)
+    fields = _find_ranked_columns(names, purpose)
     rows = chain(head, rows)
-    yield from group_by_question(_rename_columns(rows, fields), name) if fields else rows
+    if not fields:
+        yield from rows
+        return
+    from greval.datasets.ranked_rows import group_by_question
+
+    yield from group_by_question(_rename_columns(rows, fields), name)
+
+
+def _find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> Mapping[str, str] | None:
+    """Return the field of each column if they are those of a run or of qrels, which have no texts; else None."""
+    if not purpose.ranked_as or not TEXT_NAMES.isdisjoint(map(fold_name, names)):
+        return None
+    from greval.datasets.ranked_rows import find_ranked_columns
+
+    return find_ranked_columns(names, purpose)
 
 
 def _rename_columns(rows: Iterable[RawRow | Case | RowFault], fields: Mapping[str, str]) -> Iterator[RawRow]:
@@ -203,7 +216,11 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
         from greval.datasets.trec import read_trec_lines
 
         lines = read_trec_lines(path, purpose.trec_columns)
-        return lines if purpose.trec_columns else group_by_question(lines, str(path))
+        if purpose.trec_columns:
+            return lines
+        from greval.datasets.ranked_rows import group_by_question
+
+        return group_by_question(lines, str(path))
     check = _build_check(purpose, columns)
     if suffix == EXCEL:
         from greval.datasets.excel_sheets import read_excel
@@ -221,7 +238,7 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
 def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
     if columns is None:
-        return lambda names, location: None if find_ranked_columns(names, purpose) else purpose.check(names, location)
+        return lambda names, location: None if _find_ranked_columns(names, purpose) else purpose.check(names, location)
 
     def check_mapped(names: Sequence[str], location: str) -> None:
         columns.check_names(names, location)

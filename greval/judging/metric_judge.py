@@ -19,8 +19,7 @@ from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
 from greval.judging.metric_runnable import CaseOutcome
 from greval.judging.model.answer_format import asks_for_many
-from greval.judging.model.call_context import CallContext
-from greval.judging.model.call_record import CallForm, CallRecord, list_messages
+from greval.judging.model.call_context import CallContext, CallForm, CallRecord, list_messages
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import (

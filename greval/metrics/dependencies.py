@@ -10,11 +10,11 @@ from typing import NamedTuple, assert_never
 
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
-from greval.records.claims import CLAIM_LISTS, CLAIM_PART, CLAIMS_NOTE
 from greval.records.formula import NameUse
 from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import JudgedMetric, Metric, Use
 from greval.records.note import ListNote
+from greval.records.result import CLAIM_LISTS, CLAIM_PART, CLAIMS_NOTE
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 

@@ -11,12 +11,11 @@ from greval.metrics.computed import find_computed_metric, ranking
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
-from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.recorded_fields import CHUNK_PARTS, PARTED, list_recorded_fields
-from greval.records.result import Skipped
+from greval.records.result import CLAIM_LISTS, CLAIM_SOURCES, Skipped
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

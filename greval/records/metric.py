@@ -37,13 +37,11 @@ from greval.records.case import (
     read_need,
     swap_responses,
 )
-from greval.records.claims import CLAIM_LISTS
-from greval.records.definition_faults import Path, convert_errors, format_fault
 from greval.records.formula import parse_limit
 from greval.records.judge_choice import JudgeChoice
 from greval.records.note import RESERVED, ListNote, Notes, ShareNote, TextNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
-from greval.records.result import Judgement, Scored, Skipped
+from greval.records.result import CLAIM_LISTS, Judgement, Scored, Skipped
 from greval.records.scale import (
     Better,
     CategoricalScale,
@@ -59,6 +57,8 @@ from greval.records.scale import (
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from greval.records.definition_faults import Path
 
 
 class Example(Record):
@@ -601,6 +601,8 @@ def list_metric_faults(
 ) -> list[str]:
     """List the faults of a definition in the words of a metric file, each with its place."""
     known_keys = partial(list_definition_keys, fields=fields)
+    from greval.records.definition_faults import convert_errors, format_fault
+
     faults = convert_errors(error.errors(include_url=False), definition, known_keys)
     return [format_fault(path, text) for path, text, _ in faults]
 

@@ -24,9 +24,8 @@ from greval.records.case import (
     read_need,
     swap_responses,
 )
-from greval.records.claims import CLAIM_LISTS, CLAIM_SOURCES, find_listed_field
 from greval.records.metric import JudgedMetric, Metric, Verdicts, is_preference
-from greval.records.result import SkippedItem
+from greval.records.result import CLAIM_LISTS, CLAIM_SOURCES, SkippedItem, find_listed_field
 
 Item = Chunk | Triple | Claim
 WITHOUT_TEXT = "(no text)"

@@ -27,8 +27,7 @@ from greval.reference.searches import QuestionSearch
 from greval.reference.settings import SearchSettings, change_settings
 from greval.stats.bootstrap import Floats, Integers, encode_names
 from greval.stats.cross_validation import CURRENT, ChoiceValidation, assign_folds, choose_candidate, validate_choice
-from greval.stats.interval import LEVEL, Interval, check_level
-from greval.stats.mean_interval import sum_by_cluster
+from greval.stats.interval import LEVEL, Interval, check_level, sum_by_cluster
 from greval.stats.paired import compute_difference_intervals, detectable_mean, round_differences, sign_flip_test
 
 if TYPE_CHECKING:

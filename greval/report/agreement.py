@@ -26,7 +26,7 @@ from greval.report.tables import (
     split_table,
     split_warnings,
 )
-from greval.stats.measured import MeasuredValue, NumberSpread, Undefined
+from greval.stats.interval import MeasuredValue, NumberSpread, Undefined
 from greval.trust.agreement.records import (
     Agreement,
     AgreementGroup,

@@ -12,8 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from greval._util.wording import format_count
 from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.gate_check import CheckStatus, GateCheck
-from greval.analysis.summary import Report
+from greval.analysis.summary import CheckStatus, GateCheck, Report
 from greval.report.comparison import format_difference, format_verdict
 from greval.report.console import (
     describe_sources,
@@ -23,7 +22,7 @@ from greval.report.console import (
     format_mean,
 )
 from greval.report.tables import format_place
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.stats.summary import Summary
 
 GATE = "greval.gate"

@@ -26,7 +26,7 @@ from greval.report.tables import (
     split_table,
     split_warnings,
 )
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
 MIN_WIDE = 140

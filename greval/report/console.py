@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count, format_names
-from greval.analysis.gate_check import CheckStatus, GateCheck
-from greval.analysis.summary import ImportSource, MetricSpending, Report
+from greval.analysis.summary import CheckStatus, GateCheck, ImportSource, MetricSpending, Report
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
 from greval.records.result import Usage
@@ -32,7 +31,7 @@ from greval.report.tables import (
 from greval.runs.manifest import format_judges
 from greval.runs.run_summary import ShareSummary
 from greval.runs.worst_cases import ReportVerdict, WorstCase, WorstCases
-from greval.stats.measured import MeasuredValue, build_measured
+from greval.stats.interval import MeasuredValue, build_measured
 from greval.stats.summary import Summary
 
 MAX_OTHER_VALUES = 5

@@ -19,7 +19,7 @@ from greval.report.tables import (
     print_report,
     split_table,
 )
-from greval.stats.measured import Measured, Undefined
+from greval.stats.interval import Measured, Undefined
 
 PROMINENT = (*JOIN_REMARKS, "NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
 PAIR_COLUMNS = (

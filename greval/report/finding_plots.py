@@ -13,8 +13,7 @@ from greval.report.estimates import NAMES as ESTIMATES
 from greval.report.finding_rows import JUDGE_AND_PEOPLE, list_compared_figures
 from greval.report.plots import PlotAxis, PlotPoint, PointTone
 from greval.report.tables import format_name, format_place
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
 from greval.stats.summary import Summary
 from greval.trust.agreement.records import Agreement
 from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow

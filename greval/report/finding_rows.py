@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
 from greval.report.estimates import NAMES as ESTIMATES
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
 from greval.trust.agreement.records import Agreement, AgreementGroup
 from greval.trust.estimates.records import Estimate, EstimateFigure
 from greval.trust.probing.records import Probe

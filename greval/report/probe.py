@@ -18,7 +18,7 @@ from greval.report.tables import (
     print_lines,
     shorten_name,
 )
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import MeasuredValue
 from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SurvivingMutant
 
 MAX_REASON = 100

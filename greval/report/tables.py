@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import escape_control_characters
-from greval.stats.interval import Interval
-from greval.stats.measured import Distance, Measured, MeasuredValue, Undefined
+from greval.stats.interval import Distance, Interval, Measured, MeasuredValue, Undefined
 
 MAX_NAME = 64
 """The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""

@@ -29,7 +29,6 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.sources import MetricLike, resolve_metrics
 from greval.records.case import Case
-from greval.records.judge_call import JudgeCall
 from greval.records.metric import set_reason_depth
 from greval.records.result import Result
 from greval.runs.id_joins import check_joins, read_join_remarks
@@ -62,17 +61,19 @@ from greval.runs.run_reader import add_texts, check_metric_names
 from greval.runs.run_summary import ShareSummary, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import build_frame, read_layout
-from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
-from greval.runs.worst_cases import WorstCaseList, read_worst_cases
 from greval.stats.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from greval.records.judge_call import JudgeCall
+    from greval.runs.worst_cases import WorstCaseList
 
 CALLS_PER_SPARE_WORKER = 4
 """The number of concurrent calls for each spare worker, which makes calls while others write or wait for a retry."""
@@ -172,6 +173,8 @@ class Run(NotebookDisplay):
             >>> [(case.metric, case.value, case.answer) for case in run.worst(1)]
             [('exact_match', '0.0', 'Bo.')]
         """
+        from greval.runs.worst_cases import WorstCaseList, read_worst_cases
+
         names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
         with Store.open(self.folder) as store, store.snapshot():
             return WorstCaseList(read_worst_cases(store, count, names))

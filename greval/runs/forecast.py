@@ -25,12 +25,11 @@ from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.sources import MetricLike, resolve_metrics
 from greval.records.case import CLAIM_PREFIXES, Case, Chunk, ClaimField, Sample
-from greval.records.claims import CLAIM_SOURCES
 from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import FunctionMetric, JudgedMetric, is_preference, set_reason_depth
 from greval.records.metric_input import compute_keys, explain_missing_needs, fill_claims, find_method_error
 from greval.records.record import Record
-from greval.records.result import Failed, Result, Usage
+from greval.records.result import CLAIM_SOURCES, Failed, Result, Usage
 from greval.runs.judges import JudgeLike, choose_judges
 from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard, get_source

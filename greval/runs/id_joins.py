@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from greval._util.joins import FEW_IDS_MET, NO_ID_MET, UNMET, IdJoin, format_id, join_ids, name_remark
-from greval._util.wording import format_count, format_names
+from greval._util.wording import UNMET, format_count, format_names
 from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped, read_outline
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 
 if TYPE_CHECKING:
+    from greval._util.joins import IdJoin
     from greval.judging.metric_runnable import MetricRunnable
     from greval.runs.store.writer import StoreWriter
 
@@ -74,6 +74,8 @@ def store_input_remarks(writer: StoreWriter, remarks: Iterable[str]) -> None:
 
 def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the remarks about the joins of a run, which stand before all figures; those of some metrics if given."""
+    from greval._util.joins import name_remark
+
     chosen = None if metrics is None else {"", *metrics}
     metrics_by_remark: dict[tuple[str, str], list[str]] = {}
     for row in _read_remarks(store):
@@ -109,6 +111,8 @@ class _CaseTally:
 
     def find_remark(self) -> str | None:
         """Return the remark if ids cannot meet in more cases than were scored, None if they can."""
+        from greval._util.joins import FEW_IDS_MET, NO_ID_MET
+
         if self.unmet <= self.scored:
             return None
         kind = FEW_IDS_MET if self.scored else NO_ID_MET
@@ -135,6 +139,8 @@ def _join_whole_run(
     store: Store, suspects: Iterable[MetricMethod], compared: Mapping[str, ComparedIds]
 ) -> dict[MetricMethod, IdJoin]:
     """Join all expected ids with all returned ones, for each metric and method; equal joins are made once."""
+    from greval._util.joins import join_ids
+
     sides: dict[tuple[ComparedIds, str], tuple[dict[str, None], dict[str, None]]] = {
         (compared[metric], method): ({}, {}) for metric, method in suspects
     }
@@ -150,6 +156,8 @@ def _join_whole_run(
 
 def _format_reason(join: IdJoin) -> str:
     """Format why no case can be measured; the same for all cases."""
+    from greval._util.joins import format_id
+
     first, second = join.left.name, join.right.name
     if join.near:
         differences = " and ".join(join.near.differences)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +23,9 @@ from greval.records.result import Result
 from greval.runs.judges import JudgeLike
 from greval.runs.manifest import RunCommand
 from greval.runs.progress import Progress
-from greval.runs.shard import Shard
+
+if TYPE_CHECKING:
+    from greval.runs.shard import Shard
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2
@@ -109,9 +111,13 @@ def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int)
 def get_shard(options: EvaluateOptions) -> Shard | None:
     """Return the shard of the cases to judge, or None for all cases."""
     shard = options.get("shard")
+    if shard is None:
+        return None
+    from greval.runs.shard import Shard
+
     if isinstance(shard, str):
         return Shard.parse(shard)
-    if shard is not None and not isinstance(shard, Shard):
+    if not isinstance(shard, Shard):
         raise DataError(f"shard {shard!r}: write it as '3/16', the third of sixteen")
     return shard
 

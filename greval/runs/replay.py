@@ -24,8 +24,7 @@ from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.budget import RunGuard
-from greval.judging.model.call_context import NO_RUN, CallContext
-from greval.judging.model.call_record import CallForm
+from greval.judging.model.call_context import NO_RUN, CallContext, CallForm
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Reply
@@ -53,7 +52,7 @@ from greval.runs.run_reader import read_case, read_case_places, read_metrics
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.calls import CallReader
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop

@@ -21,9 +21,8 @@ from greval.records.result import Usage, read_outline
 from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
-from greval.runs.store.disk import COST_COLUMNS
+from greval.runs.store.disk import COST_COLUMNS, ResultFilter
 from greval.runs.store.exports import read_layout
-from greval.runs.store.filters import ResultFilter
 from greval.runs.store.plans import COUNTED
 from greval.runs.store.reader import NEWEST
 from greval.stats.interval import Interval, wilson_interval

@@ -18,7 +18,7 @@ from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseKey, ItemKey, read_known_scales, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.reader import METRIC_VERSION
 from greval.stats.summary import Grouping, NumberReader, create_number_reader
 

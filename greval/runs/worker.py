@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -37,13 +37,11 @@ from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, StoppedError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import CallMeter, RunGuard
-from greval.judging.model.call_context import CallContext, build_context
-from greval.judging.model.call_record import CallRecord
+from greval.judging.model.call_context import CallContext, CallRecord, build_context
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.reply_cache import ReplyOrigin
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
-from greval.records.claims import map_values
 from greval.records.formula_metric import FormulaMetric
 from greval.records.metric import FunctionMetric, Metric, Verdicts
 from greval.records.metric_input import (
@@ -54,10 +52,12 @@ from greval.records.metric_input import (
     list_skipped_items,
     narrow_case,
 )
-from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage
+from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage, map_values
 from greval.runs.progress import Progress, ProgressCounter
-from greval.runs.shard import Shard
 from greval.runs.store.writer import StoreWriter
+
+if TYPE_CHECKING:
+    from greval.runs.shard import Shard
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}

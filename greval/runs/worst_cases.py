@@ -29,7 +29,7 @@ from greval.runs.run_reader import (
     read_texts,
 )
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 
 
 class ReportVerdict(Record):

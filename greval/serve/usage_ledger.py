@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from greval._util.files import CloseOnExit
-from greval._util.shared_database import open_shared_database
+from greval._util.files import CloseOnExit, open_shared_database
 from greval.judging.model.prices import Prices
 from greval.records.result import Usage
 from greval.serve.quotas import SPENT_NAMES, Quota, SpentName, find_period_start

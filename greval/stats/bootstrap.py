@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from greval.stats.interval import Interval, wilson_interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined, wilson_interval
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

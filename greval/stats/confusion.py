@@ -10,7 +10,7 @@ import numpy as np
 
 from greval.errors import MissingExtraError
 from greval.stats.bootstrap import BootstrapSample, Floats, Integers, ValueBasis, bootstrap_values, build_sparse
-from greval.stats.measured import Measured
+from greval.stats.interval import Measured
 
 KAPPAS = {"kappa": None, "kappa linear": "linear", "kappa quadratic": "quadratic"}
 PARTS = ("precision", "recall", "f1")

@@ -21,8 +21,7 @@ from greval.stats.bootstrap import (
     build_values,
     read_intervals,
 )
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, NumberSpread
+from greval.stats.interval import Interval, Measured, NumberSpread
 
 MIN_PAIRS = 2
 ROUNDING = 1e-12

@@ -23,7 +23,7 @@ from greval.stats.bootstrap import (
     compute_common_intervals,
     find_equal_entries,
 )
-from greval.stats.measured import Distance, Measured
+from greval.stats.interval import Distance, Measured
 
 Formula = Callable[[Floats], Floats]
 PAIR = 2

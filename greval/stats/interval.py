@@ -1,14 +1,23 @@
-"""Confidence intervals: ends, level and method; and the Wilson score interval."""
+"""Measured values and their confidence intervals, those of shares and those of means.
+
+The scale decides on the method of an interval of a mean, and the interval stays within the scale.
+"""
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from math import fsum, inf, sqrt
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
 from greval.errors import DataError
 from greval.records.record import Record
+from greval.records.scale import NumberRange
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
 
 LEVEL = 0.95
 
@@ -68,3 +77,199 @@ def wilson_interval(mean: float, n: float, *, low: float = 0.0, high: float = 1.
     lower, upper = (low + end * (high - low) for end in (centre - half, centre + half))
     # Rounding must not leave the mean outside of its own interval.
     return Interval(low=min(lower, mean), high=max(upper, mean), level=level, method="wilson").clip((low, high))
+
+
+Distance = Literal["nominal", "ordinal", "interval"]
+"""How far Krippendorff's alpha takes two values to be apart: equal or not, by their order, or by their difference."""
+
+
+class MeasuredValue(Record):
+    """A value of `n` observations.
+
+    `interval` resamples single items, `clustered` all items of a question together. Each is missing (None)
+    if the spread cannot be estimated; `clustered` also if each question has a single item.
+    """
+
+    status: Literal["known"] = "known"
+    value: float
+    n: int
+    interval: Interval | None = None
+    clustered: Interval | None = None
+
+
+class Undefined(Record):
+    """A value that is not defined for these data, with the reason."""
+
+    status: Literal["undefined"] = "undefined"
+    n: int
+    reason: str
+
+
+Measured = Annotated[MeasuredValue | Undefined, Field(discriminator="status")]
+
+
+class NumberSpread(Record):
+    """The distribution of numbers; `sd` divides by n - 1 and is undefined for one number. Extremes have no interval."""
+
+    n: int
+    mean: Measured
+    median: Measured
+    sd: Measured
+    min: float
+    max: float
+
+
+def build_measured(value: float | None, n: int, reason: str, *, interval: Interval | None = None) -> Measured:
+    """Build a value, or the reason why it is missing."""
+    if value is None:
+        return Undefined(n=n, reason=reason)
+    return MeasuredValue(value=value, n=n, interval=interval)
+
+
+ROUNDING = 1e-12
+"""Means that differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
+MIN_RATIO_LEVEL = 1e-6
+"""Below this level the ratio of a normal quantile to Student's is its limit, to six digits."""
+
+
+class ClusterSums(NamedTuple):
+    """The sum of the values or differences of each cluster of questions, and its number of questions."""
+
+    sums: Floats
+    sizes: Integers
+
+    @property
+    def mean(self) -> float:
+        """The mean over all questions; it does not depend on their order, to the last digit."""
+        return fsum(self.sums.tolist()) / int(self.sizes.sum())
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean, linearised if the clusters differ in size; as exact as `mean`.
+
+        0 for a single cluster.
+
+        Source:
+            Cochran, "Sampling Techniques", 1977, section 6.4.
+        """
+        n = len(self.sums)
+        residuals = self.sums - self.mean * self.sizes
+        # Squares of very small numbers would be 0.
+        unit = float(abs(residuals).max()) or 1.0
+        squares = fsum(((residuals / unit) ** 2).tolist())
+        return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
+
+
+def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
+    """Sum differences by cluster."""
+    import numpy as np
+
+    if codes is None:
+        return ClusterSums(differences, np.ones(len(differences), dtype=np.int64))
+    _, places = np.unique(codes, return_inverse=True)
+    sums, sizes = np.bincount(places, weights=differences), np.bincount(places)
+    return ClusterSums(sums.astype(np.float64), sizes.astype(np.int64))
+
+
+def mean_interval(
+    sums: Sequence[float] | Floats, sizes: Sequence[int] | Integers, numbers: NumberRange, *, level: float = LEVEL
+) -> Interval | None:
+    """Compute the confidence interval of a mean over cases, each of which has one or more values.
+
+    The method depends on the scale, not on the values that happen to be observed:
+
+    - Two possible numbers, one per case: Wilson's interval ("wilson").
+    - Two ends: Wilson's interval with the effective sample size, which is the number of independent
+      0/1 values whose mean would be as uncertain as this one, p (1 - p) / variance, corrected
+      for the degrees of freedom, cases - 1 ("wilson, effective n"; see `effective_wilson`).
+    - Two ends and equal means, or a single case: the exact bound on the unobserved part
+      ("bounded"; see `bounded_interval`). A variance of 0 would claim certainty.
+    - No upper end: Student's interval, clipped at the lower end ("t").
+
+    Several values of one case are not independent. The variance is therefore that between cases, linearised
+    for a ratio (Cochran 1977), so that a case with many items counts as one observation.
+
+    Args:
+        sums: The sum of each case's numbers, shape (cases,).
+        sizes: The number of each case's numbers, at least 1.
+        numbers: The range of numbers of the scale.
+        level: The confidence level.
+
+    Returns:
+        The interval. None if nothing bounds it (fewer than two cases, or equal values, and no upper end),
+        or if values are outside the ends, so that this is not their scale.
+    """
+    import numpy as np
+
+    clusters = ClusterSums(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
+    alone = bool((clusters.sizes == 1).all())
+    # Several values of one case are not independent, so that their mean is no simple proportion.
+    if numbers.binary and alone and numbers.ends and bool(np.isin(clusters.sums, numbers.ends).all()):
+        low, high = numbers.ends
+        return wilson_interval(clusters.mean, len(clusters.sums), low=low, high=high, level=level)
+    means = clusters.sums / clusters.sizes
+    if not numbers.contains(means.min(), means.max()):
+        return None
+    mean = clusters.mean
+    width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
+    equal = len(means) == 1 or means.max() - means.min() <= ROUNDING * max(abs(means).max(), width)
+    # Rounding can move a mean to an end, where the effective sample size would be 0.
+    if equal or (numbers.ends and mean in numbers.ends):
+        return bounded_interval(mean, len(means), level=level, ends=numbers.ends)
+    if numbers.ends is None:
+        return student_interval(clusters, level=level).clip((numbers.low, inf))
+    return effective_wilson(clusters, numbers.ends, level=level)
+
+
+def effective_wilson(clusters: ClusterSums, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
+    """Compute Wilson's interval of a mean of bounded values, with the effective sample size from their variance.
+
+    p is the mean scaled to 0 to 1. The effective sample size is p (1 - p) / variance, times
+    (z / t)^2, with t of clusters - 1 degrees of freedom, because the variance is estimated. For independent
+    0/1 values it is about their number. The interval never leaves the
+    ends and is skewed towards the middle of the scale, as the distribution of such a mean is.
+
+    Source:
+        Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
+        counts estimated from survey data", Survey Methodology 1998; Franco, Little, Louis and Slud,
+        "Comparative study of confidence intervals for proportions in complex sample surveys", Journal
+        of Survey Statistics and Methodology 2019. For means of fractions the variance function
+        p (1 - p) is that of Papke and Wooldridge, Journal of Applied Econometrics 1996.
+    """
+    from scipy.special import ndtri
+
+    low, high = ends
+    # near a level of 0 both quantiles are rounded to 0, and below this level their ratio is its limit
+    ratio_level = max(level, MIN_RATIO_LEVEL)
+    centre = student_interval(clusters, level=ratio_level)
+    half = (centre.high - centre.low) / 2
+    spread = (clusters.mean - low) * (high - clusters.mean)
+    effective = spread * (float(-ndtri(0.5 - ratio_level / 2)) / half) ** 2
+    interval = wilson_interval(clusters.mean, effective, low=low, high=high, level=level)
+    return interval.model_copy(update={"method": "wilson, effective n"})
+
+
+def student_interval(clusters: ClusterSums, *, level: float) -> Interval:
+    """Compute Student's interval of a mean difference, with the standard error linearised over clusters."""
+    from scipy.special import stdtrit
+
+    mean = clusters.mean
+    half = float(-stdtrit(len(clusters.sums) - 1, 0.5 - level / 2)) * clusters.error
+    return Interval(low=mean - half, high=mean + half, level=level, method="t")
+
+
+def bounded_interval(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
+    """Compute the interval of a mean whose n observations are all equal.
+
+    At confidence `level`, at most a share 1 - (1 - level)^(1/n) of the population differs from the observed value
+    (Clopper and Pearson's bound for 0 of n), and by no more than the distance to the scale's ends. Undefined (None)
+    without ends.
+
+    Source:
+        Clopper and Pearson, Biometrika 1934; for 0/1 known as the rule of three.
+    """
+    if ends is None:
+        return None
+    share = 1 - (1 - level) ** (1 / n)
+    low, high = value - share * (value - ends[0]), value + share * (ends[1] - value)
+    return Interval(low=low, high=high, level=level, method="bounded").clip(ends)

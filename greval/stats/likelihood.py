@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greval.stats.bootstrap import Floats, Integers
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
 
 MAX_STEPS = 100
 MAX_HALVINGS = 40

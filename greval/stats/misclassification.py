@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greval.stats.bootstrap import Floats
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.stats.prediction_powered import EstimateTerm, bound_unit_errors, compute_jackknife_totals, weighted_mean
 from greval.stats.sampling import EstimateSpread, WeightedSample
 

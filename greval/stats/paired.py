@@ -18,8 +18,7 @@ from greval.stats.bootstrap import (
     percentile_interval,
     resample_means,
 )
-from greval.stats.interval import Interval
-from greval.stats.mean_interval import ClusterSums, bounded_interval, student_interval
+from greval.stats.interval import ClusterSums, Interval, bounded_interval, student_interval
 
 RESAMPLES = 9_999
 SEED = 20260102

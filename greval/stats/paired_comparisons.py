@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greval.stats.bootstrap import Floats, Integers
+from greval.stats.interval import Measured, MeasuredValue, Undefined
 from greval.stats.likelihood import (
     MIN_CLUSTERS,
     LikelihoodPoint,
@@ -14,7 +15,6 @@ from greval.stats.likelihood import (
     maximise_likelihood,
     wald_interval,
 )
-from greval.stats.measured import Measured, MeasuredValue, Undefined
 
 WIN, TIE, LOSS = 1.0, 0.5, 0.0
 UNBOUNDED = "some methods never lost to the others, so that their strength has no upper bound"

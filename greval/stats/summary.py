@@ -9,14 +9,13 @@ from math import fsum, isclose
 from typing import assert_never
 
 from greval._util.arguments import require_iterable
-from greval._util.joins import SUCH_AS, UNMET
+from greval._util.wording import SUCH_AS, UNMET
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
 from greval.records.record import Record
 from greval.records.result import Outline, Result, Usage, format_outline, read_outline
 from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, ValueScale, find_number_range
-from greval.stats.interval import Interval
-from greval.stats.mean_interval import mean_interval
+from greval.stats.interval import Interval, mean_interval
 
 METHOD = "method"
 NO_VALUE = "(none)"
@@ -217,7 +216,7 @@ class ResultTally:
         return {**spread, "standard_deviation": sd if len(ranked) > 1 else None}
 
     def compute_interval(self) -> Interval | None:
-        """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
+        """Return the 95 % interval of the mean by the scale, see `greval.stats.interval`.
 
         None without numbers, if the scale has no numbers or is not known, or if a number is outside its ends, so that
         it is not the scale of these numbers.

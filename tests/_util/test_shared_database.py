@@ -8,13 +8,13 @@ import sys
 import textwrap
 from contextlib import closing
 
-from greval._util.shared_database import MAX_UNMOVED_CHANGES, open_shared_database
+from greval._util.files import MAX_UNMOVED_CHANGES, open_shared_database
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (writer TEXT, number INTEGER)"
 WRITER = """
     import sys
     from pathlib import Path
-    from greval._util.shared_database import open_shared_database
+    from greval._util.files import open_shared_database
     db = open_shared_database(Path(sys.argv[1]), sys.argv[2], 30)
     for number in range(int(sys.argv[4])):
         db.execute("INSERT INTO numbers VALUES (?, ?)", (sys.argv[3], number))

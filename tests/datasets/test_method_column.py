@@ -9,7 +9,7 @@ import pytest
 from greval import evaluate, load_metric
 from greval.analysis.data_summary import summarise_data
 from greval.datasets.case_records import read_records
-from greval.datasets.method_column import MAX_VALUES
+from greval.datasets.row_conversion import MAX_VALUES
 from greval.errors import DataWarning
 
 QUESTIONS = ("Who?", "When?", "Why?")

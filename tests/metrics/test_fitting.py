@@ -11,11 +11,10 @@ from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.fitting import DOCUMENTS, find_fitting_metrics
 from greval.metrics.library import predefined
 from greval.records.case import Case
-from greval.records.claims import CLAIM_SOURCES
 from greval.records.metric import ComputedMetric, build_metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.recorded_fields import list_recorded_fields
-from greval.records.result import Skipped
+from greval.records.result import CLAIM_SOURCES, Skipped
 from greval.records.scale import MeasureScale
 
 WHOLE = {

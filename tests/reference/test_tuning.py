@@ -19,7 +19,7 @@ from greval.reference.searches import QuestionSearch, search_chunks
 from greval.reference.settings import SearchSettings
 from greval.reference.tuning import list_candidates, number_folds, tune
 from greval.stats.cross_validation import choose_candidate, validate_choice
-from greval.stats.mean_interval import sum_by_cluster
+from greval.stats.interval import sum_by_cluster
 from greval.stats.paired import compute_difference_intervals
 
 GRID = {"alpha": [0.2, 0.6, 1.0], "top_k": [1, 20]}

@@ -3,7 +3,7 @@
 import pytest
 from report_page import print_page
 
-from greval.analysis.gate_check import GateCheck
+from greval.analysis.summary import GateCheck
 from greval.report.console import print_gate
 
 

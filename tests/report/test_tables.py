@@ -28,8 +28,7 @@ from greval.report.tables import (
     split_table,
     split_warnings,
 )
-from greval.stats.interval import Interval
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import Interval, MeasuredValue, Undefined
 
 INTERVAL = Interval(low=-0.001, high=0.5, method="t")
 FIGURE = MeasuredValue(value=0.25, n=8, interval=INTERVAL)

@@ -15,13 +15,12 @@ from killing import CONTEXT
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, evaluate
-from greval.judging.model.call_record import CallForm, CallRecord
+from greval.judging.model.call_context import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, Judgement, Result, Scored, Usage
 from greval.runs.merging import merge_runs
 from greval.runs.store import Store
-from greval.runs.store.disk import FILE
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import FILE, ResultFilter
 from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
 

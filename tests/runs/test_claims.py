@@ -19,7 +19,7 @@ from greval.report.html.case_view import CaseViewBuilder
 from greval.runs.forecast import forecast
 from greval.runs.run_reader import add_texts, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.worst_cases import read_worst_cases
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import read_judged_items

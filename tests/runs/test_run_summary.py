@@ -21,7 +21,7 @@ from greval.report.console import render
 from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store
 from greval.runs.store.writer import StoreWriter
-from greval.stats.mean_interval import mean_interval
+from greval.stats.interval import mean_interval
 from greval.testing import ScriptedJudge
 
 NOTES = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.run_reader import read_lines
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worst_cases import find_worst_rows
 

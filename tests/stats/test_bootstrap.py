@@ -25,8 +25,7 @@ from greval.stats.bootstrap import (
     resample_counts,
     resample_means,
 )
-from greval.stats.interval import wilson_interval
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import MeasuredValue, Undefined, wilson_interval
 
 LEVEL = 0.95
 

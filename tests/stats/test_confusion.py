@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from greval.stats import confusion
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 
 LEVEL = 0.95
 

@@ -10,7 +10,7 @@ from sklearn import metrics
 from greval.stats import correlation
 from greval.stats import correlation as ranks
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, build_values
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import MeasuredValue, Undefined
 
 LEVEL = 0.95
 

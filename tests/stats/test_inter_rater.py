@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from greval.stats import bootstrap, confusion
 from greval.stats import inter_rater as alpha
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 
 LEVEL = 0.95
 

@@ -6,8 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from greval.stats.interval import wilson_interval
-from greval.stats.mean_interval import effective_wilson, student_interval, sum_by_cluster
+from greval.stats.interval import effective_wilson, student_interval, sum_by_cluster, wilson_interval
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

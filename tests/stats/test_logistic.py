@@ -7,8 +7,8 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit, stdtrit
 
+from greval.stats.interval import Undefined
 from greval.stats.likelihood import LogisticData, fit_logistic
-from greval.stats.measured import Undefined
 
 
 def draw(seed, n=90):

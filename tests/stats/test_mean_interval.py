@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from greval.records.result import Judgement, Result, Scored, format_outline
 from greval.records.scale import NumberRange, find_number_range
-from greval.stats.mean_interval import bounded_interval, effective_wilson, mean_interval, sum_by_cluster
+from greval.stats.interval import bounded_interval, effective_wilson, mean_interval, sum_by_cluster
 from greval.stats.summary import ResultTallies
 
 cases = st.sampled_from([*SCALES]).flatmap(

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined, build_measured
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined, build_measured
 
 ANY = TypeAdapter(Measured)
 values = st.builds(

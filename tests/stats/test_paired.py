@@ -11,7 +11,7 @@ from statsmodels.stats.power import TTestPower
 
 from greval.stats import paired
 from greval.stats.bootstrap import MANY_RESAMPLES, bca_interval, percentile_interval, resample_means
-from greval.stats.mean_interval import bounded_interval, student_interval, sum_by_cluster
+from greval.stats.interval import bounded_interval, student_interval, sum_by_cluster
 from greval.stats.paired import (
     EXACT_BELOW,
     cohens_dz,

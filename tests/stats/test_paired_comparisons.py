@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.stats.paired_comparisons import PairedComparisons, estimate_strengths
 
 

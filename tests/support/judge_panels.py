@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from agreed_runs import RELEVANT, write
 
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import MeasuredValue
 
 
 def runs(tmp_path, metric, *judges, **more):

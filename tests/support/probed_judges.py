@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import MeasuredValue
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
 from greval.trust.probing.records import Probe

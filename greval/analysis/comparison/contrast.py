@@ -12,7 +12,7 @@ from greval.analysis.comparison.records import Contrast, ContrastVerdict, Differ
 from greval.records.scale import Better, ScaleDirection
 from greval.stats.bootstrap import Floats
 from greval.stats.correction import CorrectedP
-from greval.stats.mean_interval import ClusterSums, sum_by_cluster
+from greval.stats.interval import ClusterSums, sum_by_cluster
 from greval.stats.paired import (
     DIGITS,
     cohens_dz,

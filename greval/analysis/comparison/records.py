@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from greval._util.notebook_display import NotebookDisplay
-from greval.analysis.gate_check import GateCheck
+from greval.analysis.summary import GateCheck
 from greval.records.record import Record
 from greval.records.scale import Better
 from greval.stats.correction import Correction
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, build_measured
+from greval.stats.interval import Interval, Measured, build_measured
 
 TestName = Literal["mcnemar exact", "mcnemar chi-square", "paired permutation", "cluster permutation"]
 ContrastVerdict = Literal[

@@ -11,7 +11,7 @@ from greval.analysis.comparison.plan import ComparisonPlan, SidePair
 from greval.errors import DataError
 from greval.runs.score_columns import FAILED, MISSING, SKIPPED, ComparisonSide
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.stats.bootstrap import Flags
 
 MAX_REASONS = 3

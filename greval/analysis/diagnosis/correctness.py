@@ -15,7 +15,7 @@ from greval.records.result import Failed, Outcome, Scored, Skipped
 from greval.records.scale import Scale, find_direction
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 
 PREFERRED_METRICS = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
 """The metrics that may decide correctness if none is named; the first that the run contains is used."""

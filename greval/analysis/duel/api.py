@@ -22,8 +22,7 @@ from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.reader import read_case_heads
 from greval.stats.correction import Correction, correct_discrete
-from greval.stats.interval import LEVEL, check_level
-from greval.stats.measured import Measured, MeasuredValue
+from greval.stats.interval import LEVEL, Measured, MeasuredValue, check_level
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

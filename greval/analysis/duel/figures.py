@@ -10,9 +10,8 @@ import numpy as np
 from greval.analysis.duel.records import JudgeHabits, MethodStrength, PairResult, PreferenceTest
 from greval.analysis.duel.verdicts import PairVerdict, encode_clusters
 from greval.records.scale import NumberRange
+from greval.stats.interval import Measured, MeasuredValue, Undefined, mean_interval, sum_by_cluster
 from greval.stats.likelihood import LogisticData, fit_logistic
-from greval.stats.mean_interval import mean_interval, sum_by_cluster
-from greval.stats.measured import Measured, MeasuredValue, Undefined
 from greval.stats.paired import mcnemar, min_sign_flip_p, sign_flip_test
 from greval.stats.paired_comparisons import LOSS, TIE, WIN, PairedComparisons, estimate_strengths
 

@@ -7,7 +7,7 @@ from typing import Literal
 from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.stats.correction import Correction
-from greval.stats.measured import Measured
+from greval.stats.interval import Measured
 
 DuelVerdict = Literal["first preferred", "second preferred", "no preference seen", "too few questions to tell"]
 

@@ -14,7 +14,7 @@ from greval.records.scale import Value
 from greval.runs.duels import split_pair_label
 from greval.runs.run_reader import CaseFinder
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.stats.bootstrap import Integers
 from greval.stats.paired_comparisons import LOSS, TIE, WIN
 

@@ -10,10 +10,10 @@ from greval._util.arguments import require_iterable, resolve_run_folder
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.gate.conditions import BASELINE, GateCondition, parse_condition
 from greval.analysis.gate.figures import ComparisonFigures, GateFigures, GateRunFigures
-from greval.analysis.gate_check import GateCheck
+from greval.analysis.summary import GateCheck
 from greval.records.formula import FormulaError, FormulaInput, Limit
 from greval.runs.store import Store
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

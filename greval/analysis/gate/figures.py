@@ -14,7 +14,7 @@ from greval.runs.run_reader import read_metrics
 from greval.runs.run_summary import OUTLINE_COLUMNS, is_passed
 from greval.runs.store import Store
 from greval.runs.store.plans import count_planned
-from greval.stats.measured import Measured, MeasuredValue, build_measured
+from greval.stats.interval import Measured, MeasuredValue, build_measured
 from greval.stats.summary import NO_VALUE, ResultTallies, Summary
 
 FigureName = Literal["mean", "low", "high", "n", "failed", "passed"]

@@ -26,7 +26,7 @@ from greval.metrics.computed.metric_names import find_computed_metric
 from greval.records.scale import NumberRange, ScaleDirection, find_number_range
 from greval.runs.score_columns import MISSING, SCORED, SKIPPED
 from greval.stats.bootstrap import Floats
-from greval.stats.mean_interval import mean_interval
+from greval.stats.interval import mean_interval
 
 DEFAULT_MEASURES: Mapping[Conventions, tuple[str, ...]] = {
     "greval": ("ndcg@10", "recall@20", "mrr", "map"),

@@ -6,8 +6,7 @@ from typing import Literal
 
 from greval.analysis.comparison.records import Comparison
 from greval.records.record import Record
-from greval.stats.interval import Interval
-from greval.stats.measured import Measured, build_measured
+from greval.stats.interval import Interval, Measured, build_measured
 
 Conventions = Literal["greval", "trec_eval"]
 """The conventions of the measures.

@@ -49,7 +49,16 @@ from greval.judging.model.failures import (
 )
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_judge
 from greval.judging.model.openai_direct import DirectModel, select_direct_model
-from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.judging.model.rate_limit import (
+    MAX_PAUSE_SECONDS,
+    TRANSIENT_FAILURES,
+    RateLimiter,
+    RequestedWait,
+    call_with_retries,
+    format_wait_reason,
+    get_rate_limiter,
+    read_wait,
+)
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
 from greval.judging.model.server_settings import (
@@ -57,14 +66,6 @@ from greval.judging.model.server_settings import (
     describe_server,
     hide_secrets,
     normalise_address,
-)
-from greval.judging.model.wait_times import (
-    MAX_PAUSE_SECONDS,
-    TRANSIENT_FAILURES,
-    RequestedWait,
-    call_with_retries,
-    format_wait_reason,
-    read_wait,
 )
 from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates

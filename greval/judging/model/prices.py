@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -15,10 +15,11 @@ from greval._util.wording import find_similar
 from greval.errors import DataError
 from greval.judging.model.judge_names import LOCAL
 from greval.metrics.files.yaml_text import find_line, read_source_file
-from greval.records.definition_faults import Path as Place
-from greval.records.definition_faults import convert_errors
 from greval.records.record import Record
 from greval.records.result import Usage
+
+if TYPE_CHECKING:
+    from greval.records.definition_faults import Path as Place
 
 FILE_VARIABLE = "GREVAL_PRICES"
 """The environment variable that names a file which replaces the shipped table."""
@@ -156,6 +157,8 @@ def _read_prices(path: Path) -> Prices:
         if source.data is not None or not faults:
             prices = Prices.model_validate(source.data)
     except ValidationError as error:
+        from greval.records.definition_faults import convert_errors
+
         converted = convert_errors(error.errors(include_url=False), source.data, _list_keys)
         faults += ((find_line(place, source.lines), place, text) for place, text, _ in converted)
     if faults or prices is None:

@@ -14,8 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from greval._util.files import CloseOnExit
-from greval._util.shared_database import open_shared_database
+from greval._util.files import CloseOnExit, open_shared_database
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Failure, Usage

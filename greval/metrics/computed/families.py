@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal, NamedTuple
 
-from greval._util.joins import UNMET, are_of_other_kinds, find_near_ids, format_id
+from greval._util.joins import are_of_other_kinds, find_near_ids, format_id
+from greval._util.wording import UNMET
 from greval.records.metric import FunctionMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import Better, MeasureScale, Value, ValueScale

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from greval._util.joins import UNMET, find_kind, format_id
-from greval._util.wording import format_found_share
+from greval._util.joins import find_kind, format_id
+from greval._util.wording import UNMET, format_found_share
 from greval.metrics.computed import formulas
 from greval.metrics.computed.families import (
     JudgementsOrSkipped,

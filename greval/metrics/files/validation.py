@@ -12,14 +12,14 @@ from pydantic import ValidationError
 from greval._util.wording import did_you_mean
 from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line
-from greval.records import definition_faults
 from greval.records.case import PROMPT_FIELDS
-from greval.records.definition_faults import Path, format_value
 from greval.records.formula_metric import FORMULA_FIELDS, FileMetric, build_file_metric
 from greval.records.metric import JudgedMetric, list_definition_keys
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+    from greval.records.definition_faults import Path
 
 _SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
 _PLACEHOLDERS: dict[str, Any] = {
@@ -35,6 +35,8 @@ _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formu
 
 def convert_errors(errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
     """Convert the errors of pydantic to faults of the file."""
+    from greval.records import definition_faults
+
     faults = definition_faults.convert_errors(errors, data, list_known_keys)
     return [MetricFileFault(find_line(path, lines), text, path, unknown) for path, text, unknown in faults]
 
@@ -79,6 +81,8 @@ def _find_form_faults(source: YamlSource) -> Iterator[MetricFileFault]:
     if data is None:
         yield MetricFileFault(1, "is empty; write name, description, needs, scale and steps")
     elif not isinstance(data, Mapping):
+        from greval.records.definition_faults import format_value
+
         yield MetricFileFault(
             1, f"must be a mapping with name, description, needs, scale and steps, got {format_value(data)}"
         )

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -30,9 +30,11 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
 from greval.errors import DataError, GrevalError
-from greval.records.definition_faults import Path, format_fault
 from greval.records.formula_metric import FileMetric
 from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
+
+if TYPE_CHECKING:
+    from greval.records.definition_faults import Path
 
 MAX_DEPTH = 12
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -68,6 +70,8 @@ class MetricFileFault(NamedTuple):
     unknown: bool = False
 
     def __str__(self) -> str:
+        from greval.records.definition_faults import format_fault
+
         return f"{self.line}: {format_fault(self.path, self.text)}"
 
 

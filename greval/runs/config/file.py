@@ -16,7 +16,6 @@ from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
-from greval.records.definition_faults import format_value
 from greval.records.judge_choice import SECRET_NAME
 from greval.records.record import Record, Text
 from greval.runs.config.judge_config import JUDGE_KEYS, SETTINGS
@@ -194,6 +193,8 @@ def _read_content(
     if not published and not isinstance(content, Mapping):
         text = "is empty; write at least data and metrics"
         if content is not None:
+            from greval.records.definition_faults import format_value
+
             text = f"must be a mapping with data and metrics, got {format_value(content)}"
         return None, [*source.faults, MetricFileFault(1, text)]
     model = PublishedConfig if published else RunConfig

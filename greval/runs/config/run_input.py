@@ -8,10 +8,9 @@ from functools import partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error, require_any
-from greval._util.joins import JoinCounter, name_remark
 from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.case_records import filter_by_tags
 from greval.datasets.field_names import find_known_name, list_names
@@ -24,6 +23,9 @@ from greval.runs.config.model import RunConfig
 from greval.runs.id_joins import store_input_remarks
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import METHOD
+
+if TYPE_CHECKING:
+    from greval._util.joins import JoinCounter
 
 ID = "id"
 Rows = Iterator[Case | RowFault]
@@ -47,6 +49,8 @@ class JoinedFile:
 
     def restart(self) -> None:
         """Count from the start."""
+        from greval._util.joins import JoinCounter
+
         self.counter = JoinCounter(self.keys, ("cases", f"rows of {self.what}"))
 
     def describe(self) -> str | None:
@@ -57,6 +61,7 @@ class JoinedFile:
 
     def find_remark(self) -> str | None:
         """Return the remark that stands before all figures if less than half of the cases met."""
+        from greval._util.joins import name_remark
         from greval.datasets.gold import JOIN_REMEDY
 
         remark = self.counter.build().find_remark(JOIN_REMEDY)

@@ -16,15 +16,16 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval._util.row_index import hash_key
-from greval.judging.model.call_record import CallForm, CallRecord
+from greval.judging.model.call_context import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply, ReplyOrigin
-from greval.records.judge_call import CallMessage, JudgeCall
 from greval.records.result import Failure, Usage
 from greval.runs.store.disk import COST_COLUMNS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from greval.records.judge_call import JudgeCall
 
 CALL_TABLES = (
     "CREATE TABLE IF NOT EXISTS call_forms (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, body BLOB NOT NULL)",
@@ -279,6 +280,8 @@ def _parse_call(row: _CallRow) -> CallRecord:
 
 
 def _build_call(row: _CallRow, **names: str) -> JudgeCall:
+    from greval.records.judge_call import CallMessage, JudgeCall
+
     call = _parse_call(row)
     form, reply = call.form, call.reply
     return JudgeCall(

@@ -17,8 +17,7 @@ from pydantic import TypeAdapter
 from greval.records.case import Case, sort_methods
 from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
-from greval.runs.store.disk import translate_errors
-from greval.runs.store.filters import ANY_RESULT, ResultFilter
+from greval.runs.store.disk import ANY_RESULT, ResultFilter, translate_errors
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 from greval.runs.store.reader import IS_PAIR, JUDGED_NAMES, NEWEST, Store, parse_case_head
 

@@ -18,9 +18,8 @@ from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, hash_key
 from greval.records.case import Case
 from greval.records.result import Result
-from greval.runs.store.disk import connect_log
+from greval.runs.store.disk import ANY_RESULT, ResultFilter, connect_log
 from greval.runs.store.exports import build_frame, read_layout
-from greval.runs.store.filters import ANY_RESULT, ResultFilter
 from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan
 
 if TYPE_CHECKING:

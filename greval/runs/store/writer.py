@@ -22,7 +22,7 @@ from pydantic_core import to_json
 from greval._util.files import CloseOnExit
 from greval._util.row_index import RowIndex, hash_key
 from greval.errors import StoreError
-from greval.judging.model.call_record import CallRecord
+from greval.judging.model.call_context import CallRecord
 from greval.records.case import Case
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline

@@ -28,8 +28,8 @@ from greval.report.html.page import DEFAULT_WORST, PageContent, build_report_pag
 from greval.report.plots import draw_intervals
 from greval.runs.run_reader import add_texts, check_metric_names, find_directions, read_metrics
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout, write_csv
-from greval.runs.store.filters import ResultFilter
 from greval.serve.file_response import DownloadResponse
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import describe_errors, report_full_disk

@@ -15,7 +15,7 @@ from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.pages import CaseLine, find_case, read_call_page, read_case_page, read_result_page
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, describe_errors

@@ -11,7 +11,7 @@ from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import CaseFinder, CaseKey, ItemKey, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.stats.confusion import Choices, compare_choices
 from greval.stats.correlation import NumberPairs, compare_numbers
 from greval.stats.cross_validation import split_folds

@@ -12,7 +12,7 @@ from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import PARTS, Choices, compare_choices, confusion_matrix
 from greval.stats.correlation import NumberPairs, compare_numbers, extract_spreads
 from greval.stats.inter_rater import FlatRatings, Ratings, compute_reliability
-from greval.stats.measured import Distance, Measured
+from greval.stats.interval import Distance, Measured
 from greval.trust.agreement.records import (
     AnnotatorPair,
     CategoricalAgreement,

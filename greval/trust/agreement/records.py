@@ -8,7 +8,7 @@ from pydantic import Field
 
 from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
-from greval.stats.measured import Distance, Measured, NumberSpread
+from greval.stats.interval import Distance, Measured, NumberSpread
 
 CombineAnnotators = Literal["majority", "mean", "each"]
 """How the values of several people become one: majority, mean, or each value counted separately."""

@@ -12,9 +12,7 @@ from statistics import fmean
 
 from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, Value, find_number_range
 from greval.stats.bootstrap import encode_names
-from greval.stats.interval import Interval
-from greval.stats.mean_interval import mean_interval, sum_by_cluster
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined, mean_interval, sum_by_cluster
 from greval.trust.agreement.figures import find_referees
 from greval.trust.agreement.records import (
     AgreementGroup,

@@ -19,7 +19,7 @@ from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
 from greval.runs.run_reader import read_known_scales, read_metric
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.trust.annotations.reading import FIELDS, AnnotationFile, parse_annotation, read_annotations
 
 ANNOTATIONS_FILE = "annotations.jsonl"

@@ -15,7 +15,7 @@ from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey, read_judged_cases, read_metrics
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.trust.annotations.rendering import format_fields
 
 WITHOUT_TEXTS: Mapping[str, Any] = {"reason": "", "notes": {}, "findings": (), "shown_ids": {}, "orders": ()}

@@ -17,7 +17,7 @@ from greval.records.scale import OffScaleError, Scale, Value
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import LINE_COLUMNS, CaseKey, ItemKey
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.adjudication import unite_annotators
 from greval.trust.annotations.judged_items import CaseVerdicts, hash_contents, iterate_verdicts

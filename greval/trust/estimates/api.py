@@ -12,9 +12,8 @@ from greval.errors import DataError
 from greval.records.scale import find_direction
 from greval.runs.score_columns import JudgedColumns, read_judged_columns
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
-from greval.stats.interval import LEVEL, check_level
-from greval.stats.mean_interval import ClusterSums
+from greval.runs.store.disk import ResultFilter
+from greval.stats.interval import LEVEL, ClusterSums, check_level
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
 from greval.trust.annotations.adjudication import unite_annotators

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from greval.records.case import sort_methods
 from greval.records.scale import NumberRange
 from greval.runs.score_columns import JudgedColumns
-from greval.stats.interval import Interval, IntervalMethod
-from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
-from greval.stats.measured import Undefined
+from greval.stats.interval import ClusterSums, Interval, IntervalMethod, Undefined, mean_interval, student_interval
 from greval.stats.misclassification import CorrectedRate, JudgeRates, rogan_gladen
 from greval.stats.prediction_powered import (
     EstimateTerm,

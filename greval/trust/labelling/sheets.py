@@ -15,7 +15,7 @@ from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseFinder, CaseTexts, read_metric, read_metrics, read_texts
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.trust.annotations.judged_items import ItemRef, JudgedItem, read_judged_items
 from greval.trust.annotations.reading import CONTENT_MARK
 from greval.trust.annotations.rendering import cut_text, list_titles, unescape_text

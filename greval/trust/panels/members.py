@@ -11,7 +11,7 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.run_reader import ItemKey
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse
 from greval.stats.inter_rater import compute_alphas_without, compute_reliability
-from greval.stats.measured import Measured, MeasuredValue
+from greval.stats.interval import Measured, MeasuredValue
 from greval.trust.agreement.figures import (
     RatingColumns,
     build_ratings,

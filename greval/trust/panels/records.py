@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from greval.records.record import Record
-from greval.stats.measured import Measured
+from greval.stats.interval import Measured
 from greval.trust.agreement.records import PeopleAgreement, TreatAs
 
 CombineJudges = Literal["majority", "median", "mean"]

@@ -18,7 +18,7 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import LINE_COLUMNS, CaseFinder, CaseKey, ItemKey, read_case_places, read_metric
 from greval.runs.store import Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.annotations.judged_items import iterate_verdicts

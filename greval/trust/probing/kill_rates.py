@@ -9,8 +9,7 @@ from statistics import fmean, variance
 
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import JudgedScale
-from greval.stats.interval import wilson_interval
-from greval.stats.measured import Measured, MeasuredValue, Undefined
+from greval.stats.interval import Measured, MeasuredValue, Undefined, wilson_interval
 from greval.trust.probing.checks import ProbeCheck, compute_position, explain_unusable, is_satisfied
 from greval.trust.probing.plan import (
     NO_VERDICT,

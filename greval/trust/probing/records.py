@@ -8,7 +8,7 @@ from greval._util.notebook_display import NotebookDisplay
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.records.scale import Value
-from greval.stats.measured import Measured, MeasuredValue
+from greval.stats.interval import Measured, MeasuredValue
 
 
 class SurvivingMutant(Record):

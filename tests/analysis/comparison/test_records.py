@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.analysis.comparison.records import Comparison, Contrast, CorrectionFamily, LeftOutCounts, MethodMean
-from greval.stats.interval import Interval
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import Interval, MeasuredValue, Undefined
 
 NAMES = {"metric": "tone", "group": "", "method": "walk", "baseline": "local", "better": "higher"}
 INTERVAL = Interval(low=-0.5, high=0.5, method="t")

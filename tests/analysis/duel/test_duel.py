@@ -18,7 +18,7 @@ from greval.records.metric import PreferenceMetric
 from greval.runs.duels import list_pairs
 from greval.runs.evaluation import evaluate
 from greval.runs.store import Store
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
 
 CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])

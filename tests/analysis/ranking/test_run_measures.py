@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval._util.joins import UNMET
+from greval._util.wording import UNMET
 from greval.errors import DataError, DefinitionError
 from greval.metrics.library import load_metric
 from greval.ranking import Qrels, Rankings, measure_rankings

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval._util.joins import UNMET, are_of_other_kinds, find_near_ids
+from greval._util.joins import are_of_other_kinds, find_near_ids
+from greval._util.wording import UNMET
 from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.result import Skipped

@@ -12,7 +12,7 @@ from greval.records.case import Case, sort_methods
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.pages import find_case, list_methods, read_case_page, read_result_page
 from greval.runs.store.writer import StoreWriter
 

@@ -9,7 +9,7 @@ from greval.records.case import Case
 from greval.records.result import Judgement, Result, Scored, Skipped
 from greval.runs.run_reader import read_lines
 from greval.runs.store import FILE, Store
-from greval.runs.store.filters import ResultFilter
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.writer import StoreWriter
 
 

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
-from greval.judging.model.call_record import CallForm, CallRecord
+from greval.judging.model.call_context import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage

@@ -17,8 +17,8 @@ from greval.report.html.comparison_page import build_comparison_page
 from greval.report.html.page import PageContent, build_report_page
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout, write_csv
-from greval.runs.store.filters import ResultFilter
 
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 

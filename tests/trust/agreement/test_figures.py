@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from greval.stats.measured import MeasuredValue
+from greval.stats.interval import MeasuredValue
 from greval.trust.agreement.figures import (
     collect_ratings,
     compute_judge_figures,

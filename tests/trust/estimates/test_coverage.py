@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compared_runs import real
 
-from greval.stats.mean_interval import ClusterSums
+from greval.stats.interval import ClusterSums
 from greval.stats.prediction_powered import EstimateTerm
 from greval.stats.sampling import build_weighted_sample
 from greval.trust.estimates.figures import LabelledSample, ValueRange, compute_figures

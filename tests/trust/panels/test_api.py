@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 from greval import ComputedMetric, Judgement, ValueScale, evaluate
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.panels.api import panel, panel_annotations
 from greval.trust.panels.records import Panel

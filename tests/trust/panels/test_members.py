@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from greval.stats.inter_rater import compute_alphas_without
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined
 from greval.trust.annotations.adjudication import find_majority
 from greval.trust.panels.api import panel
 from greval.trust.panels.members import combine_verdicts

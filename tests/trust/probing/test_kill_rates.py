@@ -20,8 +20,7 @@ from probed_judges import (
 )
 
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
-from greval.stats.interval import wilson_interval
-from greval.stats.measured import Undefined
+from greval.stats.interval import Undefined, wilson_interval
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
 from greval.trust.probing.kill_rates import compute_share, measure_noise

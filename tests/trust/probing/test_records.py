@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greval.stats.measured import MeasuredValue, Undefined
+from greval.stats.interval import MeasuredValue, Undefined
 from greval.trust.probing.records import Probe, ProbeCheckResult
 
 

@@ -25,7 +25,7 @@ from greval.cli.argilla import app as command  # noqa: E402
 from greval.errors import ArgillaArgumentError, ArgillaError  # noqa: E402
 from greval.records.result import Result  # noqa: E402
 from greval.runs.store import Store  # noqa: E402
-from greval.runs.store.filters import ResultFilter  # noqa: E402
+from greval.runs.store.disk import ResultFilter  # noqa: E402
 from greval.testing import ScriptedJudge  # noqa: E402  # noqa: E402
 from greval.trust.annotations.reading import STATUS_UNKNOWN  # noqa: E402
 from greval.trust.argilla.form import JUDGE_FIELD  # noqa: E402
