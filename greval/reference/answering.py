@@ -98,7 +98,7 @@ async def select_context(
         share: The share of these tokens to use.
     """
     most = int(share * (context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)))
-    model = (await client.ready()).model if client.judge.local else None
+    model = await (await client.ready()).load_model() if client.judge.local else None
 
     def select() -> Response:
         return _fit_context(response, most, TokenCounter() if model is None else create_token_counter(model))

@@ -184,7 +184,7 @@ async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
         ) -> NoReturn:
             if key not in submitted:
                 submitted.add(key)
-                model = cast("ChatOpenAI", line.model)
+                model = cast("ChatOpenAI", await line.load_model())
                 file.write(format_batch_request(key, model, messages, build_schema_arguments(model, question)) + "\n")
             # The judgement ends here without a result, so that `collect` finds it open.
             raise StoppedError(QUEUED)
@@ -262,8 +262,7 @@ def _build_reply_source(failed: Mapping[str, Reply]) -> ReplySource:
 
 async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Reply]:
     """Store the replies of a batch in the run's journal, and return the failed requests by key."""
-    line = await JudgeClient(plan.judge).ready()
-    model = cast("ChatOpenAI", line.model)
+    model = cast("ChatOpenAI", await (await JudgeClient(plan.judge).ready()).load_model())
     failed: dict[str, Reply] = {}
     with ReplyCache(out / JOURNAL, paid=True) as journal:
         async for text in (await _open_batch_files(plan)).collect(batch):
@@ -278,8 +277,8 @@ async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Re
 
 
 async def _open_batch_files(plan: BatchPlan) -> BatchFiles:
-    line = await JudgeClient(plan.judge).ready()
-    return BatchFiles(cast("ChatOpenAI", line.model).root_async_client)
+    model = await (await JudgeClient(plan.judge).ready()).load_model()
+    return BatchFiles(cast("ChatOpenAI", model).root_async_client)
 
 
 def _read_plan(folder: Path) -> BatchPlan:

@@ -162,7 +162,8 @@ async def _forecast_async(
     all_metrics = set_reason_depth(loaded.metrics, options.get("reason_depth"))
     judges = choose_judges(all_metrics, judge, options.get("judges"))
     clients = [JudgeClient(group.judge) for group in judges.groups]
-    counters = [create_token_counter((await client.ready()).model) for client in clients] or [TokenCounter()]
+    lines = [await client.ready() for client in clients]
+    counters = [create_token_counter(await line.load_model()) for line in lines] or [TokenCounter()]
     compiled = compile_metrics(all_metrics, judges.assign(clients), repeats=options.get("repeats", 1))
     asked_names = get_asked_names(loaded.asked, options)
     parts = {

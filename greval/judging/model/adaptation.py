@@ -238,7 +238,7 @@ def _find_first_part(text: str, sent: Mapping[RequestPart, str]) -> RequestPart 
 
 
 def list_sent_parts(
-    model: BaseChatModel, messages: Sequence[BaseMessage], tier: Tier, *, logprobs: bool, options: Iterable[str] = ()
+    model: object, messages: Sequence[BaseMessage], tier: Tier, *, logprobs: bool, options: Iterable[str] = ()
 ) -> dict[RequestPart, str]:
     """List the parts of a request that a judge may refuse, for `find_refused_part`."""
     names = "|".join(rf"\b{re.escape(name)}\b" for name in options)
@@ -331,7 +331,7 @@ def adapt_model(model: BaseChatModel, adaptation: Adaptation) -> BaseChatModel:
     return model.model_copy(update=changed) if changed else model
 
 
-def read_max_tokens(model: BaseChatModel) -> int | None:
+def read_max_tokens(model: object) -> int | None:
     """Return the limit of the answer's length that a model sends, or None."""
     limit = getattr(model, "max_tokens", None)
     return limit if isinstance(limit, int) else None

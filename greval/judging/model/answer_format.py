@@ -52,7 +52,7 @@ class AnswerFormat:
     logit_bias: Mapping[int, float] = field(default_factory=dict)
     value_first: ValueFirst | None = None
     form: str = field(init=False, default="")
-    _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[int, tuple[BaseChatModel | DirectModel, Any]] = field(default_factory=dict, repr=False, compare=False)
     _adapted: dict[tuple[Tier, bool], AnswerFormat] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,17 +70,15 @@ class AnswerFormat:
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
     async def ask(
-        self,
-        model: BaseChatModel,
-        messages: list[BaseMessage],
-        config: RunnableConfig,
-        *,
-        direct: DirectModel | None = None,
+        self, model: BaseChatModel | DirectModel, messages: list[BaseMessage], config: RunnableConfig
     ) -> AIMessage:
-        """Send messages to a model, and return its message; `direct` is the same model for calls without callbacks."""
+        """Send messages to a model, and return its message."""
+        # Plain requests have no tools and call nobody back.
+        if isinstance(model, DirectModel) and (self.tier == "tools" or config.get("callbacks")):
+            model = await model.load_model()
         if self.tier == "tools":
             return _check_message((await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"])
-        send = partial(_send, model, config, direct)
+        send = partial(_send, model, config)
         if self.value_first:
             body = getattr(model, "extra_body", None) or {}
             probabilities = _build_probability_arguments(self)
@@ -98,7 +96,7 @@ class AnswerFormat:
             self._adapted[tier, confidence] = changed
         return self._adapted[tier, confidence]
 
-    def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
+    def _build_once(self, model: BaseChatModel | DirectModel, make: Callable[[Any, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
         cached = self._made.get(id(model))
         if cached is None:
@@ -147,15 +145,14 @@ def asks_for_many(metric: JudgedMetric, max_items: int) -> bool:
 
 
 async def _send(
-    model: BaseChatModel,
+    model: BaseChatModel | DirectModel,
     config: RunnableConfig,
-    direct: DirectModel | None,
     messages: list[BaseMessage],
     arguments: Mapping[str, Any],
 ) -> AIMessage:
-    """Send messages to a model with the arguments of a call, directly if no callback listens."""
-    if direct and not config.get("callbacks"):
-        return await direct.ask(messages, arguments)
+    """Send messages to a model with the arguments of a call."""
+    if isinstance(model, DirectModel):
+        return await model.ask(messages, arguments)
     return _check_message(await model.ainvoke(messages, config, **arguments))
 
 
@@ -196,7 +193,7 @@ def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, 
     return model.with_structured_output(titled, include_raw=True, **method)
 
 
-def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict[str, Any]:
+def build_schema_arguments(model: BaseChatModel | DirectModel, question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
     named_schema = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
     further = {**_build_probability_arguments(question), **build_limit_arguments(question)}

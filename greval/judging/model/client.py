@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
@@ -47,8 +48,16 @@ from greval.judging.model.failures import (
     list_models,
     list_secrets,
 )
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, build_described_model, get_chat_model, read_judge
-from greval.judging.model.openai_direct import DirectModel, select_direct_model
+from greval.judging.model.judge import (
+    LOCAL_TIMEOUT,
+    URL_VARIABLE,
+    Judge,
+    build_described_model,
+    get_calling_model,
+    is_direct,
+    read_judge,
+)
+from greval.judging.model.openai_direct import DirectModel
 from greval.judging.model.rate_limit import (
     MAX_PAUSE_SECONDS,
     TRANSIENT_FAILURES,
@@ -65,6 +74,7 @@ from greval.judging.model.server_settings import (
     describe_answer_settings,
     describe_server,
     hide_secrets,
+    is_default_address,
     normalise_address,
 )
 from greval.records.metric import JudgedMetric
@@ -82,13 +92,16 @@ IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens",
 
 @dataclass(frozen=True)
 class Connection:
-    """A chat model with what its calls need; `direct` is the same model for calls without LangChain's machinery."""
+    """What the calls of a judge are made with: plain requests or a chat model, and what they need."""
 
-    model: BaseChatModel
+    model: BaseChatModel | DirectModel
     pace: RateLimiter
     secrets: tuple[str, ...]
     adaptation: Adaptation
-    direct: DirectModel | None = None
+
+    async def load_model(self) -> BaseChatModel:
+        """Return the chat model of LangChain, which is built if greval sends plain requests itself."""
+        return await self.model.load_model() if isinstance(self.model, DirectModel) else self.model
 
     def record_reply(self, reply: Reply, tokens: int) -> None:
         """Report the result of a call to the rate limiter, which had reserved `tokens` for it."""
@@ -200,7 +213,7 @@ class JudgeClient:
                 self._states.pop(ended, None)
             with count_as_waiting():
                 if self._given is None:
-                    model = await get_chat_model(adapt_judge(self.judge, adaptation))
+                    model = await get_calling_model(adapt_judge(self.judge, adaptation))
                 else:
                     model = adapt_model(self._given, adaptation)
                 line = self._lines[loop] = self._connect(model, adaptation)
@@ -363,7 +376,7 @@ class JudgeClient:
         try:
             # A slow stream of bytes never reaches the timeout of the transport.
             async with asyncio.timeout(_select_timeout(self.judge)):
-                message = await question.ask(line.model, messages, context.config, direct=line.direct)
+                message = await question.ask(line.model, messages, context.config)
                 reply = read_reply(message, messages)
                 estimate = _estimate_usage(reply, tokens)
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
@@ -423,8 +436,8 @@ class JudgeClient:
             answered = "it answered with it before; " if part in changeable else ""
             hint = PART_OPTIONS.get(part, f"{self.label} cannot be asked otherwise")
             return refused.model_copy(update={"message": f"{failure.message}; {answered}{hint}"})
-        # This class sends the newer name.
-        is_newer = type(list_models(line.model)[0]).__name__ == "ChatOpenAI"
+        # These classes send the newer name.
+        is_newer = type(list_models(line.model)[0]).__name__ in {"ChatOpenAI", DirectModel.__name__}
         limit: Change = "max_tokens" if is_newer else "max_completion_tokens"
         changes = choose_changes(part, state.adaptation, question.tier, changeable, limit)
         new = [change for change in changes if change not in state.adaptation.changes]
@@ -460,12 +473,11 @@ class JudgeClient:
         confidence = question.confidence and "logprobs" not in adaptation.changes
         return question.adapt(self.select_tier(question.tier), confidence=confidence)
 
-    def _connect(self, model: BaseChatModel, adaptation: Adaptation) -> Connection:
+    def _connect(self, model: BaseChatModel | DirectModel, adaptation: Adaptation) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = get_rate_limiter(model)
         pace.set_limits(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
-        direct = select_direct_model(model) if self._given is None else None
-        return Connection(model, pace, list_secrets(model), adaptation, direct)
+        return Connection(model, pace, list_secrets(model), adaptation)
 
     def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
@@ -588,6 +600,10 @@ def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
     An address that the settings name is that of the judge. The environment may name another than `Judge` knows.
     """
     settings = judge.identity
+    if is_direct(judge):
+        # What the environment adds is one address, which is known without a model.
+        url = None if judge.local or judge.base_url else os.environ.get(URL_VARIABLE)
+        return settings if url is None or is_default_address(url) else {**settings, "base_url": f"{url.rstrip('/')}/"}
     model = build_described_model(judge)
     if model is None:
         return settings

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
@@ -17,9 +17,9 @@ from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, FailureKind, Usage
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
 
+Model = TypeVar("Model")
 THOUGHT_KEYS = ("reasoning_content", "reasoning", "thinking")
 """Where servers put the thoughts of a model, beside the text of its answer."""
 SETUP_FAILURES: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
@@ -211,12 +211,12 @@ def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | 
     )
 
 
-def list_models(model: BaseChatModel) -> list[BaseChatModel]:
+def list_models(model: Model) -> list[Model]:
     """List the chat models inside a wrapped chat model (see `WrappedModel`), or the model itself."""
     return getattr(model, "inner_models", None) or [model]
 
 
-def list_secrets(model: BaseChatModel) -> tuple[str, ...]:
+def list_secrets(model: object) -> tuple[str, ...]:
     """List the secret values of a model, such as a key that is not in an environment variable."""
     values = (value for inner in list_models(model) for value in vars(inner).values())
     return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))

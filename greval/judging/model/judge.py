@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +45,7 @@ from greval.judging.model.judge_names import (
     parse_judge_name,
     suggest_judge_name,
 )
+from greval.judging.model.openai_direct import DirectModel, is_usual
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.judging.model.server_settings import hide_secrets
 from greval.judging.prompt import PromptStart
@@ -53,6 +54,8 @@ from greval.records.record import Record
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from greval.judging.local.serve import LocalServer
 
 Structured = Literal["auto", "schema", "tools", "text"]
 _LOG = logging.getLogger("greval")
@@ -213,13 +216,34 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
     """Return the chat model of a judge for the running event loop, created at first use."""
-    loop = asyncio.get_running_loop()
-    models = _MODELS.setdefault(loop, {})
+    model: BaseChatModel = await _keep_model(judge, _build_model)
+    return model
+
+
+async def get_calling_model(judge: Judge) -> BaseChatModel | DirectModel:
+    """Return what the calls of a judge are made with: requests of greval's own, or the chat model if it has to be."""
+    build = _build_direct_model if is_direct(judge) else _build_model
+    model: BaseChatModel | DirectModel = await _keep_model(judge, build)
+    return model
+
+
+def is_direct(judge: Judge) -> bool:
+    """Return whether greval sends the requests of a judge itself."""
+    provider, _, name = judge.model.partition(":")
+    if provider != LOCAL and not (provider == "openai" and name):
+        return False
+    url = None if provider == LOCAL else judge.base_url or os.environ.get(URL_VARIABLE)
+    return is_usual("" if provider == LOCAL else name, url, judge.options)
+
+
+async def _keep_model(judge: Judge, build: Callable[[Judge], Awaitable[Any]]) -> Any:  # noqa: ANN401 - what it builds
+    """Return what is built of a judge, the same object within an event loop."""
+    models = _MODELS.setdefault(asyncio.get_running_loop(), {})
     environment = [os.environ.get(name) for name in list_environment_names(judge.model)]
-    key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
+    key = json.dumps([build.__name__, judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         # Another call may have built the model meanwhile.
-        models.setdefault(key, await _build_model(judge))
+        models.setdefault(key, await build(judge))
     return models[key]
 
 
@@ -231,8 +255,7 @@ def check_judge(judge: Judge) -> None:
 
         check_model(name or None)
     elif provider == "openai":
-        if find_spec("langchain_openai") is None:
-            raise MissingExtraError("openai", "langchain-openai")
+        _require_openai()
         _read_openai_key(judge)
     else:
         _build_provider_model(judge)
@@ -252,7 +275,7 @@ def build_described_model(judge: Judge) -> BaseChatModel | None:
         return None
 
 
-_MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()
+_MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = WeakKeyDictionary()
 _DESCRIBED: set[Path] = set()
 _CLIENT_CLOSERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]]] = WeakKeyDictionary()
 
@@ -266,8 +289,40 @@ async def _build_model(judge: Judge) -> BaseChatModel:
     return _build_provider_model(judge)
 
 
-async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
-    """Build a chat model for the embedded model, which is started once per process and described in the log."""
+async def _build_direct_model(judge: Judge) -> DirectModel:
+    """Open the connection of a judge whose requests greval sends itself; it is closed with the running event loop."""
+    _require_openai()
+    patient, name, base_url = judge, judge.model.partition(":")[2], judge.base_url or os.environ.get(URL_VARIABLE)
+    if judge.local:
+        server, patient = await _start_local_server(judge, name)
+        name, base_url, key = server.model, server.base_url, server.api_key
+    else:
+        key = _read_openai_key(judge)
+    model = DirectModel(
+        model_name=name,
+        openai_api_base=base_url,
+        openai_api_key=SecretStr(key),
+        request_timeout=patient.timeout,
+        temperature=patient.temperature,
+        max_tokens=patient.max_tokens,
+        seed=patient.seed,
+        options=patient.options,
+        load_model=partial(get_chat_model, judge),
+    )
+    if judge.local:
+        _limit_local_calls(model)
+    await _close_with_loop(model.close)
+    return model
+
+
+def _require_openai() -> None:
+    """Raise `MissingExtraError` if the packages for servers of this kind are not installed."""
+    if find_spec("langchain_openai") is None:
+        raise MissingExtraError("openai", "langchain-openai")
+
+
+async def _start_local_server(judge: Judge, name: str) -> tuple[LocalServer, Judge]:
+    """Start the embedded model, once per process; return its server, and the judge with the limits of its calls."""
     from greval.judging.local.serve import describe, serve
 
     server = await asyncio.to_thread(serve, name or None)
@@ -275,11 +330,20 @@ async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
         _DESCRIBED.add(server.path)
         _LOG.warning("%s", describe(server))
     limits = {"timeout": max(judge.timeout, LOCAL_TIMEOUT), "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS}
-    patient = judge.model_copy(update=limits)
+    return server, judge.model_copy(update=limits)
+
+
+async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
+    """Build a chat model for the embedded model."""
+    server, patient = await _start_local_server(judge, name)
     model = await _build_openai_model(patient, server.model, base_url=server.base_url, key=server.api_key)
-    # the server answers one call at a time: the others wait here, where the wait is counted as one
-    get_rate_limiter(model).max_in_flight = 1
+    _limit_local_calls(model)
     return model
+
+
+def _limit_local_calls(model: BaseChatModel | DirectModel) -> None:
+    """Send one call at a time, as the server answers: the others wait here, where the wait is counted as one."""
+    get_rate_limiter(model).max_in_flight = 1
 
 
 async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:
@@ -322,6 +386,12 @@ async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of o
 
     # The default transport becomes expensive with hundreds of calls in flight.
     client = DefaultAioHttpClient(timeout=seconds)
+    await _close_with_loop(client.aclose)
+    return client
+
+
+async def _close_with_loop(close: Callable[[], Awaitable[None]]) -> None:
+    """Close the connections of a model when the running event loop shuts down."""
     loop = asyncio.get_running_loop()
 
     # The shutdown of async generators is the only hook at the end of a loop.
@@ -331,12 +401,11 @@ async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of o
         finally:
             _MODELS.pop(loop, None)
             _CLIENT_CLOSERS.pop(loop, None)
-            await client.aclose()
+            await close()
 
     keeper = close_with_loop()
     await anext(keeper)
     _CLIENT_CLOSERS.setdefault(loop, []).append(keeper)
-    return client
 
 
 def _read_openai_key(judge: Judge) -> str:

@@ -15,17 +15,13 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from math import inf
 from random import uniform
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from greval.judging.model.failures import list_models, list_secrets
 from greval.judging.model.provider_errors import iterate_causes, list_error_texts, read_body, read_headers
 from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
 
 MAX_UNPROVEN_CALLS = 16
 """The most calls in flight before the first answer, which limits the failed calls for a wrong key or address."""
@@ -197,7 +193,7 @@ class RateLimiter:
 _RATE_LIMITERS: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], RateLimiter]] = {}
 
 
-def get_rate_limiter(model: BaseChatModel) -> RateLimiter:
+def get_rate_limiter(model: object) -> RateLimiter:
     """Return the rate limiter of a model's address and key in the running event loop. The key is kept as a hash."""
     first = list_models(model)[0]
     address = str(getattr(first, "openai_api_base", None) or type(first).__name__)

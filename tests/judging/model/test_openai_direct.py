@@ -1,6 +1,10 @@
-"""The short way to a server: what it sends, and what it makes of the answer, is what LangChain's way does."""
+"""Requests that greval sends itself: they are those of LangChain, and so is what is made of the answer."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import fault_server as fault
 import pytest
@@ -10,8 +14,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge, get_chat_model
-from greval.judging.model.openai_direct import select_direct_model
+from greval.judging.model.judge import Judge, get_calling_model, is_direct
+from greval.judging.model.openai_direct import DirectModel, build_body
 
 SCHEMA = {
     "type": "object",
@@ -60,7 +64,7 @@ async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
     The first and a later call are sent directly, and LangChain sends the last one.
     """
     settings = {"structured": tier, "confidence": True, "seed": 3, "max_tokens": 99, "max_retries": 0}
-    options = {"top_p": 0.5, "default_headers": {"X-Team": "harbour"}, "default_query": {"v": "2"}}
+    options = {"top_p": 0.5, "default_headers": {"X-Team": "harbour"}}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options=options, **settings))
     question = AnswerFormat("q", SCHEMA, tier, confidence=True)
     fault_server.plan = BEHAVIOURS[name]
@@ -77,16 +81,73 @@ async def test_all_ways_send_and_give_the_same(fault_server, name, tier):
     told = [reply.failure and (reply.failure.kind, reply.failure.raw) for reply in (first, later, long)]
     assert told == [told[0]] * 3
     assert (first.failure and first.failure.message) == (later.failure and later.failure.message)
-    sent = [{name.lower(): value for name, value in headers.items()} for headers in fault_server.headers]
-    headers = [{k: v for k, v in one.items() if k not in {"host", "x-stainless-raw-response"}} for one in sent]
-    assert headers == [headers[0]] * 4
-    assert (headers[0]["x-team"], headers[0]["authorization"]) == ("harbour", "Bearer none")
+    for headers in fault_server.headers:
+        sent = {name.lower(): value for name, value in headers.items()}
+        assert (sent["x-team"], sent["authorization"]) == ("harbour", "Bearer none")
+        assert (sent["content-type"], sent["accept"]) == ("application/json", "application/json")
+
+
+@pytest.mark.parametrize("name", ["fake", "gpt-4.1-mini", "gpt-5.4-mini", "gpt-5-chat-latest"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"temperature": None, "seed": 0},
+        {"temperature": 1, "max_tokens": 99},
+        {"options": {"reasoning_effort": "none", "extra_body": {"top_k": 3}}},
+        {"options": {"reasoning_effort": "low", "presence_penalty": 0.5, "verbosity": "low"}},
+    ],
+)
+async def test_bodies_are_those_of_langchain(name, settings):
+    """For each model and setting a request has the body that the chat model of LangChain would send."""
+    model = await get_calling_model(Judge(f"openai:{name}", base_url="http://127.0.0.1:9/v1", **settings))
+    assert isinstance(model, DirectModel)
+    chat = await model.load_model()
+    for extra in (
+        {},
+        {"max_completion_tokens": 7, "logprobs": True, "stop": ['"']},
+        {"extra_body": {"grammar": "root"}, "logit_bias": {3: 1.0}},
+    ):
+        assert model.build_body(MESSAGES, extra) == build_body(chat, MESSAGES, extra)
 
 
 @pytest.mark.parametrize(
-    ("options", "plain"), [({}, True), ({"streaming": True}, False), ({"use_responses_api": True}, False)]
+    ("model", "settings", "variable", "direct"),
+    [
+        ("openai:fake", {}, None, True),
+        ("openai:gpt-5.4-mini", {"options": {"top_p": 0.5}}, "OPENAI_BASE_URL", True),
+        ("openai:o3", {}, None, False),
+        ("openai:gpt-5.4-pro", {}, None, False),
+        ("openai:fake", {"options": {"streaming": True}}, None, False),
+        ("openai:fake", {"options": {"use_responses_api": True}}, None, False),
+        ("openai:fake", {"options": {"top_p": "high"}}, None, False),
+        ("openai:fake", {"base_url": "http://host/v1?key=1"}, None, False),
+        ("openai:fake", {}, "OPENAI_ORG_ID", False),
+        ("openai:fake", {}, "HTTPS_PROXY", False),
+        ("anthropic:x", {}, None, False),
+        ("local", {}, None, True),
+    ],
 )
-async def test_only_plain_requests_take_the_short_way(options, plain):
-    """A model that streams or speaks another API is asked through LangChain."""
-    model = await get_chat_model(Judge("openai:fake", base_url="http://127.0.0.1:9/v1", options=options))
-    assert (select_direct_model(model) is not None) is plain
+def test_only_usual_settings_are_sent_directly(monkeypatch, model, settings, variable, direct):
+    """What streams, is reached another way or speaks another API is asked through LangChain."""
+    for name in ("OPENAI_BASE_URL", "HTTPS_PROXY", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, "http://127.0.0.1:9/v1")
+    assert is_direct(Judge(model, **settings)) is direct
+
+
+def test_a_run_imports_no_client_of_openai(fault_server, tmp_path):
+    """The packages of OpenAI, pandas and scipy take most of the start of a run; none of them is imported for one."""
+    script = """
+import sys
+from greval import evaluate
+run = evaluate([{"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}], ["correctness"], "openai:m", out="run")
+assert run.progress.scored == 1
+print(str(run) and sorted({"openai", "langchain_openai", "pandas", "scipy"} & {*sys.modules}))
+"""
+    environment = {**os.environ, "OPENAI_BASE_URL": fault_server.url, "OPENAI_API_KEY": "none"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
