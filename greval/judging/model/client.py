@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
@@ -50,7 +49,6 @@ from greval.judging.model.failures import (
 )
 from greval.judging.model.judge import (
     LOCAL_TIMEOUT,
-    URL_VARIABLE,
     Judge,
     build_described_model,
     get_calling_model,
@@ -74,7 +72,6 @@ from greval.judging.model.server_settings import (
     describe_answer_settings,
     describe_server,
     hide_secrets,
-    is_default_address,
     normalise_address,
 )
 from greval.records.metric import JudgedMetric
@@ -600,11 +597,8 @@ def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
     An address that the settings name is that of the judge. The environment may name another than `Judge` knows.
     """
     settings = judge.identity
-    if is_direct(judge):
-        # What the environment adds is one address, which is known without a model.
-        url = None if judge.local or judge.base_url else os.environ.get(URL_VARIABLE)
-        return settings if url is None or is_default_address(url) else {**settings, "base_url": f"{url.rstrip('/')}/"}
-    model = build_described_model(judge)
+    # The environment adds nothing to what is sent directly.
+    model = None if is_direct(judge) else build_described_model(judge)
     if model is None:
         return settings
     server = _drop_known(describe_server(model), [settings.get("base_url"), *judge.options.values()])

@@ -60,7 +60,7 @@ def describe_server(model: BaseChatModel) -> dict[str, JsonValue]:
         # A client of AWS has it.
         meta = getattr(client, "meta", None)
         address = _read_text(client, "base_url") or _read_text(meta, "endpoint_url")
-        if address and not is_default_address(address):
+        if address and not _is_default(address):
             settings.setdefault("address", hide_secrets(address))
         if region := _read_text(meta, "region_name"):
             settings.setdefault("region_name", region)
@@ -108,7 +108,7 @@ def _describe_fields(model: BaseChatModel, names: re.Pattern[str]) -> dict[str, 
         if value in (None, "", _find_default(field)) or (isinstance(value, dict | list) and not value):
             continue
         plain = _to_plain(value)
-        if plain is not None and not (isinstance(plain, str) and is_default_address(plain)):
+        if plain is not None and not (isinstance(plain, str) and _is_default(plain)):
             settings[name] = plain
     return settings
 
@@ -158,8 +158,7 @@ def _read_text(part: object, name: str) -> str:
     return str(attribute) if isinstance(attribute, str) or is_address else ""
 
 
-def is_default_address(address: str) -> bool:
-    """Return whether an address is that which the integration of its provider calls by itself."""
+def _is_default(address: str) -> bool:
     return _get_host(address) in DEFAULT_HOSTS
 
 

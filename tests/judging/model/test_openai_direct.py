@@ -142,7 +142,8 @@ def test_a_run_imports_no_client_of_openai(fault_server, tmp_path):
     script = """
 import sys
 from greval import evaluate
-run = evaluate([{"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}], ["correctness"], "openai:m", out="run")
+case = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
+run = evaluate([case], ["correctness"], "openai:m", out="run")
 assert run.progress.scored == 1
 print(str(run) and sorted({"openai", "langchain_openai", "pandas", "scipy"} & {*sys.modules}))
 """
