@@ -13,7 +13,14 @@ from statsmodels.stats.proportion import proportion_confint
 
 from greval.records.result import Judgement, Result, Scored, format_outline
 from greval.records.scale import NumberRange, find_number_range
-from greval.stats.interval import bounded_interval, effective_wilson, mean_interval, sum_by_cluster
+from greval.stats.interval import (
+    bounded_interval,
+    effective_wilson,
+    find_normal_quantile,
+    find_student_quantile,
+    mean_interval,
+    sum_by_cluster,
+)
 from greval.stats.summary import ResultTallies
 
 cases = st.sampled_from([*SCALES]).flatmap(
@@ -231,3 +238,10 @@ def test_the_effective_sample_size_of_0_and_1_is_about_their_number():
     data = np.array([1.0] * 700 + [0.0] * 300)
     found = effective_wilson(sum_by_cluster(data, None), (0.0, 1.0))
     assert (found.low, found.high) == pytest.approx(proportion_confint(700, 1000, method="wilson"), abs=2e-4)
+
+
+@given(st.integers(1, 10**6), st.floats(1e-9, 0.49))
+def test_quantiles_are_those_of_scipy(degrees, share):
+    """Quantiles that need no import of scipy have its digits, for few and for many degrees of freedom."""
+    assert find_student_quantile(degrees, share) == pytest.approx(float(stats.t.ppf(share, degrees)), rel=1e-9)
+    assert find_normal_quantile(share) == pytest.approx(float(stats.norm.ppf(share)), rel=1e-12)
