@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
-
 PROBES = 3
 PROBE_SECONDS = 0.002
 """The pause between two probes of a lock, since another process's probe holds it for some microseconds."""
@@ -139,6 +137,8 @@ def open_shared_database(path: Path, script: str, timeout: float) -> sqlite3.Con
     Each statement is its own transaction unless one is begun. A write is safe from the end of the process, but not
     from a power failure, until the next checkpoint.
     """
+    from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(
         path, isolation_level=None, timeout=timeout, check_same_thread=False, factory=_SharedConnection

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from greval._util.wording import redact_credentials
 from greval.records.record import Record
 
 SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
@@ -85,3 +86,14 @@ def _iterate_names(content: JsonValue) -> Iterator[str]:
         yield from content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
         yield from _iterate_names(part)
+
+
+def hide_secrets(url: str) -> str:
+    """Return an address without user, password and a query that may hold a key.
+
+    Example:
+        >>> hide_secrets("http://ana:pw@h/v1?api-key=k")
+        'http://[credentials]@h/v1?[hidden]'
+    """
+    head, mark, query = redact_credentials(url).partition("?")
+    return f"{head}?[hidden]" if mark and SECRET_NAME.search(query) else f"{head}{mark}{query}"

@@ -508,9 +508,9 @@ def _create_clients(judges: RunJudges, folder: Path, options: EvaluateOptions, s
 
     They also share the limit of concurrent calls if the options have one. Otherwise each judge has its own.
     """
-    cache = options.get("cache") or None
-    file = cache if isinstance(cache, Path) else find_cache_file()
-    replies = stack.enter_context(ReplyCache(file)) if cache and judges.groups else None
+    cache, replies = options.get("cache"), None
+    if cache and judges.groups:
+        replies = stack.enter_context(ReplyCache(cache if isinstance(cache, Path) else find_cache_file()))
     journal = stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)) if judges.groups else None
     limit = options.get("concurrency")
     shared = options.get("gate") or (asyncio.Semaphore(limit) if limit else None)

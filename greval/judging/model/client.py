@@ -68,12 +68,7 @@ from greval.judging.model.rate_limit import (
 )
 from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
-from greval.judging.model.server_settings import (
-    describe_answer_settings,
-    describe_server,
-    hide_secrets,
-    normalise_address,
-)
+from greval.records.judge_choice import hide_secrets
 from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates
 from greval.records.result import Failure, Tier, Usage
@@ -578,6 +573,7 @@ def _read_timeout(model: BaseChatModel) -> float:
 
 def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
+    from greval.judging.model.server_settings import describe_answer_settings, describe_server
     from greval.judging.model.wrapped_model import WrappedModel
 
     if isinstance(model, WrappedModel):
@@ -601,6 +597,8 @@ def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
     model = None if is_direct(judge) else build_described_model(judge)
     if model is None:
         return settings
+    from greval.judging.model.server_settings import describe_server
+
     server = _drop_known(describe_server(model), [settings.get("base_url"), *judge.options.values()])
     address = server.pop("address", None)
     if address and judge.base_url is None:
@@ -610,6 +608,8 @@ def _describe_judge(judge: Judge) -> dict[str, JsonValue]:
 
 def _drop_known(server: dict[str, JsonValue], other_settings: Iterable[JsonValue]) -> dict[str, JsonValue]:
     """Return the settings of a server without those that stand among other settings already."""
+    from greval.judging.model.server_settings import normalise_address
+
     texts = {normalise_address(text) for text in other_settings if isinstance(text, str)}
     return {name: setting for name, setting in server.items() if normalise_address(str(setting)) not in texts}
 

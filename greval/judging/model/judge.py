@@ -47,9 +47,8 @@ from greval.judging.model.judge_names import (
 )
 from greval.judging.model.openai_direct import DirectModel, is_usual
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
-from greval.judging.model.server_settings import hide_secrets
 from greval.judging.prompt import PromptStart
-from greval.records.judge_choice import NO_TEMPERATURE, JudgeChoice, check_base_url, check_options
+from greval.records.judge_choice import NO_TEMPERATURE, JudgeChoice, check_base_url, check_options, hide_secrets
 from greval.records.record import Record
 
 if TYPE_CHECKING:

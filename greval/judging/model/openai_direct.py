@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue, SecretStr
 
 from greval.judging.model.failures import THOUGHT_KEYS
@@ -24,6 +23,7 @@ from greval.judging.model.rate_limit import get_rate_limiter
 if TYPE_CHECKING:
     from aiohttp import ClientSession
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, BaseMessage
     from langchain_openai import ChatOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -244,6 +244,8 @@ def _read_text_message(
     body: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any], content: str
 ) -> AIMessage:
     """Read a text message: its content, and under LangChain's names what the response says of it."""
+    from langchain_core.messages import AIMessage
+
     return AIMessage(
         content=content,
         additional_kwargs={

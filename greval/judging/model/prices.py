@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError, model_validator
 from greval._util.wording import find_similar
 from greval.errors import DataError
 from greval.judging.model.judge_names import LOCAL
-from greval.metrics.files.yaml_text import find_line, read_source_file
 from greval.records.record import Record
 from greval.records.result import Usage
 
@@ -150,6 +149,8 @@ def _read_once(path: str) -> Prices:
 
 def _read_prices(path: Path) -> Prices:
     """Read a table of prices from YAML. JSON is read in the same way, as a subset of YAML."""
+    from greval.metrics.files.yaml_text import find_line, read_source_file
+
     source = read_source_file(path, "name a YAML or JSON file of prices")
     faults = [(fault.line, fault.path, fault.text) for fault in source.faults]
     prices = None

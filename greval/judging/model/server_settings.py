@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, PydanticUndefined, to_jsonable_python
 
-from greval._util.wording import redact_credentials
-from greval.records.judge_choice import SECRET_NAME
+from greval.records.judge_choice import SECRET_NAME, hide_secrets
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -85,17 +84,6 @@ def normalise_address(url: str) -> str:
     scheme, _, location = url.partition("://")
     port = {"http": ":80", "https": ":443"}.get(scheme.lower(), "")
     return f"{scheme.lower()}://{_get_host(url).removesuffix(port)}/{location.partition('/')[2].rstrip('/')}"
-
-
-def hide_secrets(url: str) -> str:
-    """Return an address without user, password and a query that may hold a key.
-
-    Example:
-        >>> hide_secrets("http://ana:pw@h/v1?api-key=k")
-        'http://[credentials]@h/v1?[hidden]'
-    """
-    head, mark, query = redact_credentials(url).partition("?")
-    return f"{head}?[hidden]" if mark and SECRET_NAME.search(query) else f"{head}{mark}{query}"
 
 
 def _describe_fields(model: BaseChatModel, names: re.Pattern[str]) -> dict[str, JsonValue]:
