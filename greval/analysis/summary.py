@@ -14,12 +14,12 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.id_joins import read_join_remarks
 from greval.runs.manifest import (
     RunCommand,
     count_replayed,
     count_served_models,
     read_command,
+    read_join_remarks,
     read_prices,
     read_spending,
 )

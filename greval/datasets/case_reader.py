@@ -16,7 +16,6 @@ from greval._util.wording import format_count
 from greval.datasets.field_names import format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
-from greval.datasets.read_limits import iterate_lines
 from greval.datasets.row_conversion import (
     METHODS,
     RETRIEVED,
@@ -26,7 +25,7 @@ from greval.datasets.row_conversion import (
     has_methods,
     split_methods,
 )
-from greval.datasets.row_faults import RowFault
+from greval.datasets.row_faults import RowFault, iterate_lines
 from greval.datasets.row_fields import read_fields
 from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows
 from greval.errors import DataError

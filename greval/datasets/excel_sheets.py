@@ -13,7 +13,7 @@ from greval._util.wording import format_names
 from greval.datasets.field_names import format_printable
 from greval.datasets.field_values import as_text, format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow
-from greval.datasets.read_limits import refuse_large_content
+from greval.datasets.row_faults import refuse_large_content
 from greval.datasets.tables import check_columns, name_columns
 from greval.errors import DataError, MissingExtraError
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from greval._util.wording import find_typo
 from greval.datasets.field_names import format_printable
-from greval.datasets.read_limits import explain_large_row, explain_many_fields, iterate_lines
+from greval.datasets.row_faults import explain_large_row, explain_many_fields, iterate_lines
 from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
 

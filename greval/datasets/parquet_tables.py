@@ -9,7 +9,7 @@ import numpy as np
 from greval.datasets.field_names import format_printable
 from greval.datasets.field_values import format_moment
 from greval.datasets.json_files import LIST_UNIT, RawRow
-from greval.datasets.read_limits import MAX_ROW_BYTES, VALUE_BYTES, explain_many_bytes, refuse_large_content
+from greval.datasets.row_faults import MAX_ROW_BYTES, VALUE_BYTES, explain_many_bytes, refuse_large_content
 from greval.datasets.tables import check_columns
 from greval.errors import DataError, MissingExtraError
 

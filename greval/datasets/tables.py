@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from greval.datasets.cells import NO_NAME
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow, describe_encoding_fault
-from greval.datasets.read_limits import MAX_ROW_BYTES, explain_many_fields
+from greval.datasets.row_faults import MAX_ROW_BYTES, explain_many_fields
 from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError
 

@@ -29,15 +29,16 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
 from greval.metrics.sources import MetricLike, resolve_metrics
 from greval.records.case import Case
-from greval.records.metric import set_reason_depth
+from greval.records.metric import ComputedMetric, set_reason_depth
 from greval.records.result import Result
-from greval.runs.id_joins import check_joins, read_join_remarks
 from greval.runs.judges import JudgeLike, RunJudges, build_judge_guard, build_run_guard, choose_judges
 from greval.runs.manifest import (
     ADAPTED,
     ASKED,
     COMMAND,
+    JOINS,
     read_asked_names,
+    read_join_remarks,
     read_judges,
     read_spending,
     refuse_probe,
@@ -426,7 +427,10 @@ async def _judge_source(
         await work.run(source, concurrency + max(1, concurrency // CALLS_PER_SPARE_WORKER))
         writer.commit()
         to_end = work.guard.why is None
-        if to_end:
+        is_compared = any(isinstance(runnable.metric, ComputedMetric) for runnable in work.runnables.values())
+        if to_end and (is_compared or writer.reader.fact(JOINS)):
+            from greval.runs.id_joins import check_joins
+
             check_joins(writer, work.runnables)
         if not to_end and read_remaining:
             await work.read_remaining(source)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from greval._util.wording import UNMET, format_count, format_names
+from greval._util.wording import UNMET, format_count
 from greval.records.metric import ComparedIds, ComputedMetric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped, read_outline
+from greval.runs.manifest import JOINS, read_remark_rows
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from greval.judging.metric_runnable import MetricRunnable
     from greval.runs.store.writer import StoreWriter
 
-JOINS = "joins"
-"""The name of the metadata entry for the remarks about joins."""
 REMEDY = "give both the same ids"
 
 
@@ -54,7 +53,7 @@ def check_joins(writer: StoreWriter, runnables: Mapping[str, MetricRunnable]) ->
             remarks[pair] = join.find_remark(REMEDY) or ""
         if join.cannot_meet:
             _skip_results(writer, pair, runnables[pair[0]], _format_reason(join))
-    unaffected = [row for row in _read_remarks(store) if row["metric"] and row["metric"] not in compared]
+    unaffected = [row for row in read_remark_rows(store) if row["metric"] and row["metric"] not in compared]
     new = [{"metric": metric, "method": method, "remark": remark} for (metric, method), remark in remarks.items()]
     store_remarks(writer, [*unaffected, *new])
 
@@ -68,31 +67,8 @@ def store_remarks(writer: StoreWriter, remarks: Iterable[Mapping[str, str]]) -> 
 
 def store_input_remarks(writer: StoreWriter, remarks: Iterable[str]) -> None:
     """Store the remarks about the files that were joined with the cases, in place of earlier ones."""
-    metric_rows = [row for row in _read_remarks(writer.reader) if row["metric"]]
+    metric_rows = [row for row in read_remark_rows(writer.reader) if row["metric"]]
     store_remarks(writer, [*({"metric": "", "method": "", "remark": remark} for remark in remarks), *metric_rows])
-
-
-def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the remarks about the joins of a run, which stand before all figures; those of some metrics if given."""
-    from greval._util.joins import name_remark
-
-    chosen = None if metrics is None else {"", *metrics}
-    metrics_by_remark: dict[tuple[str, str], list[str]] = {}
-    for row in _read_remarks(store):
-        if chosen is None or row["metric"] in chosen:
-            metrics_by_remark.setdefault((row["method"], row["remark"]), []).append(row["metric"])
-    return tuple(
-        name_remark(remark, format_names(names) + (f" of {method}" if method else ""))
-        for (method, remark), names in metrics_by_remark.items()
-    )
-
-
-def _read_remarks(store: Store) -> list[dict[str, str]]:
-    rows = store.fact(JOINS)
-    if not isinstance(rows, list):
-        return []
-    names = ("metric", "method", "remark")
-    return [{name: str(row.get(name, "")) for name in names} for row in rows if isinstance(row, dict)]
 
 
 @dataclass

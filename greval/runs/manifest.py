@@ -35,6 +35,7 @@ ADAPTED = "adapted"
 # The names of metadata entries (`Store.fact`).
 ASKED = "asked"
 COMMAND = "command"
+JOINS = "joins"
 JUDGES = "judges"
 PRICES = "prices"
 REPLAYED = "replayed"
@@ -239,3 +240,30 @@ def read_command(store: Store) -> RunCommand | None:
 
 def _get_name(metric: JsonValue) -> JsonValue:
     return metric.get("name") if isinstance(metric, dict) else None
+
+
+def read_join_remarks(store: Store, metrics: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return the remarks about the joins of a run, which stand before all figures; those of some metrics if given."""
+    rows = read_remark_rows(store)
+    if not rows:
+        return ()
+    from greval._util.joins import name_remark
+
+    chosen = None if metrics is None else {"", *metrics}
+    metrics_by_remark: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if chosen is None or row["metric"] in chosen:
+            metrics_by_remark.setdefault((row["method"], row["remark"]), []).append(row["metric"])
+    return tuple(
+        name_remark(remark, format_names(names) + (f" of {method}" if method else ""))
+        for (method, remark), names in metrics_by_remark.items()
+    )
+
+
+def read_remark_rows(store: Store) -> list[dict[str, str]]:
+    """Return the stored remarks about joins, each with the metric and the method that it is about."""
+    rows = store.fact(JOINS)
+    if not isinstance(rows, list):
+        return []
+    names = ("metric", "method", "remark")
+    return [{name: str(row.get(name, "")) for name in names} for row in rows if isinstance(row, dict)]

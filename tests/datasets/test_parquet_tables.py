@@ -9,7 +9,7 @@ import pytest
 
 from greval.datasets.case_reader import read_cases
 from greval.datasets.parquet_tables import read_table
-from greval.datasets.read_limits import MAX_ROW_BYTES
+from greval.datasets.row_faults import MAX_ROW_BYTES
 from greval.datasets.row_sources import read_rows
 from greval.errors import DataError
 

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from greval.datasets.case_reader import MAX_COLUMNS, read_cases
-from greval.datasets.read_limits import MAX_ROW_BYTES, MAX_ROW_FIELDS, MAX_ROW_VALUES, MAX_UNPACKED_BYTES
+from greval.datasets.row_faults import MAX_ROW_BYTES, MAX_ROW_FIELDS, MAX_ROW_VALUES, MAX_UNPACKED_BYTES
 from greval.errors import DataError
 
 GOOD = {"question": "Who?"}

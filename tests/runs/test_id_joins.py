@@ -10,7 +10,7 @@ from greval import Store, evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.errors import DataError, DataWarning
-from greval.runs.id_joins import read_join_remarks
+from greval.runs.manifest import read_join_remarks
 
 NAMES = ("recall@2", "mrr")
 

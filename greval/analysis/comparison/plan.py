@@ -12,7 +12,7 @@ from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_
 from greval.errors import DataError
 from greval.records.scale import ScaleDirection
 from greval.records.stored_metric import StoredMetric
-from greval.runs.id_joins import read_join_remarks
+from greval.runs.manifest import read_join_remarks
 from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.score_columns import SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store

@@ -20,7 +20,6 @@ from greval.datasets.row_sources import STDIN, check_file, find_named_fields
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.runs.config.model import RunConfig
-from greval.runs.id_joins import store_input_remarks
 from greval.runs.store.writer import StoreWriter
 from greval.stats.summary import METHOD
 
@@ -128,6 +127,8 @@ def fill_sources_by_pattern(rows: Rows, pattern: str | None) -> Rows:
 def store_joins(folder: Path, files: Sequence[JoinedFile]) -> None:
     """Store the remarks about files of which less than half of the cases have a row, so that all reports have them."""
     if any(file.counter.total for file in files):
+        from greval.runs.id_joins import store_input_remarks
+
         with StoreWriter.create(folder) as writer:
             store_input_remarks(writer, filter(None, (file.find_remark() for file in files)))
 

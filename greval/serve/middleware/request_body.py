@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 
-from greval.datasets.read_limits import count_json_values, remove_json_strings
+from greval.datasets.row_faults import count_json_values, remove_json_strings
 from greval.serve.middleware.access import Scope
 from greval.serve.problems import ServeError, parse_faults
 from greval.serve.service import Service
