@@ -11,22 +11,19 @@ import typer
 from greval.cli import FAILED, STOPPED, print_note
 from greval.cli.completion import complete_metric
 from greval.cli.help_layout import input_option, judge_option, output_option
+from greval.cli.judge_options import CapOptions, JudgeNames, JudgeOptions, require_judged
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
     AnnotationFiles,
-    CapOptions,
     Concurrency,
     DryRun,
     Folders,
-    JudgeNames,
-    JudgeOptions,
     LabelColumns,
     Level,
     Only,
     ReportFormat,
     expand_groups,
     print_report,
-    require_judged,
 )
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.errors import StoppedError

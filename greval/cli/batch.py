@@ -14,14 +14,13 @@ from greval._util.wording import format_count
 from greval.cli import FAILED, print_note
 from greval.cli.evaluate import report_and_exit
 from greval.cli.help_layout import output_option
+from greval.cli.judge_options import JudgeNames, JudgeOptions
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     By,
     Cases,
     Columns,
     Folders,
-    JudgeNames,
-    JudgeOptions,
     Limit,
     MethodName,
     MetricNames,

@@ -11,7 +11,8 @@ import typer
 from greval._util.wording import escape_control_characters
 from greval.analysis.data_summary import MetricFit, summarise_data
 from greval.cli import USAGE_ERROR
-from greval.cli.options import JUDGE_VARIABLE, Cases, Columns, ReportFormat, parse_columns, print_report, suggest_judge
+from greval.cli.judge_options import JUDGE_VARIABLE, suggest_judge
+from greval.cli.options import Cases, Columns, ReportFormat, parse_columns, print_report
 from greval.datasets.case_reader import read_cases
 from greval.datasets.row_sources import STDIN
 from greval.report.data_summary import render

@@ -18,7 +18,8 @@ from greval.apps import import_by_name
 from greval.cli import FAILED, STOPPED, print_note
 from greval.cli.collect import print_method_errors
 from greval.cli.evaluate import judge_plan
-from greval.cli.options import JudgeName, JudgeOptions, create_console
+from greval.cli.judge_options import JudgeName, JudgeOptions
+from greval.cli.options import create_console
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError

@@ -14,18 +14,16 @@ from greval.analysis.duel.api import summarise_duel
 from greval.cli import print_note
 from greval.cli.evaluate import judge_cases, print_forecast, report_and_exit
 from greval.cli.help_layout import input_option, output_option
+from greval.cli.judge_options import CapOptions, JudgeNames, JudgeOptions
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import (
     Cache,
-    CapOptions,
     ClusterBy,
     Concurrency,
     Correction,
     Deadline,
     DryRun,
     Folders,
-    JudgeNames,
-    JudgeOptions,
     Level,
     OptionalMetricNames,
     Quiet,

@@ -9,18 +9,8 @@ import typer
 
 from greval.cli.evaluate import run_command
 from greval.cli.help_layout import input_option, limit_option, resuming_option
-from greval.cli.options import (
-    CapOptions,
-    Concurrency,
-    Depth,
-    DryRun,
-    JudgeName,
-    Limit,
-    Quiet,
-    RetryFailed,
-    StoreCalls,
-    expand_groups,
-)
+from greval.cli.judge_options import CapOptions, Depth, JudgeName
+from greval.cli.options import Concurrency, DryRun, Limit, Quiet, RetryFailed, StoreCalls, expand_groups
 from greval.cli.run_keys import CommandConfig, ConfigurableCommand, merge_config
 from greval.runs.config.file import PUBLISHED_FILE, locate_config, read_config_file
 from greval.runs.config.model import DEFAULT_GROUP_BY

@@ -15,7 +15,8 @@ import typer
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED, print_note
-from greval.cli.options import CapOptions, JudgeOptions, create_console, expand_groups, list_given_options
+from greval.cli.judge_options import CapOptions, JudgeOptions
+from greval.cli.options import create_console, expand_groups, list_given_options
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults

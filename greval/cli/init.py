@@ -17,7 +17,8 @@ from greval._util.files import write_atomically
 from greval._util.wording import escape_control_characters, format_count, format_names
 from greval.analysis.data_summary import DataSummary, MetricFit, summarise_data
 from greval.cli.data import choose_metrics
-from greval.cli.options import AskedSpecs, Columns, JudgeName, parse_columns, suggest_judge
+from greval.cli.judge_options import JudgeName, suggest_judge
+from greval.cli.options import AskedSpecs, Columns, parse_columns
 from greval.datasets.case_reader import read_cases
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import build_unreadable_error

@@ -8,7 +8,8 @@ import typer
 from rich.table import Table
 
 from greval._util.wording import format_count
-from greval.cli.options import JudgeName, JudgeOptions, Only, PriceFile, create_console, expand_groups, print_table
+from greval.cli.judge_options import JudgeName, JudgeOptions, PriceFile
+from greval.cli.options import Only, create_console, expand_groups, print_table
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Price, Prices

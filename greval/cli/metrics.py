@@ -13,17 +13,9 @@ from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.cli import print_note
 from greval.cli.completion import complete_metric
+from greval.cli.judge_options import JudgeName, JudgeOptions
 from greval.cli.metric_specs import load_named_metric
-from greval.cli.options import (
-    Folders,
-    JudgeName,
-    JudgeOptions,
-    Only,
-    create_console,
-    expand_groups,
-    print_table,
-    translate_write_errors,
-)
+from greval.cli.options import Folders, Only, create_console, expand_groups, print_table, translate_write_errors
 from greval.errors import DefinitionError
 from greval.judging.model.prices import Prices
 from greval.metrics.file_check import CheckedMetric, check_metrics

@@ -5,35 +5,24 @@ An option without a help text has that of its key of a run.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel
 
 from greval.cli import FAILED, print_note
 from greval.cli.completion import complete_metric
-from greval.cli.help_layout import input_option, judge_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import input_option, limit_option, output_option, resuming_option
 from greval.datasets.row_faults import describe_row_faults
-from greval.errors import DataError, JudgeError, StoreError
-from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.judge import KEY_VARIABLE, Judge, Structured
-from greval.judging.model.prices import FILE_VARIABLE, Prices
-from greval.judging.prompt import PromptStart
-from greval.records.judge_choice import NO_TEMPERATURE
-from greval.records.metric import Metric, ReasonDepth, needs_judge
+from greval.errors import DataError, StoreError
 from greval.report.tables import COLUMN_GAP, Column, ReportConsole, build_table
-from greval.runs.config.judge_config import MODEL, SETTINGS, JudgeConfig
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 Cases = Annotated[
     str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
@@ -59,19 +48,6 @@ AllRows = Annotated[
 ]
 Repeats = Annotated[int, input_option(min=1, metavar="N")]
 MethodName = Annotated[str | None, input_option(metavar="METHOD")]
-JUDGE_VARIABLE = "GREVAL_JUDGE"
-"""The environment variable that names the judge of all commands."""
-SUGGESTED_MODEL, LOCAL_JUDGE = "openai:gpt-5.4-mini", "local"
-JudgeName = Annotated[
-    str | None,
-    judge_option(
-        "--judge",
-        envvar=JUDGE_VARIABLE,
-        metavar="MODEL",
-        help="openai:MODEL, local, local:NAME or PROVIDER:MODEL",
-    ),
-]
-JudgeNames = Annotated[list[str] | None, judge_option("--judge", envvar=JUDGE_VARIABLE, metavar="[METRIC=]MODEL")]
 By = Annotated[list[str] | None, output_option("--by", metavar="TAG")]
 Show = Annotated[int, output_option(min=0, metavar="N")]
 Quiet = Annotated[bool, output_option("--quiet/--no-quiet", "-q", show_default=False)]
@@ -120,9 +96,7 @@ ClusterBy = Annotated[
 OutputFile = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="write to this file instead of stdout")
 ]
-PriceFile = Annotated[Path | None, limit_option("--prices", envvar=FILE_VARIABLE, metavar="FILE")]
 DryRun = Annotated[bool, limit_option("--dry-run")]
-Depth = Annotated[ReasonDepth | None, judge_option("--reason-depth")]
 FILE_WIDTH = 160
 MAX_WORD_CHARS = 24
 """A longer word may be broken in a table."""
@@ -152,95 +126,6 @@ def parse_tag_filters(filters: Iterable[str], option: str = "--where") -> dict[s
             raise typer.BadParameter(f"{option} {text}: write it as TAG=VALUE")
         accepted.setdefault(tag.strip(), set()).add(value.strip())
     return accepted
-
-
-def parse_temperature(text: str | float) -> float | str:
-    """Parse a temperature: a number, or `none` for a judge that is asked without one."""
-    if str(text).strip().lower() == NO_TEMPERATURE:
-        return NO_TEMPERATURE
-    try:
-        return float(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"expected a number or {NO_TEMPERATURE}, got {text!r}") from error
-
-
-def parse_judge_options(pairs: Iterable[str]) -> dict[str, JsonValue]:
-    """Parse options of the judge's model, each as `NAME=JSON`; a word that is no JSON is a text.
-
-    Example:
-        >>> parse_judge_options(["reasoning_effort=low", "streaming=true", 'extra_body={"top_k": 1}'])
-        {'reasoning_effort': 'low', 'streaming': True, 'extra_body': {'top_k': 1}}
-    """
-    options: dict[str, JsonValue] = {}
-    for pair in pairs:
-        name, sign, text = pair.partition("=")
-        name, text = name.strip(), text.strip()
-        if not (name and sign and text):
-            raise JudgeError(f"--judge-option {pair}: write it as NAME=JSON, such as reasoning_effort=low")
-        if name in options:
-            raise JudgeError(f"--judge-option {name}: it is given twice; name each option once")
-        try:
-            options[name] = json.loads(text)
-        except ValueError as error:
-            # What begins like JSON is meant as JSON, and no word.
-            if text[0] in '{["':
-                raise JudgeError(f"--judge-option {name}: {text} is not JSON: {error}") from error
-            options[name] = text
-    return options
-
-
-class JudgeOptions(NamedTuple):
-    """Settings of the judge, with the defaults of `Judge`."""
-
-    base_url: Annotated[str | None, judge_option("--base-url", metavar="URL")] = None
-    temperature: Annotated[Any, judge_option(metavar="T", parser=parse_temperature)] = 0.0
-    seed: Annotated[int | None, judge_option(metavar="N")] = None
-    timeout: Annotated[float, limit_option(metavar="SECONDS")] = 60.0
-    judge_options: Annotated[list[str] | None, judge_option("--judge-option", metavar="NAME=JSON")] = None
-    max_tokens: Annotated[int | None, judge_option(metavar="N")] = None
-    max_items: Annotated[int | None, judge_option(metavar="N")] = None
-    structured: Annotated[Structured, judge_option("--structured")] = "auto"
-    reason: Annotated[ReasonPosition | None, judge_option("--reason")] = None
-    prompt_start: Annotated[PromptStart, judge_option("--prompt-start")] = "metric"
-    reason_depth: Depth = None
-    confidence: Annotated[bool, judge_option("--confidence/--no-confidence", show_default=False)] = False
-    max_retries: Annotated[int, limit_option(min=0, metavar="N")] = 6
-    requests_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
-    tokens_per_minute: Annotated[float | None, limit_option(metavar="N")] = None
-
-    def build_config(self, names: Iterable[str] | None = None) -> JudgeConfig:
-        """Build the judge of a command, by the names that it gives; raise `JudgeError` if a setting is invalid."""
-        settings = self._asdict()
-        # The depth of reasons belongs to the metrics, not to the judge.
-        del settings["reason_depth"]
-        return build_judge_config({**settings, MODEL: [*names]} if names else settings)
-
-    def create_judge(self, name: str | None) -> Judge:
-        """Create the judge of this name; raise `JudgeError` without one, or if it or a setting is invalid."""
-        return self.build_config().create_judge(name)
-
-
-def build_judge_config(settings: Mapping[str, Any]) -> JudgeConfig:
-    """Build the judge of a run from its names and the values of the options of `JudgeOptions`."""
-    content = {name: value for name, value in settings.items() if name != "judge_options"}
-    if pairs := settings.get("judge_options"):
-        content["options"] = parse_judge_options(pairs)
-    try:
-        return JudgeConfig.model_validate(content)
-    except ValidationError as error:
-        raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
-
-
-class CapOptions(NamedTuple):
-    """What ends a run early, and the prices that its cost is computed with."""
-
-    max_calls: Annotated[int | None, limit_option(min=1, metavar="N")] = None
-    max_cost: Annotated[float | None, limit_option(min=0, metavar="USD")] = None
-    prices: PriceFile = None
-
-    def read_prices(self) -> Prices | None:
-        """Read the price table, or the one that greval finds by itself."""
-        return Prices.load(self.prices)
 
 
 class LabelOptions(NamedTuple):
@@ -314,12 +199,6 @@ def list_given_options(context: Any, names: Iterable[str]) -> list[str]:  # noqa
     ]
 
 
-def require_judged(metric: Metric, done: str) -> None:
-    """Raise `typer.BadParameter` for a computed metric, before a judge is asked for that it does not need."""
-    if not needs_judge([metric]):
-        raise typer.BadParameter(f"{metric.name} is computed: only what a model judges can be {done}")
-
-
 def print_row_faults(what: str, faults: Iterable[str], count: int | None = None) -> None:
     """Print the faults of rows on stderr, the first of them if there are many."""
     for line in describe_row_faults(faults, count):
@@ -329,11 +208,6 @@ def print_row_faults(what: str, faults: Iterable[str], count: int | None = None)
 def create_console() -> ReportConsole:
     """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
     return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
-
-
-def suggest_judge() -> str:
-    """Return the judge to begin with: a model of OpenAI if the environment holds a key, else the embedded one."""
-    return SUGGESTED_MODEL if os.environ.get(KEY_VARIABLE) else LOCAL_JUDGE
 
 
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
@@ -376,13 +250,3 @@ def exit_if_off_scale(warnings: Iterable[str]) -> None:
 
     if any(warning.startswith(OFF_SCALE) for warning in warnings):
         raise typer.Exit(FAILED)
-
-
-def _format_option_error(fault: ErrorDetails) -> str:
-    """Format a validation error as an option and what is wrong with it."""
-    # pydantic begins its messages with these.
-    what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    key_path = [str(part) for part in fault["loc"] if part != SETTINGS]
-    if key_path[:1] == ["options"]:
-        return f"--judge-option: {what}"
-    return f"--{'.'.join(key_path).replace('_', '-')}: {what}"

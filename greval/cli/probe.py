@@ -11,15 +11,13 @@ import typer
 from greval.cli import FAILED, MISSED, STOPPED, print_note
 from greval.cli.completion import complete_metric
 from greval.cli.help_layout import input_option, output_option
+from greval.cli.judge_options import CapOptions, JudgeNames, JudgeOptions, require_judged
 from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import (
-    CapOptions,
     Columns,
     Concurrency,
     DryRun,
     Folders,
-    JudgeNames,
-    JudgeOptions,
     Only,
     Quiet,
     ReportFormat,
@@ -27,7 +25,6 @@ from greval.cli.options import (
     expand_groups,
     parse_columns,
     print_report,
-    require_judged,
 )
 from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.report_output import print_failure_hints

@@ -9,8 +9,9 @@ import typer
 
 from greval._util.wording import format_count
 from greval.cli import USAGE_ERROR, print_note
+from greval.cli.judge_options import Depth
 from greval.cli.metric_specs import load_named_metrics
-from greval.cli.options import Depth, Folders, OptionalMetricNames, RunFolder
+from greval.cli.options import Folders, OptionalMetricNames, RunFolder
 from greval.errors import DataError
 from greval.runs.replay import RefusedMetric, Replay, ReplayedMetric
 from greval.runs.replay import replay as replay_run

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from greval.cli.help_layout import KEYS, GroupedCommand, input_option, limit_option, output_option, resuming_option
+from greval.cli.judge_options import JudgeNames, JudgeOptions, build_judge_config
 from greval.cli.options import (
     AskedSpecs,
     By,
@@ -18,8 +19,6 @@ from greval.cli.options import (
     Deadline,
     FailIf,
     Folders,
-    JudgeNames,
-    JudgeOptions,
     Limit,
     MethodName,
     OptionalMetricNames,
@@ -28,7 +27,6 @@ from greval.cli.options import (
     RetryFailed,
     Show,
     StoreCalls,
-    build_judge_config,
     parse_columns,
     parse_tag_filters,
 )

@@ -27,9 +27,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
+from greval._util.concurrency import count_as_waiting
 from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean, shorten_text
-from greval._util.work_clock import count_as_waiting
 from greval.errors import MethodError
 from greval.methods.responses import as_response, read_response_fields
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, iterate_texts, read_variables

@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from greval._util.work_clock import count_as_waiting, count_as_work
+from greval._util.concurrency import count_as_waiting, count_as_work
 from greval.errors import MethodError
 from greval.methods.protocol import prepare_method
 from greval.methods.responses import as_response

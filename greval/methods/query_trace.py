@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from greval._util.work_clock import measure_work
+from greval._util.concurrency import measure_work
 from greval.errors import MethodError
 from greval.records.case import ResponseUsage
 

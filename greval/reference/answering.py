@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from math import log
 from typing import TypeVar
 
-from greval._util.work_clock import run_in_turn
+from greval._util.concurrency import run_in_turn
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.methods.fair_context.answer_generation import generate_answer

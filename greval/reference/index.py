@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
+from greval._util.concurrency import run_in_turn
 from greval._util.files import CloseOnExit, write_atomically
-from greval._util.work_clock import run_in_turn
 from greval.errors import DataError
 from greval.methods.index_records import Entity, IndexedChunk, Relation
 from greval.methods.reference_index import INDEX_FILE

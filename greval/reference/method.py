@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args, get_origin
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from greval._util.work_clock import count_as_waiting, measure_work
+from greval._util.concurrency import count_as_waiting, measure_work
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 from virtual_time import in_virtual_time
 
-from greval._util.work_clock import count_as_waiting, count_as_work, measure_work, run_in_turn
+from greval._util.concurrency import count_as_waiting, count_as_work, measure_work, run_in_turn
 
 
 @in_virtual_time

@@ -16,17 +16,8 @@ from typer.testing import CliRunner
 
 from greval import Judge
 from greval.cli import options
-from greval.cli.options import (
-    CapOptions,
-    JudgeOptions,
-    Only,
-    create_console,
-    expand_groups,
-    parse_tag_filters,
-    parse_temperature,
-    print_report,
-    print_table,
-)
+from greval.cli.judge_options import CapOptions, JudgeOptions, parse_temperature
+from greval.cli.options import Only, create_console, expand_groups, parse_tag_filters, print_report, print_table
 
 
 class Size(NamedTuple):

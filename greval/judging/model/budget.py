@@ -12,8 +12,8 @@ from typing import Annotated, Any, Protocol, Self
 
 from pydantic import Field
 
+from greval._util.concurrency import count_as_waiting
 from greval._util.wording import format_count, shorten_text
-from greval._util.work_clock import count_as_waiting
 from greval.errors import StoppedError
 from greval.judging.model.failures import format_failure_hint, redact_secrets
 from greval.judging.model.reply_cache import Reply

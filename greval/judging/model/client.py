@@ -17,7 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
-from greval._util.work_clock import count_as_waiting
+from greval._util.concurrency import count_as_waiting
 from greval.errors import JudgeError, StoppedError
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,

@@ -17,8 +17,7 @@ from typing import Any, TypedDict, Unpack
 
 from langchain_core.runnables import Runnable
 
-from greval._util.concurrency import run_in_background, run_sync, run_workers
-from greval._util.work_clock import WorkTime, measure_work
+from greval._util.concurrency import WorkTime, measure_work, run_in_background, run_sync, run_workers
 from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, MethodError

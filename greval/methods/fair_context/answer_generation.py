@@ -11,7 +11,7 @@ from typing import TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval._util.work_clock import measure_work
+from greval._util.concurrency import measure_work
 from greval.errors import GrevalError, MethodError
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient

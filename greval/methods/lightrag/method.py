@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from greval._util.work_clock import count_as_waiting
+from greval._util.concurrency import count_as_waiting
 from greval.datasets.replies.lightrag import build_response, find_file_path
 from greval.errors import MethodError
 from greval.methods.loading import load_object, read_adapter_spec, require_package

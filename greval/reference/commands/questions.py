@@ -13,7 +13,8 @@ import typer
 
 from greval.cli import FAILED, STOPPED
 from greval.cli.help_layout import input_option, judge_option, limit_option, output_option
-from greval.cli.options import CapOptions, Concurrency, JudgeOptions, Only, ReportFormat, expand_groups, print_report
+from greval.cli.judge_options import CapOptions, JudgeOptions
+from greval.cli.options import Concurrency, Only, ReportFormat, expand_groups, print_report
 from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.reference.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
 

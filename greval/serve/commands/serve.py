@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from greval.cli.help_layout import judge_option, limit_option, server_option
-from greval.cli.options import JudgeOptions, Only, expand_groups
+from greval.cli.judge_options import JudgeOptions
+from greval.cli.options import Only, expand_groups
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.serve.quotas import parse_quota

@@ -13,7 +13,7 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge
-from greval._util.work_clock import measure_work
+from greval._util.concurrency import measure_work
 from greval.errors import StoppedError
 from greval.judging.model.rate_limit import (
     FIRST_BACKOFF_SECONDS,
