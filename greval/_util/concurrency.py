@@ -1,4 +1,4 @@
-"""Concurrency: parallel workers, background tasks, the event loop behind synchronous calls, garbage collection."""
+"""Concurrency: parallel workers, background tasks, the event loop of synchronous calls, and the clock of work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 SHUTDOWN_SECONDS = 2.0
 """The seconds for which the end of the process waits for the background loop."""
@@ -137,10 +138,6 @@ async def _close_loop() -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class _Clock:
