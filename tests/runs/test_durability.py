@@ -13,7 +13,7 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async
-from greval.judging.model.rate_limit import FIRST_BACKOFF_SECONDS
+from greval.judging.model.wait_times import FIRST_BACKOFF_SECONDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import durability

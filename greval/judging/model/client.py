@@ -56,18 +56,17 @@ from greval.judging.model.judge import (
     read_judge,
 )
 from greval.judging.model.openai_direct import DirectModel
-from greval.judging.model.rate_limit import (
+from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
+from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
+from greval.judging.model.wait_times import (
     MAX_PAUSE_SECONDS,
     TRANSIENT_FAILURES,
-    RateLimiter,
     RequestedWait,
     call_with_retries,
     format_wait_reason,
-    get_rate_limiter,
     read_wait,
 )
-from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
-from greval.judging.model.reported_usage import ReportedUsage, estimate_unreported_usage, read_message_usage
 from greval.records.judge_choice import hide_secrets
 from greval.records.metric import JudgedMetric
 from greval.records.record import replace_lone_surrogates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from greval.judging.model.provider_errors import list_error_texts, read_status
-from greval.judging.model.rate_limit import MAX_PAUSE_SECONDS, read_wait
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, read_wait
 from greval.records.result import FailureKind
 
 KIND_BY_STATUS: dict[int, FailureKind] = {

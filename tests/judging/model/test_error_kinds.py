@@ -13,7 +13,7 @@ from virtual_time import in_virtual_time, now
 
 from greval import Judge, compile_metric, evaluate_async
 from greval.judging.model.failures import classify_error, is_permanent
-from greval.judging.model.rate_limit import read_wait
+from greval.judging.model.wait_times import read_wait
 
 
 class ProviderError(Exception):

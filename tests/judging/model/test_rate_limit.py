@@ -18,14 +18,8 @@ from virtual_time import in_virtual_time, now
 from greval import Judge, evaluate_async
 from greval.judging.model import rate_limit as pacing
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.rate_limit import (
-    MAX_PAUSE_SECONDS,
-    MAX_UNPROVEN_CALLS,
-    PAUSE_AFTER_REFUSALS,
-    RateBucket,
-    RateLimiter,
-    parse_wait,
-)
+from greval.judging.model.rate_limit import MAX_UNPROVEN_CALLS, PAUSE_AFTER_REFUSALS, RateBucket, RateLimiter
+from greval.judging.model.wait_times import MAX_PAUSE_SECONDS, parse_wait
 from greval.runs.runnable import compile_metric
 
 ROUNDING = 1e-6

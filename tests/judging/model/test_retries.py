@@ -15,13 +15,13 @@ from virtual_time import in_virtual_time, now
 from greval import Judge
 from greval._util.concurrency import measure_work
 from greval.errors import StoppedError
-from greval.judging.model.rate_limit import (
+from greval.judging.model.reply_cache import Reply
+from greval.judging.model.wait_times import (
     FIRST_BACKOFF_SECONDS,
     MAX_BACKOFF_SECONDS,
     TRANSIENT_FAILURES,
     call_with_retries,
 )
-from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, FailureKind, Usage
 from greval.runs.runnable import compile_metric
 
