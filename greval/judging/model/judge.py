@@ -215,14 +215,13 @@ def build_chosen_judge(choice: JudgeChoice, settings: Judge | None = None) -> Ju
 
 async def get_chat_model(judge: Judge) -> BaseChatModel:
     """Return the chat model of a judge for the running event loop, created at first use."""
-    model: BaseChatModel = await _keep_model(judge, _build_model)
+    model: BaseChatModel = await _keep_model(judge, direct=False)
     return model
 
 
 async def get_calling_model(judge: Judge) -> BaseChatModel | DirectModel:
     """Return what the calls of a judge are made with: requests of greval's own, or the chat model if it has to be."""
-    build = _build_direct_model if is_direct(judge) else _build_model
-    model: BaseChatModel | DirectModel = await _keep_model(judge, build)
+    model: BaseChatModel | DirectModel = await _keep_model(judge, direct=is_direct(judge))
     return model
 
 
@@ -235,14 +234,14 @@ def is_direct(judge: Judge) -> bool:
     return is_usual("" if provider == LOCAL else name, url, judge.options)
 
 
-async def _keep_model(judge: Judge, build: Callable[[Judge], Awaitable[Any]]) -> Any:  # noqa: ANN401 - what it builds
-    """Return what is built of a judge, the same object within an event loop."""
+async def _keep_model(judge: Judge, *, direct: bool) -> Any:  # noqa: ANN401 - a model of either kind
+    """Return the model of a judge, the same object within an event loop."""
     models = _MODELS.setdefault(asyncio.get_running_loop(), {})
     environment = [os.environ.get(name) for name in list_environment_names(judge.model)]
-    key = json.dumps([build.__name__, judge.model_dump(mode="json"), environment], sort_keys=True)
+    key = json.dumps([direct, judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         # Another call may have built the model meanwhile.
-        models.setdefault(key, await build(judge))
+        models.setdefault(key, await (_build_direct_model(judge) if direct else _build_model(judge)))
     return models[key]
 
 

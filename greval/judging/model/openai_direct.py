@@ -128,7 +128,7 @@ class DirectModel:
             "seed": self.seed,
             **{name: value for name, value in self.options.items() if name not in {"extra_body", "default_headers"}},
         }
-        self._shared = {"model": self.model_name, "stream": False}
+        self._shared: dict[str, Any] = {"model": self.model_name, "stream": False}
         self._shared |= {name: value for name, value in settings.items() if value is not None}
         self._url = f"{(self.openai_api_base or OPENAI_URL).rstrip('/')}/chat/completions"
         self._session = _open_session(self._url, self.request_timeout)
@@ -210,7 +210,8 @@ def _build_status_error(reply: ServerReply) -> StatusError:
         pass
     default = "InternalServerError" if reply.status_code >= 500 else "APIStatusError"  # noqa: PLR2004 - HTTP
     name = STATUS_ERRORS.get(reply.status_code, default)
-    return type(name, (StatusError,), {})(message, reply, body.get("error", body) if isinstance(body, dict) else body)
+    kind: type[StatusError] = type(name, (StatusError,), {})
+    return kind(message, reply, body.get("error", body) if isinstance(body, dict) else body)
 
 
 def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
