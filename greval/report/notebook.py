@@ -68,7 +68,7 @@ def format_text(finding: Run | WorstCaseList | TabledFinding) -> str:
     out = io.StringIO()
     # a notebook or an environment variable would make rich display it or add colours
     _render(finding, ReportConsole(file=out, force_terminal=False, force_jupyter=False))
-    return out.getvalue().rstrip("\n")
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
 
 
 def format_html(finding: Run | WorstCaseList | TabledFinding) -> str:

@@ -172,7 +172,7 @@ class Run(NotebookDisplay):
             >>> cases = [{"question": "Who?", "expected_answer": "Ada", "answer": answer} for answer in ("Ada", "Bo")]
             >>> run = evaluate(cases, ["exact_match"], out=tempfile.mkdtemp())
             >>> [(case.metric, case.value, case.answer) for case in run.worst(1)]
-            [('exact_match', '0.0', 'Bo.')]
+            [('exact_match', '0', 'Bo')]
         """
         from greval.runs.worst_cases import WorstCaseList, read_worst_cases
 
