@@ -363,7 +363,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def _format_reports(reports: list[dict[str, Any]]) -> list[str]:
     """Return the lines of the summary of what all processes judged."""
     from greval.judging.model.prices import Prices
-    from greval.records.stored_metric import StoredMetric
+    from greval.records.formula_metric import StoredMetric
     from greval.report.assertions import format_session
     from greval.runs.judge_session import JudgedRow
 

@@ -159,7 +159,7 @@ def _group_ranked_rows(
 
 def _find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> Mapping[str, str] | None:
     """Return the field of each column if they are those of a run or of qrels, which have no texts; else None."""
-    if not purpose.ranked_as or not TEXT_NAMES.isdisjoint(map(fold_name, names)):
+    if not names or not purpose.ranked_as or not TEXT_NAMES.isdisjoint(map(fold_name, names)):
         return None
     from greval.datasets.ranked_rows import find_ranked_columns
 

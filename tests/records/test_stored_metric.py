@@ -10,9 +10,9 @@ from strategies import metrics
 
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import predefined
+from greval.records.formula_metric import StoredMetric, parse_stored_metrics
 from greval.records.metric import Metric
 from greval.records.scale import ValueScale
-from greval.records.stored_metric import StoredMetric, parse_stored_metrics
 
 
 @given(metrics())

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_sides
 from greval.errors import DataError
+from greval.records.formula_metric import StoredMetric
 from greval.records.scale import ScaleDirection
-from greval.records.stored_metric import StoredMetric
 from greval.runs.manifest import read_join_remarks
 from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.score_columns import SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns

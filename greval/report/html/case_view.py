@@ -10,11 +10,11 @@ from markupsafe import Markup
 from greval.analysis.case_results import CaseResults
 from greval.analysis.duel.verdicts import read_outcome
 from greval.records.case import ESSENTIAL, Case, Chunk, ClaimField, Over, Response, Triple, format_history
+from greval.records.formula_metric import StoredMetric
 from greval.records.judgement_text import format_details
 from greval.records.metric_input import Item, format_item, list_items
 from greval.records.result import OrderVerdict, Result
 from greval.records.scale import Scale, Value
-from greval.records.stored_metric import StoredMetric
 from greval.report.html.tones import find_tone, format_value
 from greval.report.walk import draw_walk_svg, format_walk_tree
 from greval.runs.duels import split_pair_label

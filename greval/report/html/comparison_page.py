@@ -20,8 +20,8 @@ from greval.analysis.comparison.changed_cases import (
     strip_folder,
 )
 from greval.analysis.comparison.records import Comparison, Contrast, DifferenceAxis
+from greval.records.formula_metric import StoredMetric
 from greval.records.result import Result
-from greval.records.stored_metric import StoredMetric
 from greval.report.comparison import (
     PROMINENT,
     create_writer,

@@ -270,8 +270,6 @@ class RunConfig(Record):
 
     def list_options(self) -> EvaluateOptions:
         """Return the options of `evaluate` that are keys of a configuration."""
-        from greval.runs.shard import Shard
-
         return {
             "concurrency": self.concurrency,
             "repeats": self.repeats,
@@ -284,7 +282,7 @@ class RunConfig(Record):
             "max_cost": self.max_cost,
             "prices": Prices.load(Path(self.prices) if self.prices else None),
             "deadline": self.deadline,
-            "shard": Shard.parse(self.shard) if self.shard else None,
+            "shard": self.shard,
         }
 
 

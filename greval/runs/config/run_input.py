@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from greval._util.joins import JoinCounter
 
 ID = "id"
-Rows = Iterator[Case | RowFault]
+Rows = Iterable[Case | RowFault]
 
 
 @dataclass
@@ -106,7 +106,8 @@ def open_input(config: RunConfig) -> CaseInput:
         return fill_sources_by_pattern(attach(), pattern)
 
     if requirements.are_met:
-        return CaseInput(reading, iterate_rows())
+        is_unchanged = not (files or config.where or pattern) and config.limit is None
+        return CaseInput(reading, reading if is_unchanged else iterate_rows())
     # Standard input can be read only once, so that it is checked while it is judged.
     if config.data == STDIN:
         return CaseInput(reading, require_any(iterate_rows(), requirements.check_row, requirements.build_error), files)

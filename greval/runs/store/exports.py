@@ -16,12 +16,12 @@ from pydantic_core import from_json
 from greval._util.spreadsheet_cells import escape_formula
 from greval.errors import MissingExtraError
 from greval.records.consistency import find_contradictions
+from greval.records.formula_metric import parse_stored_metrics
 from greval.records.judgement_text import find_cited_items, is_share
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.records.stored_metric import parse_stored_metrics
 
 if TYPE_CHECKING:
     import pandas as pd

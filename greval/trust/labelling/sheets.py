@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 from greval._util.arguments import resolve_run_folder
 from greval._util.spreadsheet_cells import escape_formula
 from greval.errors import DataError, MissingExtraError
+from greval.records.formula_metric import StoredMetric
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import CaseFinder, CaseTexts, read_metric, read_metrics, read_texts
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter

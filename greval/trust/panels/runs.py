@@ -12,10 +12,10 @@ from typing import NamedTuple
 from greval._util.joins import IdJoin, join_ids
 from greval.errors import DataError
 from greval.records.case import Tags
+from greval.records.formula_metric import StoredMetric
 from greval.records.metric_input import hash_json, select_metric_input
 from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.records.stored_metric import StoredMetric
 from greval.runs.run_reader import LINE_COLUMNS, CaseFinder, CaseKey, ItemKey, read_case_places, read_metric
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
