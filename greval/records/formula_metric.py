@@ -1,4 +1,4 @@
-"""Metrics that a formula computes from the verdicts of others, metrics of files, and definitions as a run stores them."""
+"""Metrics that a formula computes from verdicts of others, metrics of files, and definitions as a run stores them."""
 
 from __future__ import annotations
 
