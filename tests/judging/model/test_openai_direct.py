@@ -121,7 +121,7 @@ async def test_bodies_are_those_of_langchain(name, settings):
         ("openai:fake", {"options": {"streaming": True}}, None, False),
         ("openai:fake", {"options": {"use_responses_api": True}}, None, False),
         ("openai:fake", {"options": {"top_p": "high"}}, None, False),
-        ("openai:fake", {"base_url": "http://host/v1?key=1"}, None, False),
+        ("openai:fake", {"base_url": "http://host/v1?version=1"}, None, False),
         ("openai:fake", {}, "OPENAI_ORG_ID", False),
         ("openai:fake", {}, "HTTPS_PROXY", False),
         ("anthropic:x", {}, None, False),
