@@ -18,6 +18,7 @@ from greval import Judge
 from greval.cli import options
 from greval.cli.judge_options import CapOptions, JudgeOptions, parse_temperature
 from greval.cli.options import Only, create_console, expand_groups, parse_tag_filters, print_report, print_table
+from greval.judging.model.prices import Prices
 
 
 class Size(NamedTuple):
@@ -125,7 +126,7 @@ def test_the_price_table_is_that_of_the_file(tmp_path):
     file = tmp_path / "prices.yaml"
     file.write_text("as_of: 2026-01-01\nsource: mine\nmodels:\n  openai:m: {input: 1, output: 2}\n", encoding="utf-8")
     assert CapOptions(prices=file).read_prices().source == "mine"
-    assert CapOptions().read_prices() == options.Prices.load()
+    assert CapOptions().read_prices() == Prices.load()
 
 
 class Found(BaseModel):

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -200,18 +201,16 @@ def _open_session(url: str, seconds: float) -> ClientSession:
 
 def _build_status_error(reply: ServerReply) -> StatusError:
     """Build the error of a refused request, with the name and the message that it has in the `openai` package."""
-    text = reply.content.decode(errors="replace").strip()
-    body: Any = text
-    message = text or f"Error code: {reply.status_code}"
-    try:
-        body = json.loads(text)
-        message = f"Error code: {reply.status_code} - {body}"
-    except ValueError:
-        pass
+    body: Any = reply.content.decode(errors="replace").strip()
+    with suppress(ValueError):
+        body = json.loads(body)
+    error = body.get("error", body) if isinstance(body, dict) else body
+    text = error.get("message") if isinstance(error, dict) else None
+    message = f"Error code: {reply.status_code}" + (f" - {text}" if text and isinstance(text, str) else "")
     default = "InternalServerError" if reply.status_code >= 500 else "APIStatusError"  # noqa: PLR2004 - HTTP
     name = STATUS_ERRORS.get(reply.status_code, default)
     kind: type[StatusError] = type(name, (StatusError,), {})
-    return kind(message, reply, body.get("error", body) if isinstance(body, dict) else body)
+    return kind(message, reply, error)
 
 
 def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
