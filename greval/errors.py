@@ -72,7 +72,8 @@ ARGUMENTS = {
 """The arguments of Python for the options that errors name; for some, together with their value."""
 _OPTION = re.compile(
     # a whole command is typed in a shell, also by those who use Python
-    r"greval [a-z][^;,]*|(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
+    r"greval [a-z][^;,]*"
+    r"|(?P<by>\bwith )?(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
 )
 _SAID_TWICE = re.compile(r"\b(\w+) \(\1(=\S+)?\)")
 
@@ -87,6 +88,11 @@ def name_options() -> Iterator[None]:
         _names_options.reset(token)
 
 
+def word_message(message: str) -> str:
+    """Return a message that names options with arguments of Python instead, but in the command line as it is."""
+    return message if _names_options.get() else write_arguments(message)
+
+
 def write_arguments(message: str) -> str:
     """Replace the options of the command line that a message names by arguments of Python.
 
@@ -98,23 +104,23 @@ def write_arguments(message: str) -> str:
 
 
 def _write_argument(match: re.Match[str]) -> str:
-    name, value = match["name"], match["value"]
+    by, name, value = match["by"] or "", match["name"], match["value"]
     argument = ARGUMENTS.get(f"{name} {value}")
     if argument or name not in ARGUMENTS:
-        return argument or match[0]
+        return f"{by}{argument}" if argument else match[0]
+    argument = ARGUMENTS[name]
     if value is None:
-        return ARGUMENTS[name]
+        return f"{by}{argument}=..." if by and "=" not in argument else f"{by}{argument}"
     key, sign, named = value.strip("'").partition("=")
-    return f"{ARGUMENTS[name]}={{{key!r}: {named!r}}}" if sign else f"{ARGUMENTS[name]}={value}"
+    return f"{by}{argument}=" + (f"{{{key!r}: {named!r}}}" if sign else value)
 
 
 class GrevalError(Exception):
     """The base class of all errors that greval raises. It can be sent between processes."""
 
     def __str__(self) -> str:
-        """Return the message, with arguments of Python or, in the command line, with its options."""
-        message = super().__str__()
-        return message if _names_options.get() else write_arguments(message)
+        """Return the message as `word_message` words it."""
+        return word_message(super().__str__())
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling: by default the constructor would get the message instead of its own arguments."""

@@ -387,9 +387,7 @@ def _read_rows(state: PluginState, file: str | Path, folder: Path) -> Iterator[t
         path = _find_file(file, (folder, state.config.rootpath))
         if path not in state.rows:
             rows = read_cases(path)
-            state.rows[path] = [
-                InvalidCaseRow(f"{row.place}: {row.message}") if isinstance(row, RowFault) else row for row in rows
-            ]
+            state.rows[path] = [InvalidCaseRow(str(row)) if isinstance(row, RowFault) else row for row in rows]
     except GrevalError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     for number, row in enumerate(state.rows[path], 1):

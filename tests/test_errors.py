@@ -63,9 +63,9 @@ def test_messages_say_what_to_do():
 
 def test_errors_name_arguments_in_python_and_options_in_the_command_line():
     """One message serves both: a caller of the SDK is told arguments, and who types a command its options."""
-    message = "name the column with --column 'id=case id', or cap calls (--max-calls); greval report RUN --all; --x"
+    message = "name it with --column 'id=case id', or --max-calls; choose with -o; greval report RUN --all; --x"
     error = errors.DataError(message)
-    told = "name the column with columns={'id': 'case id'}, or cap calls (max_calls); greval report RUN --all; --x"
+    told = "name it with columns={'id': 'case id'}, or max_calls; choose with out=...; greval report RUN --all; --x"
     assert str(error) == told
     with errors.name_options():
         assert str(error) == message

@@ -27,7 +27,7 @@ def audit(
     reading = read_cases(cases, columns=parse_columns(column))
     contexts = audit_contexts(_filter_cases(reading, unread))
     print_note(reading.notice())
-    print_row_faults("not a case", (f"{row.place}: {row.message}" for row in unread))
+    print_row_faults("not a case", (str(row) for row in unread))
     print_report(contexts, form, render)
     if unread:
         raise typer.Exit(FAILED)

@@ -116,9 +116,7 @@ def _find_metrics_of_responses(summary: DataSummary) -> tuple[MetricFit, ...]:
 def _check_cases(summary: DataSummary, fitting: Sequence[MetricFit]) -> None:
     """Raise `DataError` if nothing could be judged."""
     if not summary.cases:
-        raise build_unreadable_error(
-            [f"{fault.place}: {fault.message}" for fault in summary.faults], summary.fault_count
-        )
+        raise build_unreadable_error([str(fault) for fault in summary.faults], summary.fault_count)
     if not fitting:
         fields = ", ".join(field.field for field in summary.fields if field.field != "id")
         raise DataError(

@@ -112,7 +112,7 @@ Row = TypeVar("Row", bound=Sample | RowFault)
 def read_case(row: Case | RowFault) -> Case:
     """Return the case of a row; raise `DataError` if the row could not be read as a case."""
     if isinstance(row, RowFault):
-        raise DataError(f"{row.place}: {row.message}")
+        raise DataError(str(row))
     return row
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from greval._util.wording import format_count
-from greval.errors import DataError
+from greval.errors import DataError, word_message
 from greval.records.record import Record
 
 MAX_LISTED = 5
@@ -26,6 +26,10 @@ class RowFault(Record):
     place: str
     message: str
     id: str | None = None
+
+    def __str__(self) -> str:
+        """Return the place and the message."""
+        return word_message(f"{self.place}: {self.message}")
 
 
 def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[str]:

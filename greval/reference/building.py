@@ -558,7 +558,7 @@ def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
     """Describe that no source holds a document, with the faults found."""
     if not faults:
         return "the sources hold no documents; name files or folders with .txt, .md, .jsonl, .json, .csv or .parquet"
-    rows = describe_row_faults([f"{fault.place}: {fault.message}" for fault in faults], count)
+    rows = describe_row_faults([str(fault) for fault in faults], count)
     return "\n".join(["the sources hold no documents:", *rows])
 
 

@@ -49,4 +49,4 @@ def update_index(documents: Path, folder: Path, report: Callable[[str], None]) -
         report(f"{built.describe()}: {folder}")
     if built.failed:
         first = built.faults[0]
-        report(f"{format_count(built.failed, 'fault')} in the documents, the first {first.place}: {first.message}")
+        report(f"{format_count(built.failed, 'fault')} in the documents, the first {first}")

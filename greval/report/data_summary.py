@@ -37,7 +37,7 @@ def render(summary: DataSummary, console: Console) -> None:
         console.print()
         rows = ((column.column, column.reason or NOT_KNOWN) for column in summary.ignored)
         console.print(build_table([Column("not read", left=True), Column("because", left=True)], rows))
-    faults = describe_row_faults((f"{fault.place}: {fault.message}" for fault in summary.faults), summary.fault_count)
+    faults = describe_row_faults((str(fault) for fault in summary.faults), summary.fault_count)
     if faults:
         console.print()
         print_lines(console, [f"not a case: {line}" for line in faults], "yellow")

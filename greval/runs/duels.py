@@ -146,7 +146,7 @@ def find_duel_folder(source: Path, out: Path | None) -> Path:
     if not source.exists():
         raise DataError(f"{source}: there is nothing; expected a run folder, or a file of cases of several methods")
     if out is None and not source.is_dir():
-        raise DataError(f"{source}: is no run folder; name the folder of the results with -o RUN (out in Python)")
+        raise DataError(f"{source}: is no run folder; name the folder of the results with -o RUN")
     return out or source
 
 

@@ -234,6 +234,6 @@ def test_every_shape_reads_the_same_at_every_door(name, door, tmp_path, monkeypa
     rows = [*reading]
     assert [row for row in rows if isinstance(row, Case)] == shape.read
     separator = ", row " if door == "program" else ":"
-    faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
+    faults = [str(row) for row in rows if isinstance(row, RowFault)]
     assert tuple(fault.replace(f"{reading.name}{separator}", "PLACE ") for fault in faults) == shape.faults
     assert reading.describe_ignored() == shape.ignored

@@ -227,7 +227,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
     previous = sorted(tmp_path.rglob("*"))
-    with pytest.raises(StoreError, match=f"empty folder, .* holds '?{name.split('/')[0]}'?; choose another with -o"):
+    with pytest.raises(StoreError, match=f"empty folder, .* holds '?{name.split('/')[0]}'?; choose another with out="):
         make_index(tmp_path, make_documents(1))
     assert sorted(tmp_path.rglob("*")) == previous
 

@@ -30,7 +30,7 @@ def read(*sources, defaults=NO_DEFAULTS):
     """Return the documents by id, and the faults as lines."""
     items = [*read_documents(sources, defaults)]
     documents = {each.id: each for each in items if isinstance(each, Document)}
-    return documents, [f"{each.place}: {each.message}" for each in items if isinstance(each, RowFault)]
+    return documents, [str(each) for each in items if isinstance(each, RowFault)]
 
 
 def test_the_id_of_a_file_is_its_path_in_the_folder(tmp_path):

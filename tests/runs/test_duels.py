@@ -150,7 +150,7 @@ def test_a_file_needs_a_folder(tmp_path):
     file.write_text("\n".join(case.model_dump_json(exclude_none=True) for case in cases()), encoding="utf-8")
     with pytest.raises(DataError, match="there is nothing"):
         duel(tmp_path / "nosuch", [CLEAR], ScriptedJudge(TIE))
-    with pytest.raises(DataError, match="-o RUN"):
+    with pytest.raises(DataError, match="out=RUN"):
         duel(file, [CLEAR], ScriptedJudge(TIE))
     assert len([*duel(file, [CLEAR], ScriptedJudge(TIE), out=tmp_path / "run").results()]) == 9
 

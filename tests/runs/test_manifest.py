@@ -60,7 +60,7 @@ def test_a_probe_has_both_tags(tmp_path, tags, probe):
         append(writer, 1, **tags)
         assert is_probe(writer.reader) is probe
         if probe:
-            with pytest.raises(StoreError, match="holds a probe; choose another folder with -o"):
+            with pytest.raises(StoreError, match="holds a probe; choose another folder with out="):
                 refuse_probe(writer.reader)
         else:
             refuse_probe(writer.reader)

@@ -168,7 +168,7 @@ class DirectModel:
         body = {**self._shared, **extra}
         added = body.pop("extra_body", None) or self.extra_body or {}
         body["messages"] = [{"content": message.content, "role": ROLES[message.type]} for message in messages]
-        return body | added
+        return {**body, **added}
 
     async def _send(self, body: Mapping[str, Any]) -> ServerReply:
         """Send a body, and return the response, or raise the error that its status stands for."""

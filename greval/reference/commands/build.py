@@ -206,7 +206,7 @@ def print_document_faults(report: BuildReport) -> None:
 
 
 def _describe_faults(faults: Iterable[RowFault], count: int) -> list[str]:
-    lines = describe_row_faults((f"{fault.place}: {fault.message}" for fault in faults), count)
+    lines = describe_row_faults((str(fault) for fault in faults), count)
     return [escape_control_characters(line) for line in lines]
 
 

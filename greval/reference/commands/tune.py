@@ -50,7 +50,7 @@ def tune(  # noqa: PLR0913 - the options of a command
             level=level,
             write=not dry_run,
         )
-    for line in describe_row_faults([f"{fault.place}: {fault.message}" for fault in faults]):
+    for line in describe_row_faults([str(fault) for fault in faults]):
         typer.echo(f"not a question: {line}", err=True)
     print_report(tuning, form, render)
 

@@ -143,7 +143,8 @@ class RunPlan:
         """Return the rows to judge: the data as they are, or with the responses of methods in place of the samples."""
         if cases is None:
             return self.data.rows
-        return fill_sources_by_pattern(iter([*self.unread, *cases]), self.config.doc_id_pattern)
+        rows: Rows = iter([*self.unread, *cases])
+        return fill_sources_by_pattern(rows, self.config.doc_id_pattern)
 
     def list_options(self, cases: Sequence[Case] | None = None) -> EvaluateOptions:
         """Return the options of `evaluate` for these rows."""
@@ -188,7 +189,7 @@ def prepare_run(
     rows = [*data.rows] if config.methods else []
     samples = list_samples(rows)
     if config.methods and not samples:
-        faults = [f"{row.place}: {row.message}" for row in rows if isinstance(row, RowFault)]
+        faults = [str(row) for row in rows if isinstance(row, RowFault)]
         raise build_unreadable_error(faults, len(faults))
     indexes, searched = _find_group_indexes(config, samples) if config.methods else ({}, [])
     answering = choose_answering_model(config, judge) if searched else None

@@ -99,7 +99,7 @@ def build_detailed(plan: RunPlan, responses: JudgedResponses) -> Json:
             "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
             "total_questions": len(plan.samples),
             "methods": [*plan.methods],
-            **({"unread": [f"{row.place}: {row.message}" for row in plan.unread]} if plan.unread else {}),
+            **({"unread": [str(row) for row in plan.unread]} if plan.unread else {}),
         },
         "results": [
             {

@@ -190,7 +190,7 @@ class _InputRequirements:
     def check_row(self, row: Case | RowFault) -> bool:
         """Check a row, and return whether all requirements are met now."""
         if isinstance(row, RowFault):
-            self._faults.append(f"{row.place}: {row.message}")
+            self._faults.append(str(row))
             return False
         self._cases += 1
         self._tags.update(row.tags)
@@ -274,7 +274,7 @@ def _read_joined(file: Path, what: str, columns: Mapping[str, str]) -> list[Case
 def _describe_fault(location: str, row: Case | RowFault, what: str) -> str | None:
     """Return why a row is not valid gold or not a valid traversal, or None if it is valid."""
     if isinstance(row, RowFault):
-        return f"{row.place}: {row.message}"
+        return str(row)
     if what == "traversal":
         fields = ", ".join(Traversal.model_fields)
         return None if row.traversal else f"{location}: has no traversal; expected the fields {fields}"

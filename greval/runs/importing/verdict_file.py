@@ -149,7 +149,7 @@ class VerdictFile:
         reading = CaseReader(self._rows.name, lambda: iter(case_rows.values()), self._method or None, needed=False)
         for number, record in zip(case_rows, reading, strict=True):
             if isinstance(record, RowFault):
-                self._keys[number] = f"{record.place}: {record.message}"
+                self._keys[number] = str(record)
             else:
                 self._keys[number] = (record.id, record.method)
                 self._cases[record.id, record.method] = record
@@ -159,7 +159,7 @@ class VerdictFile:
         """Take the cases of another file."""
         for case in cases:
             if isinstance(case, RowFault):
-                self.unread.append(f"{case.place}: {case.message}")
+                self.unread.append(str(case))
             else:
                 self._cases[case.id, case.method] = case
 

@@ -104,7 +104,7 @@ def read_valid_annotations(path: Path) -> tuple[Annotation, ...]:
     """
     file = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
     if file.faults:
-        raise DataError(f"{file.faults[0].place}: {file.faults[0].message}; correct or remove the row first")
+        raise DataError(f"{file.faults[0]}; correct or remove the row first")
     return file.annotations
 
 
@@ -126,7 +126,7 @@ def load_annotations(
         tuple(
             _clear_missing_values(folder, (annotation for _, file in files for annotation in file.annotations), scales)
         ),
-        tuple(f"{fault.place}: {fault.message}" for _, file in files for fault in file.faults),
+        tuple(str(fault) for _, file in files for fault in file.faults),
         tuple(note for _, file in files for note in file.notes),
         tuple(f"{', '.join(file.label_columns)} of {name}" for name, file in files if name and file.label_columns),
     )

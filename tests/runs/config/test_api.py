@@ -195,7 +195,7 @@ class TestRunFile:
             ({"limit": 0}, "limit: must"),
             ({"judge": {"seeed": 1}}, "judge.seeed: unknown; did you mean seed"),
             ({"metrics": None}, "metrics: has no value"),
-            ({"methods": {"a": "m:f"}}, "methods .* need out"),
+            ({"methods": {"a": "m:f"}}, "methods need out="),
             ({"methods": {"a": "m:f"}, "out": "run", "shard": "1/2"}, "shard is for recorded responses"),
             ({"methods": {"a": "m:f"}, "out": "run", "result_files": "end"}, "result_files"),
             ({"result_files": "end"}, "result_files"),

@@ -54,7 +54,7 @@ class TestLockFolder:
             with pytest.raises(StoreError) as refused:
                 lock_folder(tmp_path)
             assert str(tmp_path) in str(refused.value)
-            assert "another run writes to this folder; wait for it or choose another with -o" in str(refused.value)
+            assert "another run writes to this folder; wait for it or choose another with out=..." in str(refused.value)
         lock_folder(tmp_path).close()
 
     def test_missing_folders_are_created(self, tmp_path):
@@ -65,7 +65,7 @@ class TestLockFolder:
     def test_a_file_in_the_way(self, tmp_path):
         """A file is no run folder, and the message says to choose another."""
         (tmp_path / "run").touch()
-        with pytest.raises(StoreError, match=r"cannot be used as a run folder: .*; choose another with -o"):
+        with pytest.raises(StoreError, match=r"cannot be used as a run folder: .*; choose another with out=\.\.\."):
             lock_folder(tmp_path / "run")
 
 

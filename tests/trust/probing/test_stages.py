@@ -59,9 +59,9 @@ def test_a_run_that_is_no_probe_is_left_alone(tmp_path):
     """Mutants would change the figures of another run, so its folder is refused before any call."""
     asked = judge()
     evaluate(cases(1), [RIGHT], asked, out=tmp_path / "run")
-    with pytest.raises(StoreError, match="choose another folder with -o"):
+    with pytest.raises(StoreError, match="choose another folder with out="):
         ProbeStages(tmp_path / "run", asked, {}).check_folder()
-    with pytest.raises(StoreError, match="choose another folder with -o"):
+    with pytest.raises(StoreError, match="choose another folder with out="):
         probe(RIGHT, asked, cases(1), out=tmp_path / "run")
     assert len(asked.calls) == 1
 
