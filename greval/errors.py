@@ -73,7 +73,7 @@ ARGUMENTS = {
 _OPTION = re.compile(
     # a whole command is typed in a shell, also by those who use Python
     r"greval [a-z][^;,]*"
-    r"|(?P<by>\bwith )?(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
+    r"|(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
 )
 _SAID_TWICE = re.compile(r"\b(\w+) \(\1(=\S+)?\)")
 
@@ -104,15 +104,15 @@ def write_arguments(message: str) -> str:
 
 
 def _write_argument(match: re.Match[str]) -> str:
-    by, name, value = match["by"] or "", match["name"], match["value"]
+    name, value = match["name"], match["value"]
     argument = ARGUMENTS.get(f"{name} {value}")
     if argument or name not in ARGUMENTS:
-        return f"{by}{argument}" if argument else match[0]
+        return argument or match[0]
     argument = ARGUMENTS[name]
     if value is None:
-        return f"{by}{argument}=..." if by and "=" not in argument else f"{by}{argument}"
-    key, sign, named = value.strip("'").partition("=")
-    return f"{by}{argument}=" + (f"{{{key!r}: {named!r}}}" if sign else value)
+        return f"{argument}=..." if name == "o" else argument
+    key, _, named = value.strip("'").partition("=")
+    return f"{argument}={{{key!r}: {named!r}}}" if argument.endswith("columns") else f"{argument}={value}"
 
 
 class GrevalError(Exception):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from greval import evaluate, load_metric, read_cases
 from greval.cli.app import app
-from greval.errors import DataWarning
+from greval.errors import DataWarning, name_options
 from greval.runs.store import Store
 
 DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]
@@ -31,8 +31,9 @@ def folder(tmp_path, monkeypatch):
 
 def says(*words, piped=None):
     """Run a command; give its exit code, what it printed, and the message of its error."""
-    done = CliRunner().invoke(app, [*map(str, words)], input=piped)
-    message = str(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
+    with name_options():
+        done = CliRunner().invoke(app, [*map(str, words)], input=piped)
+        message = str(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
     return done.exit_code, done.output, message
 
 

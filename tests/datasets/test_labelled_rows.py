@@ -52,7 +52,7 @@ def test_named_columns_come_first_and_may_be_paths(tmp_path):
 @pytest.mark.parametrize(
     ("text", "columns", "told"),
     [
-        ("id,label,score\nq1,a,1\n", {}, "the value could be label or score; say which with --column value=NAME"),
+        ("id,label,score\nq1,a,1\n", {}, "the value could be label or score; say which with columns={'value': 'NAME'}"),
         ("id,label\nq1,a\n", {"value": "scores"}, "'scores', which is to be value, is not there"),
         ("id,label\nq1,a\n", {"valeu": "label"}, "'valeu' is no field of a case; did you mean value"),
         ("", {}, "holds no rows"),

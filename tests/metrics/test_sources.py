@@ -102,7 +102,7 @@ def test_a_metric_goes_before_a_folder_of_its_name(own_folder, tmp_path):
 def test_what_cannot_be_found_names_the_places_and_the_ways(own_folder, tmp_path):
     """The nearest name of all places is offered, and how own metrics are named."""
     assert "did you mean grounded?" in fault(["grounde"], own_folder)
-    assert "--library" in fault(["grounde"], own_folder)
+    assert "load_metric(NAME, FOLDER)" in fault(["grounde"], own_folder)
     assert "did you mean the file own/kind.yaml?" in fault(["own/kind"])
     (own_folder / "kind.yaml").unlink()
     told = fault([own_folder / "grounded.yaml"])

@@ -446,7 +446,7 @@ def list_exports() -> Iterator[tuple[str, Export]]:  # noqa: PLR0915 - a table, 
     unnamed = "named with --column question=NAME"
     yield (
         "a table in another language",
-        Export("a.csv", as_csv(IN_GERMAN), refused="name it with --column question=NAME"),
+        Export("a.csv", as_csv(IN_GERMAN), refused="name it with columns={'question': 'NAME'}"),
     )
     yield "JSON in another language", Export("a.jsonl", as_lines(IN_GERMAN), refused=unnamed)
     beir = {"_id": "$id", "text": "$question", "metadata": {}}
