@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from greval.errors import DefinitionError, GrevalError
+from greval.errors import DefinitionError, GrevalError, word_message
 from greval.judging.model.failures import redact_secrets
 from greval.records.record import Record, replace_lone_surrogates
 from greval.serve.problem_types import (
@@ -99,7 +99,7 @@ def report_full_disk() -> Iterator[None]:
 
 def build_fault(location: str, message: str, code: FaultCode = "invalid") -> Fault:
     """Build a fault."""
-    return Fault(place=location, message=message, code=code)
+    return Fault(place=location, message=word_message(message), code=code)
 
 
 def parse_faults(texts: Iterable[str]) -> tuple[Fault, ...]:

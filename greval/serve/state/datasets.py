@@ -21,7 +21,7 @@ from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.datasets.row_sources import read_rows
-from greval.errors import DataError
+from greval.errors import DataError, word_message
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.runs.store.pages import MAX_PAGE_CHARACTERS
@@ -145,7 +145,7 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
                 continue
             unread_count += 1
             if len(unread) < MAX_LISTED_ROWS:
-                unread.append(UnreadRow(place=row.place, message=row.message[:MAX_MESSAGE]))
+                unread.append(UnreadRow(place=row.place, message=word_message(row.message)[:MAX_MESSAGE]))
             if unread_count > MAX_UNREAD_ROWS:
                 first = f"{unread[0].place}: {unread[0].message}"
                 message = f"more than {MAX_UNREAD_ROWS:,} rows are no cases; mend the file. The first: {first}"
