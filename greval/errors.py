@@ -111,8 +111,8 @@ def _write_argument(match: re.Match[str]) -> str:
     argument = ARGUMENTS[name]
     if value is None:
         return f"{argument}=..." if name == "o" else argument
-    key, _, named = value.strip("'").partition("=")
-    return f"{argument}={{{key!r}: {named!r}}}" if argument.endswith("columns") else f"{argument}={value}"
+    key, sign, named = value.strip("'").partition("=")
+    return f"{argument}={{{key!r}: {named!r}}}" if sign and argument.endswith("columns") else f"{argument}={value}"
 
 
 class GrevalError(Exception):

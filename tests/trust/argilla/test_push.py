@@ -164,7 +164,7 @@ def test_an_impossible_push_is_refused(toned, tmp_path, stand_in):
         push(toned, stand_in, metrics=[])
     with pytest.raises(ArgillaError, match="tone judges answers and passages chunks"):
         push(toned, stand_in, metrics=["tone", "passages"])
-    with pytest.raises(TypeError, match="did you mean suggestions"):
+    with pytest.raises(TypeError, match="the nearest are suggestions"):
         push(toned, stand_in, suggestion=True)
     skipped = evaluate([Case(question="?")], [TONE], ScriptedJudge(by_metric), out=tmp_path / "skipped").folder
     with pytest.raises(DataError, match="nothing was judged by 'tone' there"):
