@@ -143,8 +143,8 @@ class RunPlan:
         """Return the rows to judge: the data as they are, or with the responses of methods in place of the samples."""
         if cases is None:
             return self.data.rows
-        rows: Rows = iter([*self.unread, *cases])
-        return fill_sources_by_pattern(rows, self.config.doc_id_pattern)
+        rows: list[Case | RowFault] = [*self.unread, *cases]
+        return fill_sources_by_pattern(iter(rows), self.config.doc_id_pattern)
 
     def list_options(self, cases: Sequence[Case] | None = None) -> EvaluateOptions:
         """Return the options of `evaluate` for these rows."""
