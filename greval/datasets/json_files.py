@@ -41,12 +41,8 @@ class InvalidJsonError(ValueError):
 class RawRow:
     """A row as read from a file.
 
-    Args:
-        number: Its line, or its position in a file without lines.
-        values: The values by name; empty if the row could not be read at all.
-        faults: The faults by name or by the path of the value; the key is "" if the whole row is faulty.
-        unit: The separator between the file's name and the number.
-        note: What people should know of how the file was read, in its first row.
+    A fault is at a name or at the path of the value, at "" if the whole row is faulty. The first row has a note of how
+    the file was read.
     """
 
     number: int

@@ -141,10 +141,6 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
     The documents of a run are ranked by falling score, or by rank if it has no scores; equal ones keep their order. The
     rows of a question follow each other. The name of the run is the method. The grades of qrels are kept; if no grade
     of the file is above 1, the documents of grade 1 are essential.
-
-    Args:
-        rows: The rows, with their values under the names of the fields.
-        name: The name of the file, for messages.
     """
     remaining = iter(rows)
     first = next(remaining, None)

@@ -83,13 +83,7 @@ def read_rows(
 def read_rows(
     source: object, purpose: RowPurpose = CASE_ROWS, columns: ColumnMap | None = None
 ) -> Iterator[RawRow | Case | RowFault]:
-    """Read the rows of a file, of standard input ("-"), or of what a program passes.
-
-    Args:
-        source: A path, "-", a table of pandas, polars or Arrow, or mappings, records and cases.
-        purpose: What the rows are read as.
-        columns: The columns of fields that are named; their values are read as those of the fields.
-    """
+    """Read the rows of a file, of standard input ("-"), or of what a program passes."""
     for row in _open_rows(source, purpose, columns):
         yield finish_row(row, purpose, columns) if isinstance(row, RawRow) else row
 

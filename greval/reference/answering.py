@@ -60,17 +60,6 @@ async def answer_question(
     A model gets as much of the context as fits, see `select_context`. Without a model, the answer consists of the
     sentences that match the question best, see `extract_answer`.
 
-    Args:
-        question: The question.
-        chunks: The chunks, best first.
-        triples: The triples, best first.
-        aggregates: Texts that were computed from the graph, such as counts.
-        client: The model that answers. None: no model is asked.
-        context_tokens: The most tokens of the context; by default 1,000 for the embedded model, 12,000 for others.
-
-    Raises:
-        MethodError: If the model fails or gives an empty answer.
-
     Example:
         >>> import asyncio
         >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
@@ -90,12 +79,6 @@ async def select_context(
 
     Aggregates take at most a half of the tokens and triples a quarter; chunks take the rest. If not even the first
     chunk fits, its text is cut. Tokens of the embedded model are counted exactly, those of others are estimated.
-
-    Args:
-        response: The response.
-        client: The model.
-        context_tokens: The most tokens; by default 1,000 for the embedded model, 12,000 for others.
-        share: The share of these tokens to use.
     """
     most = int(share * (context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)))
     model = (await client.ready()).model if client.judge.local else None

@@ -83,17 +83,7 @@ Step = Literal["documents", "extraction", "embedding", "graph"]
 
 
 class BuildProgress(Record):
-    """A snapshot of the progress of indexing.
-
-    Args:
-        step: What is done now.
-        done: The number of documents, or of chunks, that are done.
-        total: How many there are; None if it is not known.
-        failed: The number of documents or chunks that failed.
-        usage: The calls and tokens of the model so far.
-        seconds: The time since the start.
-        step_seconds: The time since the start of the step.
-    """
+    """A snapshot of the progress of indexing."""
 
     step: Step
     done: int = 0

@@ -80,16 +80,6 @@ def read_documents(
     that is named is read as text if its ending is unknown; in folders such files are passed over, hidden ones, and
     the terms of a licence.
 
-    Args:
-        sources: Paths of files and folders, and documents.
-        defaults: What documents have that do not say otherwise.
-
-    Yields:
-        Documents with different ids, and faults.
-
-    Raises:
-        DataError: If a path does not exist.
-
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())

@@ -71,12 +71,7 @@ class GroupedPositions:
 class EdgeTable:
     """The edges of a graph as columns; an edge is its position in them.
 
-    Args:
-        source: The position of the entity that each edge leaves.
-        target: The position of the entity that each edge enters.
-        label_codes: The position of the label of each edge in `label_names`.
-        label_names: The different labels.
-        evidence: The positions of the chunks that state each edge.
+    Sources, targets, labels and evidence are positions of entities, label names and chunks.
     """
 
     source: IntArray
@@ -117,12 +112,7 @@ class EdgeTable:
 
 @dataclass(frozen=True)
 class MentionTable:
-    """Which chunk mentions which entity.
-
-    Args:
-        chunks: The positions of the chunks that mention each entity.
-        entities: The positions of the entities that each chunk mentions.
-    """
+    """Which chunk mentions which entity."""
 
     chunks: GroupedPositions
     entities: GroupedPositions

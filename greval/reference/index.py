@@ -57,19 +57,7 @@ class IndexFile(Record):
 
 
 class Manifest(Record):
-    """What `manifest.json` of a build holds.
-
-    Args:
-        embedder: The name of the embedder, never `auto`.
-        extractor: The name of the extractor with its version.
-        graph: Where the graph is: `embedded`, or the address of a server.
-        graph_schema: The schema of entities and relations, if there is one.
-        chunks: The number of chunks.
-        entities: The number of entities.
-        relations: The number of relations.
-        names: The number of different spellings of the entities.
-        merged: The number of names that each step of the resolution merged with another name.
-    """
+    """What `manifest.json` of a build holds."""
 
     embedder: str
     extractor: str

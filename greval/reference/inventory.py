@@ -14,10 +14,6 @@ def read_reference(folder: str | Path) -> IndexInventory:
 
     Documents and chunks are identified by their ids, a node by the name of its entity, which has the other names of
     the entity as aliases. A document without a chunk, such as an empty one, is left out.
-
-    Raises:
-        DataError: If the folder holds no index, or it cannot be read.
-        MissingExtraError: If a package of the extra `reference` is not installed.
     """
     with ReferenceIndex.open(folder) as index:
         chunks = {chunk: find_document(chunk) for chunk in index.chunk_ids}

@@ -65,10 +65,8 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(_wrap_text)]
 class EntityType(Record):
     """A type of entities.
 
-    Args:
-        from_tag: The tag whose value is the entity of a document.
-        terms: The names of the entities, each with its other spellings.
-        words: Words by which a question names the type, besides its own name and the plural of it.
+    A tag may hold the entity of a document. Words are those by which a question names the type, besides its own name
+    and the plural of it.
     """
 
     from_tag: Text | None = None
@@ -79,13 +77,8 @@ class EntityType(Record):
 class RelationType(Record):
     """A type of relations, from entities of some types to entities of others.
 
-    Args:
-        from_: The types of its sources; `from` in a file.
-        to: The types of its targets.
-        cues: Words and phrases with which a sentence states the relation. Without any, every document states it that
-            has entities of both types.
-        opposite: The relation that a negated cue states.
-        words: Words by which a question names the relation, besides its own name.
+    Cues are words and phrases with which a sentence states the relation. Without any, every document states it that has
+    entities of both types. A negated cue states the opposite.
     """
 
     # `from` is a keyword of Python.
@@ -147,12 +140,7 @@ class GraphSchema(Record):
 
 
 def read_schema(path: str | Path) -> GraphSchema:
-    """Read a schema from a YAML or JSON file.
-
-    Raises:
-        DataError: If the file has faults. All of its form are reported at once, each with its line; or else all of how
-            its types and relations fit together.
-    """
+    """Read a schema from a YAML or JSON file."""
     file = Path(path)
     source = read_source_file(file, "name a YAML or JSON file with entities and relations")
     faults = list(source.faults)

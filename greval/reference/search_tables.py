@@ -84,12 +84,7 @@ class SearchTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankGraph:
-    """An undirected weighted graph, prepared for PageRank.
-
-    Args:
-        weights: The symmetric matrix of weights, each divided by the square roots of the strengths of both ends.
-        roots: The square root of the strength of each node, which is the sum of the weights of its edges.
-    """
+    """An undirected weighted graph, prepared for PageRank."""
 
     weights: csr_array
     roots: Scores

@@ -62,13 +62,7 @@ def sort_neighbours(source: Positions, target: Positions, weight: Positions, nam
 class Walk:
     """A traversal.
 
-    Args:
-        activation: The activation of each node; 0 if it was not reached.
-        edges: The edges followed, in order, each once.
-        passed: The activation that each edge passed on when it was first followed.
-        forward: Whether each edge was followed from its source to its target.
-        steps: The step of each edge, from 1.
-        cut: The number of edges that were not followed, by node.
+    `passed` is the activation that each edge passed on when it was first followed.
     """
 
     activation: Scores

@@ -74,14 +74,6 @@ async def extract_with_model(
     the ends of relations are entities as well. With a schema they are so only if their type is known: as a term, by a
     tag or from the answer. An answer of another form is asked for once more, with the error.
 
-    Args:
-        chunk: The chunk to read, with its title.
-        client: The model that reads it.
-        schema: The types and relations that are allowed. None: any.
-
-    Raises:
-        MethodError: If the call fails, or the second answer has another form too.
-
     Example:
         >>> import asyncio
         >>> from greval.testing import ScriptedJudge

@@ -104,10 +104,6 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
 
     With a schema, its entities and relations come first; a name that is a term of the schema has the term's name.
 
-    Args:
-        chunk: The chunk to read.
-        schema: The entity types and relations of the user.
-
     Example:
         >>> text = "Maximum Overdrive is a film directed by Stephen King. The film stars Emilio Estevez."
         >>> found = extract_with_rules(IndexedChunk(id="d#1", doc_id="d", title="Maximum Overdrive", text=text))

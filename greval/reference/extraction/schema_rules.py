@@ -37,13 +37,6 @@ def read_by_schema(
 ) -> Extraction:
     """Return the extraction of a chunk with the entities and relations of a schema in front of those of the rules.
 
-    Args:
-        chunk: The chunk.
-        sentences: Its sentences.
-        names: The names that the rules found, with their types.
-        statements: The statements that the rules found.
-        schema: The schema.
-
     Example:
         >>> schema = GraphSchema.model_validate({
         ...     "entities": {"Brand": {"from_tag": "brand"}, "Feature": {"terms": {"battery": ["batteries"]}}},

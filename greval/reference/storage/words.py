@@ -104,12 +104,7 @@ class WordIndex:
 
     @classmethod
     def load(cls, folder: Path) -> WordIndex:
-        """Open an index. It is mapped to memory, and read from disk when it is needed.
-
-        Raises:
-            DataError: If the folder has none.
-            MissingExtraError: If bm25s is not installed.
-        """
+        """Open an index. It is mapped to memory, and read from disk when it is needed."""
         try:
             size, *_ = np.load(folder / "size.npy").tolist()
             ranking = None
@@ -124,10 +119,7 @@ class WordIndex:
     def search(self, text: str, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and scores of the `k` best texts, best first, ties by position; none with a score of 0.
 
-        Args:
-            text: The question. A word that it has twice counts twice.
-            k: The most texts to return.
-            allowed: Whether each text may be returned; None: all may.
+        A word that the text has twice counts twice.
         """
         vocabulary = self._ranking.vocab_dict if self._ranking is not None else {}
         words = [vocabulary[word] for word in split_search_words(text) if word in vocabulary]
