@@ -292,14 +292,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
 
 
 def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
-    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart.
-
-    Example:
-        >>> _read_pandas_table({"question": {"0": "Who?", "1": "Why?"}}, CASE_ROWS)
-        [{'question': 'Who?'}, {'question': 'Why?'}]
-        >>> _read_pandas_table({"columns": ["question"], "data": [["Who?"]]}, CASE_ROWS)
-        [{'question': 'Who?'}]
-    """
+    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart."""
     columns, data = content.get("columns"), content.get("data")
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(name, str) for name in columns):
         return [

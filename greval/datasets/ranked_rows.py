@@ -107,16 +107,7 @@ QRELS_ROWS = _build_purpose(
 
 
 def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, str] | None:
-    """Return the field of each column of a table with a row for each document of a question; None for any other table.
-
-    Example:
-        >>> from greval.datasets.row_purpose import CASE_ROWS, GOLD_ROWS
-        >>> find_ranked_columns(["query-id", "corpus-id", "score"], CASE_ROWS)
-        {'query-id': 'question', 'corpus-id': 'document', 'score': 'score'}
-        >>> find_ranked_columns(["query-id", "corpus-id", "score"], GOLD_ROWS)
-        {'query-id': 'question', 'corpus-id': 'document', 'score': 'grade'}
-        >>> find_ranked_columns(["query-id", "corpus-id", "score", "text"], CASE_ROWS)
-    """
+    """Return the field of each column of a table of ranked documents, a row for each; None for any other table."""
     if not purpose.ranked_as:
         return None
     # BEIR calls the grade a score, so that its judgements look like a run.

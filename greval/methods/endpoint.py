@@ -262,11 +262,6 @@ class ReplyMapping:
         lines: A path for each field of a response that the reply contains. For `chunks`, `triples` and
             `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
             field within an item. If empty, the reply is read as the result of a function is.
-
-    Example:
-        >>> form = ReplyMapping({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
-        >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
-        {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
     """
 
     def __init__(self, lines: Mapping[str, str]) -> None:

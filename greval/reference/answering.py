@@ -59,12 +59,6 @@ async def answer_question(
 
     A model gets as much of the context as fits, see `select_context`. Without a model, the answer consists of the
     sentences that match the question best, see `extract_answer`.
-
-    Example:
-        >>> import asyncio
-        >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
-        >>> asyncio.run(answer_question("When does it open?", [chunk]))[0]
-        'It opens at nine.'
     """
     if client is None:
         return extract_answer(question, chunks, triples, aggregates), Usage()
@@ -140,12 +134,6 @@ def extract_answer(
     A sentence gets the weights of the question's words that it has; rare words weigh more, names in the question less.
     A second sentence is added if it has much of what the first one lacks. If the question asks for a count or an
     extreme, the aggregate that matches best is the answer. Triples count only if no sentence matches.
-
-    Example:
-        >>> extract_answer("How many ferries are late?", [], aggregates=["late ferries: 7"])
-        'late ferries: 7'
-        >>> extract_answer("Who is Ada?", [])
-        'The documents do not hold the answer.'
     """
     weights = _weigh_words(question)
     if aggregates and _COUNTING.search(question):

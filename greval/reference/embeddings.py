@@ -162,12 +162,6 @@ class HashedTfidf(Embedder):
     Each word, and each group of letters within a word, is a feature. Its number is a checksum, so that no vocabulary
     has to be kept, and any text has a vector. The weight of a feature is (1 + log of its count) times its idf in the
     corpus; a random sign and column of each, also from the checksum, keep dot products nearly as they were.
-
-    Example:
-        >>> embedder = HashedTfidf().fit(["The ferry sails at noon", "The harbour closes at night"])
-        >>> scores = embedder.embed_passages(["ferries sail", "harbours"]) @ embedder.embed_query("Which ferry sails?")
-        >>> bool(scores[0] > scores[1])
-        True
     """
 
     name = "tfidf"

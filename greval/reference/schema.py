@@ -92,16 +92,7 @@ class RelationType(Record):
 
 
 class GraphSchema(Record):
-    """The types of the entities and the relations of a graph.
-
-    Example:
-        >>> schema = GraphSchema.model_validate({
-        ...     "entities": {"Brand": {"from_tag": "brand"}, "Feature": {"terms": {"battery": ["batteries"]}}},
-        ...     "relations": {"PRAISES": {"from": "Brand", "to": "Feature", "cues": ["love"]}},
-        ... })
-        >>> schema.spellings["batteries"], schema.tags
-        (('battery', 'Feature'), {'brand': 'Brand'})
-    """
+    """The types of the entities and the relations of a graph."""
 
     entities: Annotated[dict[Label, Annotated[EntityType, BeforeValidator(_replace_nothing)]], Field(min_length=1)]
     relations: dict[Label, RelationType] = Field(default_factory=dict)

@@ -81,7 +81,7 @@ def search_chunks(
     """Search the chunks of an index for a question.
 
     `where` has accepted values of tags, `doc_id`, `repo` and `version`. Other chunks, and the entities and relations
-    that only they state, are left out of every step. For `tog`, which asks a model, see `greval.reference.think_on_graph`.
+    that only they state, are left out of every step. For `tog`, which asks a model, see `think_on_graph`.
     """
     return QuestionSearch(index, question, where).search(search, settings)
 

@@ -158,13 +158,7 @@ def tune(  # noqa: PLR0913 - the options of a command
 
 
 def number_folds(questions: Sequence[str], count: int) -> Integers:
-    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold.
-
-    Example:
-        >>> folds = number_folds(["q1", "q2", "q3", "q1"], 3)
-        >>> sorted(folds[:3].tolist()), bool(folds[0] == folds[3])
-        ([0, 1, 2], True)
-    """
+    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold."""
     ordered = sorted({*questions}, key=lambda question: (sha256(question.encode(errors="replace")).digest(), question))
     fold_of = assign_folds(dict.fromkeys(ordered, 1), count)
     return np.array([fold_of[question] for question in questions], dtype=np.int64)

@@ -71,15 +71,7 @@ class SystemReply(NamedTuple):
 
 
 def read_reply(reply: object) -> SystemReply | None:
-    """Read a reply, or the context of one, in a form that is known by its content; return None if it is none.
-
-    Example:
-        >>> found = read_reply(("At nine.", {"sources": [{"id": "7", "text": "It opens at nine."}]}))
-        >>> found.fields["answer"], found.fields["chunks"][0].text
-        ('At nine.', 'It opens at nine.')
-        >>> read_reply({"answer": "At nine."}) is None
-        True
-    """
+    """Read a reply, or the context of one, in a form that is known by its content; return None if it is none."""
     if isinstance(reply, str):
         return _read_context_text(reply)
     if isinstance(reply, Mapping):

@@ -98,11 +98,6 @@ def find_names(
 
     Words of `lower_names`, in lower case, are names even so: those of the title, if it is an identifier. With `code`,
     the document describes software, and the object of a verb like "calls" is a component.
-
-    Example:
-        >>> text = 'Stephen King wrote "Trucks" and the score of Maximum Overdrive in 1986 for fare-engine.'
-        >>> [span.name for span in find_names(text, split_tokens(text))]
-        ['Stephen King', 'Trucks', 'Maximum Overdrive', 'fare-engine']
     """
     return [*_Scanner(sentence, tokens, lower_names, code=code).scan()]
 

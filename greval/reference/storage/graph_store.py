@@ -121,13 +121,6 @@ def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
 
     A graph that is opened to be read refuses writing itself. Here, what reads or writes other files, loads extensions
     or changes settings is refused too.
-
-    Example:
-        >>> check_query("MATCH (e:Entity {name: $name}) RETURN e.type", {"name": "Drop"})
-        >>> check_query("MATCH (e) DELETE e", {})
-        Traceback (most recent call last):
-            ...
-        greval.errors.DataError: DELETE: queries only read the graph; begin with MATCH, and write a name that is ...
     """
     # Quoted texts, quoted names and comments may hold any word.
     bare = _QUOTED.sub(" ", cypher)

@@ -77,13 +77,7 @@ def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and values of the `k` highest scores, the highest first, ties by position.
-
-    Example:
-        >>> import numpy as np
-        >>> [found.tolist() for found in select_best(np.array([1.0, 3.0, 2.0, 3.0]), k=3)]
-        [[1, 3, 2], [3.0, 3.0, 2.0]]
-    """
+    """Return positions and values of the `k` highest scores, the highest first, ties by position."""
     if positions is None:
         positions = np.arange(len(scores))
     else:

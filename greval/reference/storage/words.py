@@ -69,13 +69,7 @@ def _split_unspaced(word: str) -> Iterator[str]:
 
 
 class WordIndex:
-    """Texts, found by their words: BM25 as in Lucene, with k1 = 1.5 and b = 0.75.
-
-    Example:
-        >>> index = WordIndex.build(["The ferry sails at noon", "The harbour closes", "A ferry and a harbour"])
-        >>> index.search("When does the harbour close?", k=5)[0].tolist()
-        [1, 2]
-    """
+    """Texts, found by their words: BM25 as in Lucene, with k1 = 1.5 and b = 0.75."""
 
     def __init__(self, ranking: Any, size: int) -> None:  # noqa: ANN401 - bm25s has no types
         self._ranking = ranking
