@@ -14,10 +14,8 @@ from typing import overload
 from greval._util.wording import find_typo
 from greval.datasets.cells import read_cells
 from greval.datasets.column_map import ColumnMap
-from greval.datasets.excel_sheets import read_excel
 from greval.datasets.field_names import find_known_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
-from greval.datasets.parquet_tables import read_parquet
 from greval.datasets.ranked_rows import find_ranked_columns, group_by_question
 from greval.datasets.record_rows import is_table, read_record_rows
 from greval.datasets.row_faults import RowFault
@@ -182,8 +180,12 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
         return lines if purpose.trec_columns else group_by_question(lines, str(path))
     check = _build_check(purpose, columns)
     if suffix == EXCEL:
+        from greval.datasets.excel_sheets import read_excel
+
         return _drop_failed_formulas(read_excel(path, check), columns)
     if suffix == PARQUET:
+        from greval.datasets.parquet_tables import read_parquet
+
         return read_parquet(path, check, _build_need(columns) if purpose is CASE_ROWS else None)
     return read_csv(path, check, DELIMITERS[suffix])
 
