@@ -96,20 +96,16 @@ def list_files(folder: Path) -> list[Path]:
     return [path for path in _list_visible(folder) if _holds_documents(path)]
 
 
-class FileCounts(NamedTuple):
-    """How many files of folders are taken as documents and passed over, by their endings, the most frequent first."""
+def count_files(sources: Iterable[str | Path]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the visible files of folders that are documents, and those that are passed over.
 
-    taken: Mapping[str, int]
-    passed_over: Mapping[str, int]
-
-
-def count_files(sources: Iterable[str | Path]) -> FileCounts:
-    """Count the visible files of folders by their endings; a file without one, or with terms, by its name."""
+    They are counted by their endings, the most frequent first; a file without one, or with terms, by its name.
+    """
     files = [path for source in sources if Path(source).is_dir() for path in _list_visible(Path(source))]
     accepted = Counter(path.suffix.lower() for path in files if _holds_documents(path))
     skipped = (path for path in files if not _holds_documents(path))
     passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in skipped)
-    return FileCounts(dict(accepted.most_common()), dict(passed_over.most_common()))
+    return dict(accepted.most_common()), dict(passed_over.most_common())
 
 
 def _holds_documents(path: Path) -> bool:

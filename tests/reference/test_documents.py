@@ -52,9 +52,9 @@ def test_the_terms_of_a_licence_are_no_documents_of_a_folder(tmp_path):
         (tmp_path / name).write_text(f"One of {name}.")
     assert {*read(tmp_path)[0]} == {*pages}
     assert [*read(tmp_path / "LICENSE.md")[0]] == ["LICENSE.md"]
-    counts = count_files([tmp_path, tmp_path / "README.md"])
-    assert counts.taken == {".md": 3, ".txt": 1}
-    assert {*counts.passed_over} == {Path(name).name for name in terms}
+    accepted, passed_over = count_files([tmp_path, tmp_path / "README.md"])
+    assert accepted == {".md": 3, ".txt": 1}
+    assert {*passed_over} == {Path(name).name for name in terms}
 
 
 @pytest.mark.parametrize(
