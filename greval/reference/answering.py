@@ -176,15 +176,10 @@ def _select_sentences(word_weights: Mapping[str, float], candidates: Sequence[tu
 
 def _weigh_words(question: str) -> dict[str, float]:
     """Return the words of a question that can be searched for, with the weight that each has by its kind."""
-    names = {stem for name in _list_names(question) for stem in _list_stems(name)}
+    names = {stem for word in _WORD.findall(question) if word[0].isupper() for stem in _list_stems(word)}
     return {stem: NAME_WEIGHT if stem in names else 1.0 for stem in _list_stems(question)}
 
 
 def _list_stems(text: str) -> list[str]:
     """List the words of a text that carry meaning, without common endings."""
     return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
-
-
-def _list_names(text: str) -> set[str]:
-    """List the capitalised words of a text."""
-    return {word for word in _WORD.findall(text) if word[0].isupper()}
