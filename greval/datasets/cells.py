@@ -23,7 +23,6 @@ from greval.datasets.field_names import (
 )
 from greval.datasets.field_values import list_accepted_answers
 from greval.datasets.json_files import InvalidJsonError, RawRow, find_faults, parse_json
-from greval.datasets.python_literals import InvalidLiteralError, parse_literal
 from greval.records.case import CLAIM_FIELDS
 
 CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
@@ -116,6 +115,8 @@ def parse_cell(cell: str) -> tuple[object, bool]:
     try:
         return parse_json(cell)
     except InvalidJsonError as error:
+        from greval.datasets.python_literals import InvalidLiteralError, parse_literal
+
         try:
             # pandas and `datasets` write a list in a cell as Python's repr.
             return parse_literal(cell), True

@@ -17,10 +17,10 @@ from greval.datasets.column_map import ColumnMap
 from greval.datasets.field_names import find_known_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
 from greval.datasets.ranked_rows import find_ranked_columns, group_by_question
+from greval.datasets.read_limits import HEADER_CHARACTERS
 from greval.datasets.record_rows import is_table, read_record_rows
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import CASE_ROWS, ColumnCheck, RowPurpose, check_known
-from greval.datasets.tables import HEADER_CHARACTERS, find_header, read_csv
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS, read_trec_lines
 from greval.errors import DataError
 from greval.records.case import Case
@@ -157,6 +157,8 @@ def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
     head = read_head(path)
     cells = head.split("\n", 1)[0].split()
     is_trec = len(cells) in {len(QRELS_COLUMNS), len(RUN_COLUMNS)}
+    from greval.datasets.tables import find_header
+
     return is_trec and not find_header(head, DELIMITERS[TSV], purpose.check)[1]
 
 
@@ -187,6 +189,8 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
         from greval.datasets.parquet_tables import read_parquet
 
         return read_parquet(path, check, _build_need(columns) if purpose is CASE_ROWS else None)
+    from greval.datasets.tables import read_csv
+
     return read_csv(path, check, DELIMITERS[suffix])
 
 
