@@ -17,7 +17,6 @@ from greval.reference.questions.facts import (
     list_telling_words,
 )
 from greval.reference.questions.records import (
-    NOT_STATED,
     DraftQuestion,
     QuestionPattern,
     QuestionType,
@@ -179,19 +178,6 @@ class FactTable:
         ignored = {text.casefold() for text in self.list_descriptions({fact.subject}, of_both_ends=False)}
         ignored.add(fact.sentence.casefold())
         return any(first in sentence and second in sentence and sentence not in ignored for sentence in self.sentences)
-
-
-def draft_absent(question: str, fact: StatedFact) -> DraftQuestion:
-    """Draft a question about a fact with another name in it, which the documents do not answer."""
-    return DraftQuestion(
-        type="unanswerable",
-        pattern="absent",
-        question=question,
-        answer=NOT_STATED,
-        gold=Gold(essential_docs=(), helpful_docs=()),
-        evidence=(fact,),
-        fixed_answer=True,
-    )
 
 
 def find_stem(predicate: str) -> str:
