@@ -14,7 +14,7 @@ from greval.metrics.files.json_schema import LEVEL
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line
 from greval.records import definition_faults
 from greval.records.case import PROMPT_FIELDS
-from greval.records.definition_faults import Path, format_value
+from greval.records.definition_faults import KnownKeys, Path, format_value
 from greval.records.formula_metric import FORMULA_FIELDS, FileMetric, build_file_metric
 from greval.records.metric import JudgedMetric, list_definition_keys
 
@@ -33,9 +33,11 @@ _PLACEHOLDERS: dict[str, Any] = {
 _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formula": "y"}
 
 
-def convert_errors(errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
-    """Convert the errors of pydantic to faults of the file."""
-    faults = definition_faults.convert_errors(errors, data, list_known_keys)
+def convert_errors(
+    errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int], known_keys: KnownKeys | None = None
+) -> list[MetricFileFault]:
+    """Convert the errors of pydantic to faults of the file, by default of one of a metric."""
+    faults = definition_faults.convert_errors(errors, data, known_keys or list_known_keys)
     return [MetricFileFault(find_line(path, lines), text, path, unknown) for path, text, unknown in faults]
 
 
