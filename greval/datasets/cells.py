@@ -149,14 +149,7 @@ def find_cell_kind(name: str) -> CellKind:
 
 
 def split_passages(text: str) -> list[str]:
-    r"""Split passages that deepeval's `save_as` joined by bars; bars of Markdown tables and within blanks stay.
-
-    Example:
-        >>> split_passages("Pro costs $20.|It rained.")
-        ['Pro costs $20.', 'It rained.']
-        >>> split_passages("| plan | price |\n|---|---|\n| Pro | $20 ||It rained | a lot.")
-        ['| plan | price |\n|---|---|\n| Pro | $20 |', 'It rained | a lot.']
-    """
+    r"""Split passages that deepeval's `save_as` joined by bars; bars of Markdown tables and within blanks stay."""
     has_table = _TABLE_RULE.search(text) is not None
     passages = [""]
     for line in text.splitlines(keepends=True):

@@ -53,12 +53,6 @@ class ColumnMap:
             a tag (`tags.topic`). A column is named as in the file, in any case, or is a path such as
             `retrieval.hits[*].text`; a path that ends with `?` may lead nowhere.
         extra_fields: Names of fields that are not of a case, such as `value` in a file of verdicts.
-
-    Example:
-        >>> columns = ColumnMap({"answer": "generated", "chunks": "retrieval.hits[*].text"})
-        >>> row = RawRow(1, {"generated": "Ada.", "retrieval": {"hits": [{"text": "Ada wrote it."}]}})
-        >>> columns.apply(row).values
-        {'answer': 'Ada.', 'chunks': ['Ada wrote it.']}
     """
 
     def __init__(self, columns: Mapping[str, str], extra_fields: Collection[str] = ()) -> None:

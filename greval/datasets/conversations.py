@@ -35,16 +35,7 @@ SplitConversation = tuple[list[PlainTurn], str, str | None]
 
 
 def read_turns(value: object) -> list[PlainTurn] | None:
-    r"""Read the turns of a conversation in any of its forms, None if it is no conversation.
-
-    Example:
-        >>> read_turns([{"type": "human", "content": "Who?"}, {"type": "ai", "content": "Ada."}])
-        [{'role': 'user', 'text': 'Who?'}, {'role': 'assistant', 'text': 'Ada.'}]
-        >>> read_turns([["Who?", "Ada."]]) == read_turns("User: Who?\nAssistant: Ada.")
-        True
-        >>> read_turns("ancient") is None
-        True
-    """
+    r"""Read the turns of a conversation in any of its forms, None if it is no conversation."""
     if isinstance(value, str):
         return _read_text(value)
     if isinstance(value, Mapping):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,10 +50,6 @@ def identify_file(path: Path, *joined_files: Path, **settings: object) -> CaseSo
     except OSError:
         # The reader reports the error.
         return UNKNOWN_SOURCE
-    return CaseSource(label=_build_label(path, active_settings), digest=digest.hexdigest()[:32])
-
-
-def _build_label(path: Path, settings: Mapping[str, str]) -> str:
-    """Build the label from path and method, because one file read for two methods is two sources."""
-    method = settings.get("method")
-    return f"{path.resolve()}" + (f"\n{method}" if method else "")
+    # One file read for two methods is two sources.
+    method = active_settings.get("method")
+    return CaseSource(label=f"{path.resolve()}" + (f"\n{method}" if method else ""), digest=digest.hexdigest()[:32])

@@ -41,12 +41,8 @@ class InvalidJsonError(ValueError):
 class RawRow:
     """A row as read from a file.
 
-    Args:
-        number: Its line, or its position in a file without lines.
-        values: The values by name; empty if the row could not be read at all.
-        faults: The faults by name or by the path of the value; the key is "" if the whole row is faulty.
-        unit: The separator between the file's name and the number.
-        note: What people should know of how the file was read, in its first row.
+    A fault is at a name or at the path of the value, at "" if the whole row is faulty. The first row has a note of how
+    the file was read.
     """
 
     number: int
@@ -296,14 +292,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
 
 
 def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
-    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart.
-
-    Example:
-        >>> _read_pandas_table({"question": {"0": "Who?", "1": "Why?"}}, CASE_ROWS)
-        [{'question': 'Who?'}, {'question': 'Why?'}]
-        >>> _read_pandas_table({"columns": ["question"], "data": [["Who?"]]}, CASE_ROWS)
-        [{'question': 'Who?'}]
-    """
+    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart."""
     columns, data = content.get("columns"), content.get("data")
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(name, str) for name in columns):
         return [

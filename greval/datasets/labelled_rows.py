@@ -70,15 +70,7 @@ def read_labelled_rows(
     name: str = "rows",
     required: bool = True,
 ) -> LabelledRows:
-    """Read the rows of a file in any format that holds cases, and find the columns of some fields.
-
-    Args:
-        source: The path of a file, "-" for standard input, or rows that a program passes.
-        fields: The fields to look for, each with the names that its column may have.
-        columns: The columns, or the places in JSON, of fields that are called otherwise.
-        name: The name of rows that a program passes, in messages.
-        required: Whether it is an error if there are no rows.
-    """
+    """Read the rows of a file in any format that holds cases, and find the columns of some fields."""
     opened = check_file(Path(source)) if isinstance(source, str | Path) and source != STDIN else source
     is_named = isinstance(source, str | Path)
     source_name = format_printable(str(source) if is_named else name, 4096)

@@ -44,12 +44,6 @@ def parse_literal(text: str) -> object:
     """Parse a list, a tuple or a dict of literals, as `repr` and NumPy print them.
 
     `nan` is None. An object such as `Document(page_content='a')` is a mapping of its arguments.
-
-    Example:
-        >>> parse_literal("['It opens at nine.', nan]"), parse_literal("['a' 'b']")
-        (['It opens at nine.', None], ['a', 'b'])
-        >>> parse_literal("[Document(metadata={'source': 's.md'}, page_content='Nine.')]")
-        [{'metadata': {'source': 's.md'}, 'page_content': 'Nine.'}]
     """
     if len(text) > MAX_LITERAL:
         raise InvalidLiteralError(f"has more than {MAX_LITERAL:,} characters")

@@ -105,16 +105,7 @@ QRELS_ROWS = _build_purpose(
 
 
 def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, str] | None:
-    """Return the field of each column of a table with a row for each document of a question; None for any other table.
-
-    Example:
-        >>> from greval.datasets.row_purpose import CASE_ROWS, GOLD_ROWS
-        >>> find_ranked_columns(["query-id", "corpus-id", "score"], CASE_ROWS)
-        {'query-id': 'question', 'corpus-id': 'document', 'score': 'score'}
-        >>> find_ranked_columns(["query-id", "corpus-id", "score"], GOLD_ROWS)
-        {'query-id': 'question', 'corpus-id': 'document', 'score': 'grade'}
-        >>> find_ranked_columns(["query-id", "corpus-id", "score", "text"], CASE_ROWS)
-    """
+    """Return the field of each column of a table of ranked documents, a row for each; None for any other table."""
     if not purpose.ranked_as:
         return None
     # BEIR calls the grade a score, so that its judgements look like a run.
@@ -139,10 +130,6 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
     The documents of a run are ranked by falling score, or by rank if it has no scores; equal ones keep their order. The
     rows of a question follow each other. The name of the run is the method. The grades of qrels are kept; if no grade
     of the file is above 1, the documents of grade 1 are essential.
-
-    Args:
-        rows: The rows, with their values under the names of the fields.
-        name: The name of the file, for messages.
     """
     remaining = iter(rows)
     first = next(remaining, None)

@@ -46,11 +46,6 @@ def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
 
     Plain columns of the row, such as the one that groups the questions, become tags. The reason of a failed response
     becomes its `error`. The rows of a question without an id share an id made from its position.
-
-    Example:
-        >>> row = RawRow(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "flat": {"response": "Bob"}}})
-        >>> [(answered.values["method"], answered.values["answer"]) for answered in split_methods(row, 1)]
-        [('walk', 'Ada'), ('flat', 'Bob')]
     """
     methods = row.values.get(METHODS) or _read_rankings(row.values.get(RETRIEVED))
     if not isinstance(methods, Mapping) or not all(isinstance(response, Mapping) for response in methods.values()):

@@ -79,6 +79,8 @@ USUAL_RATIO = 200
 """How many times smaller than its content packed data usually is at most."""
 VALUE_BYTES = 50
 """The bytes that a small value takes in Python."""
+HEADER_CHARACTERS = 2**16
+"""How much of a table is read to find its delimiter."""
 _STRING_PATTERN = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)'
 """A string, or an unclosed one up to the end of the text; linear time, without backtracking."""
 _JSON_STRING = re.compile(_STRING_PATTERN, re.DOTALL)

@@ -15,7 +15,7 @@ from greval._util.wording import find_typo
 from greval.datasets.cells import read_cells
 from greval.datasets.field_names import find_known_name, fold_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
-from greval.datasets.row_faults import RowFault
+from greval.datasets.row_faults import HEADER_CHARACTERS, RowFault
 from greval.datasets.row_purpose import CASE_ROWS, TEXT_NAMES, ColumnCheck, RowPurpose, check_known
 from greval.errors import DataError
 from greval.records.case import Case
@@ -88,13 +88,7 @@ def read_rows(
 def read_rows(
     source: object, purpose: RowPurpose = CASE_ROWS, columns: ColumnMap | None = None
 ) -> Iterator[RawRow | Case | RowFault]:
-    """Read the rows of a file, of standard input ("-"), or of what a program passes.
-
-    Args:
-        source: A path, "-", a table of pandas, polars or Arrow, or mappings, records and cases.
-        purpose: What the rows are read as.
-        columns: The columns of fields that are named; their values are read as those of the fields.
-    """
+    """Read the rows of a file, of standard input ("-"), or of what a program passes."""
     for row in _open_rows(source, purpose, columns):
         yield finish_row(row, purpose, columns) if isinstance(row, RawRow) else row
 
@@ -196,8 +190,6 @@ def _is_trec_table(path: Path, purpose: RowPurpose) -> bool:
 
 def read_head(path: Path) -> str:
     """Return the whole lines at the beginning of a text file; empty if it is not UTF-8."""
-    from greval.datasets.tables import HEADER_CHARACTERS
-
     with path.open("rb") as stream:
         head = stream.read(HEADER_CHARACTERS)
     try:

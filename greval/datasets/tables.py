@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from greval.datasets.cells import NO_NAME
 from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow, describe_encoding_fault
-from greval.datasets.row_faults import MAX_ROW_BYTES, explain_many_fields
+from greval.datasets.row_faults import HEADER_CHARACTERS, MAX_ROW_BYTES, explain_many_fields
 from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError
 
@@ -26,8 +26,6 @@ MAX_CELL = MAX_ROW_BYTES
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
 DELIMITERS = (",", ";", "\t", "|")
-HEADER_CHARACTERS = 2**16
-"""How much of a file is read to find its delimiter."""
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?\r?\n?')
 """The first line in which Excel names the delimiter."""
 

@@ -26,12 +26,7 @@ COMMENT = "#"
 
 
 def read_trec_lines(path: Path, columns: tuple[str, ...] = ()) -> Iterator[RawRow]:
-    """Read each line of a file as a row of texts by the names of its columns.
-
-    Args:
-        path: The file.
-        columns: `RUN_COLUMNS` or `QRELS_COLUMNS`; found by the first line by default.
-    """
+    """Read each line of a file as a row of texts by the names of its columns."""
     with path.open("rb") as stream:
         is_first = True
         for number, cells in _split_lines(stream, path):

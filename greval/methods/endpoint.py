@@ -33,7 +33,8 @@ from greval._util.wording import did_you_mean, shorten_text
 from greval.errors import MethodError
 from greval.methods.responses import as_response, read_response_fields
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, iterate_texts, read_variables
-from greval.metrics.files.yaml_text import find_line, read_source_file
+from greval.metrics.files.validation import convert_errors
+from greval.metrics.files.yaml_text import read_source_file
 from greval.records.case import Chunk, Response, ResponseUsage, Sample, Traversal, Triple
 from greval.records.record import Record
 
@@ -138,27 +139,17 @@ class Endpoint(Record):
 def read_endpoint(path: Path) -> Endpoint:
     """Read an endpoint file, YAML or JSON."""
     source = read_source_file(path, "name a YAML or JSON file of an endpoint", MethodError)
-    faults = [(fault.line, str(fault).partition(": ")[2]) for fault in source.faults]
+    faults, content = source.faults, {} if source.data is None else source.data
     if not faults:
         try:
-            return Endpoint.model_validate(source.data)
+            return Endpoint.model_validate(content)
         except ValidationError as error:
-            details = error.errors(include_url=False)
-            faults = [(find_line(detail["loc"], source.lines), _describe_fault(dict(detail))) for detail in details]
-    raise MethodError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
+            faults = convert_errors(error.errors(include_url=False), content, source.lines, _list_keys)
+    raise MethodError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
 
 
-def _describe_fault(detail: dict[str, object]) -> str:
-    """Describe what is wrong with a key."""
-    location = detail["loc"]
-    assert isinstance(location, tuple)  # noqa: S101 - guaranteed by pydantic
-    kind, name = detail["type"], ".".join(map(str, location))
-    if kind == "extra_forbidden":
-        return f"{name}: is not known{did_you_mean(str(location[-1]), Endpoint.model_fields)}"
-    text = str(detail["msg"])
-    ours = text.removeprefix("Value error, ")
-    message = "is missing; add it" if kind == "missing" else ours if ours != text else f"{text[:1].lower()}{text[1:]}"
-    return f"{name}: {message}" if name else message
+def _list_keys(*_: object) -> tuple[str, ...]:
+    return tuple(Endpoint.model_fields)
 
 
 def _check_text(text: str) -> str:
@@ -262,11 +253,6 @@ class ReplyMapping:
         lines: A path for each field of a response that the reply contains. For `chunks`, `triples` and
             `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
             field within an item. If empty, the reply is read as the result of a function is.
-
-    Example:
-        >>> form = ReplyMapping({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
-        >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
-        {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
     """
 
     def __init__(self, lines: Mapping[str, str]) -> None:

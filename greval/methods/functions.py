@@ -76,11 +76,7 @@ EXECUTOR = ThreadPerCallExecutor()
 
 
 class FunctionMethod:
-    """A function, or any other callable, as a method.
-
-    Args:
-        function: Takes a sample and returns a `Response`, a mapping of its fields, or the answer as text.
-    """
+    """A function, or any other callable, as a method."""
 
     def __init__(self, function: Callable[[Sample], Any]) -> None:
         self._function = function

@@ -76,14 +76,7 @@ class Relation(Record):
 
 @dataclass(frozen=True)
 class IndexGraph:
-    """The chunks, entities and relations of an index, with the names that the index has.
-
-    Args:
-        chunks: The chunks, each with its text and its document; these are empty if the index does not have them.
-        entities: The entities, each with the ids of its chunks.
-        relations: The relations, each with the ids of its chunks; the label is a description.
-        notes: What the reader left out, one sentence each.
-    """
+    """The chunks, entities and relations of an index, with the names that the index has."""
 
     chunks: Sequence[IndexedChunk]
     entities: Sequence[Entity]

@@ -80,7 +80,7 @@ def read_inventory(path: str | Path) -> IndexInventory:
         return _build_inventory(_read_rows(rows_file), rows_file)
     match find_system(where, document):
         case "reference":
-            inventory: IndexInventory = import_by_name("greval.reference.inventory").read_reference(where)
+            inventory: IndexInventory = import_by_name("greval.reference.index").read_reference(where)
             return inventory
         case "graphrag":
             return read_graphrag(where, document="title" if document == "title" else "id")

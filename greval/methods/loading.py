@@ -60,14 +60,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def default_name(spec: str) -> str:
-    """Return the default name of a method.
-
-    Example:
-        >>> default_name("my_rag:ask"), default_name("graphrag:ragtest?method=local"), default_name("rag.yaml")
-        ('ask', 'local', 'rag')
-        >>> default_name("reference:index?search=hybrid")
-        'hybrid'
-    """
+    """Return the default name of a method."""
     spec = spec.strip()
     kind, _, target = spec.partition(":")
     if spec.startswith(ADDRESS):

@@ -83,15 +83,7 @@ def get_current_trace() -> QueryTrace:
 
 
 def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
-    """Return `make(function)`, or the function itself if it was returned by an earlier call.
-
-    Example:
-        >>> def ask():
-        ...     return 1
-        >>> twice = wrap_once(wrap_once(ask, lambda call: lambda: call() + 1), lambda call: lambda: call() + 1)
-        >>> twice()
-        2
-    """
+    """Return `make(function)`, or the function itself if it was returned by an earlier call."""
     if function in _WRAPPED:
         # Systems share a model between their searches, and its calls are counted once.
         return function

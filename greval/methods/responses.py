@@ -68,11 +68,7 @@ def _require_content(response: Response) -> Response:
 
 
 def read_response_fields(result: object) -> ResponseFields | None:
-    """Read the result of a method, or the reply of an endpoint, as the fields of a response, as far as they are known.
-
-    Returns:
-        The fields; None if it is neither a text, passages, an answer with passages, nor a mapping.
-    """
+    """Read the result of a method, or the reply of an endpoint, as the fields of a response; None if it is neither."""
     plain = to_plain(result)
     if (reply := read_reply(plain)) is not None and not (isinstance(plain, Mapping) and plain.keys() - reply.used):
         return _convert_fields(MappedRow(values=reply.fields, names={field: field for field in reply.fields}))

@@ -48,15 +48,8 @@ class _Companion(NamedTuple):
 class _Count:
     """A count of documents that state a relation, grouped by the entities of one type.
 
-    Args:
-        label: The relation.
-        by: The variable to group by: `s` (sources), `t` (targets) or `x` (companions).
-        kind: The type of the entities to group by.
-        source_kinds: The types of the sources.
-        target_kinds: The types of the targets.
-        sources: The names of the sources that are counted; if it is empty, all are.
-        targets: The names of the targets that are counted; if it is empty, all are.
-        companion: Entities of a further type.
+    It is grouped by the variable `by`: `s` (sources), `t` (targets) or `x` (companions), by entities of `kind`. No
+    names of sources or of targets: all count.
     """
 
     label: str
@@ -79,11 +72,6 @@ def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None
     """Return what a question asks to be counted, as texts for an answering model; empty if it asks for no count.
 
     An index without a schema has no counts.
-
-    Args:
-        index: The index, whose graph is asked in Cypher.
-        question: The question.
-        where: A metadata filter; only the documents that it selects are counted.
     """
     schema = index.manifest.graph_schema
     if schema is None:

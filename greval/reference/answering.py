@@ -59,23 +59,6 @@ async def answer_question(
 
     A model gets as much of the context as fits, see `select_context`. Without a model, the answer consists of the
     sentences that match the question best, see `extract_answer`.
-
-    Args:
-        question: The question.
-        chunks: The chunks, best first.
-        triples: The triples, best first.
-        aggregates: Texts that were computed from the graph, such as counts.
-        client: The model that answers. None: no model is asked.
-        context_tokens: The most tokens of the context; by default 1,000 for the embedded model, 12,000 for others.
-
-    Raises:
-        MethodError: If the model fails or gives an empty answer.
-
-    Example:
-        >>> import asyncio
-        >>> chunk = Chunk(id="d#1", text="The harbour is old. It opens at nine.")
-        >>> asyncio.run(answer_question("When does it open?", [chunk]))[0]
-        'It opens at nine.'
     """
     if client is None:
         return extract_answer(question, chunks, triples, aggregates), Usage()
@@ -90,12 +73,6 @@ async def select_context(
 
     Aggregates take at most a half of the tokens and triples a quarter; chunks take the rest. If not even the first
     chunk fits, its text is cut. Tokens of the embedded model are counted exactly, those of others are estimated.
-
-    Args:
-        response: The response.
-        client: The model.
-        context_tokens: The most tokens; by default 1,000 for the embedded model, 12,000 for others.
-        share: The share of these tokens to use.
     """
     most = int(share * (context_tokens or (LOCAL_CONTEXT_TOKENS if client.judge.local else CONTEXT_TOKENS)))
     model = await (await client.ready()).load_model() if client.judge.local else None
@@ -157,12 +134,6 @@ def extract_answer(
     A sentence gets the weights of the question's words that it has; rare words weigh more, names in the question less.
     A second sentence is added if it has much of what the first one lacks. If the question asks for a count or an
     extreme, the aggregate that matches best is the answer. Triples count only if no sentence matches.
-
-    Example:
-        >>> extract_answer("How many ferries are late?", [], aggregates=["late ferries: 7"])
-        'late ferries: 7'
-        >>> extract_answer("Who is Ada?", [])
-        'The documents do not hold the answer.'
     """
     weights = _weigh_words(question)
     if aggregates and _COUNTING.search(question):
@@ -205,15 +176,10 @@ def _select_sentences(word_weights: Mapping[str, float], candidates: Sequence[tu
 
 def _weigh_words(question: str) -> dict[str, float]:
     """Return the words of a question that can be searched for, with the weight that each has by its kind."""
-    names = {stem for name in _list_names(question) for stem in _list_stems(name)}
+    names = {stem for word in _WORD.findall(question) if word[0].isupper() for stem in _list_stems(word)}
     return {stem: NAME_WEIGHT if stem in names else 1.0 for stem in _list_stems(question)}
 
 
 def _list_stems(text: str) -> list[str]:
     """List the words of a text that carry meaning, without common endings."""
     return [_ENDING.sub("", word) for word in _WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
-
-
-def _list_names(text: str) -> set[str]:
-    """List the capitalised words of a text."""
-    return {word for word in _WORD.findall(text) if word[0].isupper()}

@@ -83,17 +83,7 @@ Step = Literal["documents", "extraction", "embedding", "graph"]
 
 
 class BuildProgress(Record):
-    """A snapshot of the progress of indexing.
-
-    Args:
-        step: What is done now.
-        done: The number of documents, or of chunks, that are done.
-        total: How many there are; None if it is not known.
-        failed: The number of documents or chunks that failed.
-        usage: The calls and tokens of the model so far.
-        seconds: The time since the start.
-        step_seconds: The time since the start of the step.
-    """
+    """A snapshot of the progress of indexing."""
 
     step: Step
     done: int = 0
@@ -110,29 +100,11 @@ OnProgress = Callable[[BuildProgress], None]
 class BuildReport(Record):
     """What indexing did.
 
-    Args:
-        folder: The folder of the index.
-        documents: The number of documents in the index.
-        added: The number of documents that were not in it before.
-        changed: The number of documents with another content, or that are cut into other chunks.
-        unchanged: The number of documents that were in it before.
-        removed: The number of documents that were in it before, and are no longer in the sources.
-        failed: The number of rows and files that are no documents.
-        failed_chunks: The number of chunks that the model read without success. They are indexed without entities,
-            and the next command asks again.
-        faults: The rows and files that failed, each with place and reason.
-        chunk_faults: The chunks that failed, each with its id and the reason.
-        chunks: The number of chunks.
-        entities: The number of entities.
-        relations: The number of relations.
-        names: The number of different spellings of the entities.
-        merged: The number of names that each step of the resolution merged with another name.
-        extractor: What extracted entities and relations: `rules`, or the name of a model.
-        embedder: What embedded the chunks.
-        usage: The calls and tokens of the model in this command.
-        total_usage: The calls and tokens of the model for all extractions that the index keeps.
-        rebuilt: Whether anything changed, so that a new build was made.
-        seconds: The duration.
+    Documents are counted by what was done with them; `failed` counts rows and files that are none, which `faults` has
+    with their reasons. `failed_chunks` are chunks that the model could not read; they are indexed without entities, and
+    the next command asks again. `names` counts the spellings of entities, `merged` those that each step of the
+    resolution merged with another. `usage` is that of this command, `total_usage` that of all extractions in the index.
+    `rebuilt` is true if anything changed.
     """
 
     folder: str

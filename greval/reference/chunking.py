@@ -72,11 +72,6 @@ def chunk_document(document: Document, settings: IndexSettings) -> list[IndexedC
     """Cut a document into chunks of whole sentences, numbered from 1. A heading starts a chunk.
 
     Each triple of a document of triples is a chunk.
-
-    Example:
-        >>> harbour = Document(id="harbour.md", text="One ferry. Two piers. Three lamps.")
-        >>> [(chunk.id, chunk.text) for chunk in chunk_document(harbour, IndexSettings(chunk_chars=24))]
-        [('harbour.md#1', 'One ferry. Two piers.'), ('harbour.md#2', 'Two piers. Three lamps.')]
     """
     shared = document.model_dump(include={"title", "repo", "version", "tags", "triples"})
     if document.triples:

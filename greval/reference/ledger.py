@@ -74,13 +74,7 @@ class StoredChunk(NamedTuple):
 class IndexLedger(CloseOnExit):
     """The ledger of the index in a folder.
 
-    Args:
-        folder: The folder of the index.
-        write: Whether to create and change it. Only one process may do so; the caller holds the folder's lock.
-
-    Raises:
-        DataError: If it is only read, and the folder has no ledger.
-        StoreError: If it has an unknown layout or cannot be opened.
+    Only one process may write; the caller holds the folder's lock.
     """
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
@@ -195,11 +189,7 @@ class IndexLedger(CloseOnExit):
         return (_build_chunk(row) for row in rows)
 
     def read_chunks(self, rows: Sequence[int]) -> list[IndexedChunk]:
-        """Return the chunks of these rows, in this order.
-
-        Raises:
-            DataError: If a row is not there, because the index was made anew.
-        """
+        """Return the chunks of these rows, in this order."""
         chunks: dict[int, IndexedChunk] = {}
         for group in take_groups(rows, READ_AT_ONCE):
             marks = ", ".join("?" * len(group))

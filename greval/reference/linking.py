@@ -74,11 +74,7 @@ def link_similar(
 ) -> list[LinkedEntity]:
     """Return the entities whose names are similar to a name of the question, by its form.
 
-    Args:
-        question: The question.
-        tables: The tables of the index.
-        threshold: The least share of equal characters, from 0 to 1. Numbers in the names must be the same.
-        excluded: Places of the question that are not looked at.
+    Numbers in the names must be the same. Excluded places of the question are not looked at.
     """
     from rapidfuzz import fuzz, process
 

@@ -47,19 +47,6 @@ class ReferenceMethod:
     chunks, triples and aggregates that the model was given, so that a judge sees the same. Aggregates are computed
     if the question asks for a count or a comparison. The basic and the bm25 search use no graph, and record neither
     triples nor a traversal.
-
-    Args:
-        index: The folder of the index, or the opened index. Methods of the same folder share one.
-        search: The search.
-        settings: How to search; by default as the index says.
-        answer: The model that answers, and that the search `tog` asks.
-        where: The tags of a sample whose values chunks must have, such as `repo`.
-        aggregates: Whether aggregates are computed.
-        filter_by_question: Whether chunks must have the tags whose values the question names, by the index's schema.
-
-    Raises:
-        DataError: If the folder holds no index.
-        MethodError: If the search is unknown or needs a model.
     """
 
     def __init__(  # noqa: PLR0913 - its options
@@ -110,12 +97,7 @@ class ReferenceMethod:
         return outcome.response
 
     async def ask(self, question: str, where: Where | None = None) -> Asked:
-        """Answer a question from the chunks that a metadata filter selects.
-
-        Raises:
-            MethodError: If the model gives no answer.
-            DataError: If no chunk has a field of the filter.
-        """
+        """Answer a question from the chunks that a metadata filter selects."""
         with measure_work() as spent:
             # Opening the index is no work of the question that happens to be the first.
             with count_as_waiting():

@@ -41,13 +41,6 @@ async def ask_for_object(
     """Ask a model for a JSON object. What its fields hold is not checked.
 
     The reply is stored in the client's cache, if it has one.
-
-    Example:
-        >>> import asyncio
-        >>> from greval.testing import ScriptedJudge
-        >>> client = JudgeClient(ScriptedJudge([{"items": [2]}]))
-        >>> asyncio.run(ask_for_object(client, AnswerFormat("choice", {}, "text"), [])).fields
-        {'items': [2]}
     """
     reply = await client.ask(form, [*messages], context)
     if reply.failure and reply.failure.kind not in UNUSABLE:

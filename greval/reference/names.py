@@ -1,6 +1,6 @@
 """Names of entities: how they are normalised, and which of them are one entity.
 
-Names are resolved in steps, each of which a setting turns off: names of one normalised form, names that the settings
+Names are resolved in steps: names of one normalised form, names that the settings
 give, names that a text states ("Full Name (FN)"), names with and without a qualifier ("Algiers (film)"), and names that
 are spelled almost alike. The result does not depend on the order of the chunks.
 """
@@ -104,19 +104,6 @@ def resolve_entities(extractions: Iterable[tuple[str, Extraction]], settings: Re
 
     The result is the same in any order of the extractions. An entity has its most frequent spelling as its name, and
     of several the longest; relations between the same entities with the same label are one.
-
-    Example:
-        >>> from greval.reference.records import Mention, Statement
-        >>> first = Extraction(
-        ...     mentions=(Mention(name="Acme Corp."), Mention(name="batteries")),
-        ...     statements=(Statement(subject="Acme Corp.", predicate="makes", object="batteries"),),
-        ... )
-        >>> second = Extraction(mentions=(Mention(name="ACME"), Mention(name="Acme Corp.")))
-        >>> graph = resolve_entities([("d#1", first), ("e#1", second)], ResolutionSettings())
-        >>> [(entity.name, entity.aliases) for entity in graph.entities]
-        [('Acme Corp.', ('ACME',)), ('batteries', ())]
-        >>> graph.merged["normalisation"]
-        1
     """
     names = _read_names(extractions)
     resolver = _Resolver(names, settings)
@@ -192,27 +179,22 @@ class _Resolver:
         self.names = names
         self.settings = settings
         self.spellings = sorted(names.chunks)
-        self.keys = {name: normalise_spelling(name) if settings.normalisation else name for name in self.spellings}
+        self.keys = {name: normalise_spelling(name) for name in self.spellings}
         self.given: dict[str, str] = {}
         self._add_given()
         self.parents = {name: name for name in self.spellings}
         self.merged: dict[str, int] = {}
 
     def merge_all(self) -> None:
-        """Take all steps that the settings ask for."""
-        steps: dict[str, Iterable[tuple[str, str]]] = {}
-        if self.settings.normalisation:
-            steps["normalisation"] = self._find_equal()
-        if self.settings.aliases:
-            steps["given aliases"] = self._find_given()
-        if self.settings.stated_aliases:
-            steps["stated aliases"] = self._find_stated()
-        if self.settings.qualifiers:
-            steps["qualifiers"] = self._find_qualified()
-        if self.settings.similarity < 1:
-            steps["similarity"] = self._find_similar()
+        """Take all steps."""
         # The steps are generators: each looks at the groups that the steps before it left.
-        for step, pairs in steps.items():
+        for step, pairs in {
+            "normalisation": self._find_equal(),
+            **({"given aliases": self._find_given()} if self.settings.aliases else {}),
+            "stated aliases": self._find_stated(),
+            "qualifiers": self._find_qualified(),
+            **({"similarity": self._find_similar()} if self.settings.similarity < 1 else {}),
+        }.items():
             self.merged[step] = sum(self._join(first, second) for first, second in pairs)
 
     def find_root(self, name: str) -> str:
@@ -248,33 +230,30 @@ class _Resolver:
     def _add_given(self) -> None:
         """Read which spellings have a given name. A name that no text has is a spelling from here on."""
         aliases = sorted(self.settings.aliases.items())
-        targets = {self._make_key(alias): " ".join(name.split()) for alias, name in aliases if name.strip()}
+        targets = {normalise_spelling(alias): " ".join(name.split()) for alias, name in aliases if name.strip()}
         for key in sorted({*self.keys.values()} & {*targets}):
             final, chain = targets[key], [key]
-            while (following := self._make_key(final)) in targets and following not in chain:
+            while (following := normalise_spelling(final)) in targets and following not in chain:
                 chain.append(following)
                 final = targets[following]
             # A circle: all of its names are one, by the first of them.
             if following in chain:
                 following = min(chain[chain.index(following) :])
-                final = next(name for name in sorted(targets.values()) if self._make_key(name) == following)
+                final = next(name for name in sorted(targets.values()) if normalise_spelling(name) == following)
             self.given[key] = final
         for final in sorted({*self.given.values()} - {*self.names.chunks}):
             self.names.chunks[final] = set()
-            self.keys[final] = self._make_key(final)
+            self.keys[final] = normalise_spelling(final)
         self.spellings = sorted(self.names.chunks)
 
     def _find_given(self) -> Iterator[tuple[str, str]]:
         """Find the names that the settings give another name, with that name."""
-        chosen = {self._make_key(final): final for final in sorted(self.given.values(), reverse=True)}
+        chosen = {normalise_spelling(final): final for final in sorted(self.given.values(), reverse=True)}
         for name in self.spellings:
             key = self.keys[name]
             final = self.given.get(key) or chosen.get(key)
             if final is not None:
                 yield final, name
-
-    def _make_key(self, name: str) -> str:
-        return normalise_spelling(name) if self.settings.normalisation else " ".join(name.split())
 
     def _find_stated(self) -> Iterator[tuple[str, str]]:
         """Find the other names that texts state, unless a name is stated of several entities."""
@@ -299,7 +278,7 @@ class _Resolver:
         for name in self.spellings:
             base, qualifier = split_qualifier(name)
             if qualifier:
-                bases[self._make_key(base)].add(self.find_root(name))
+                bases[normalise_spelling(base)].add(self.find_root(name))
             plain[self.keys[name]].append(name)
         for key in sorted(bases):
             if len(bases[key]) == 1 and key in plain:

@@ -25,19 +25,16 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from greval._util.wording import did_you_mean
 from greval.errors import DataError
 from greval.metrics.files.validation import convert_errors
-from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
-from greval.records.definition_faults import format_value
+from greval.metrics.files.yaml_text import read_source_file
+from greval.records.definition_faults import Path as FaultPath
 from greval.records.record import Label, Record, Text
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 
 def _wrap_text(value: object) -> object:
@@ -65,10 +62,8 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(_wrap_text)]
 class EntityType(Record):
     """A type of entities.
 
-    Args:
-        from_tag: The tag whose value is the entity of a document.
-        terms: The names of the entities, each with its other spellings.
-        words: Words by which a question names the type, besides its own name and the plural of it.
+    A tag may hold the entity of a document. Words are those by which a question names the type, besides its own name
+    and the plural of it.
     """
 
     from_tag: Text | None = None
@@ -79,13 +74,8 @@ class EntityType(Record):
 class RelationType(Record):
     """A type of relations, from entities of some types to entities of others.
 
-    Args:
-        from_: The types of its sources; `from` in a file.
-        to: The types of its targets.
-        cues: Words and phrases with which a sentence states the relation. Without any, every document states it that
-            has entities of both types.
-        opposite: The relation that a negated cue states.
-        words: Words by which a question names the relation, besides its own name.
+    Cues are words and phrases with which a sentence states the relation. Without any, every document states it that has
+    entities of both types. A negated cue states the opposite.
     """
 
     # `from` is a keyword of Python.
@@ -99,16 +89,7 @@ class RelationType(Record):
 
 
 class GraphSchema(Record):
-    """The types of the entities and the relations of a graph.
-
-    Example:
-        >>> schema = GraphSchema.model_validate({
-        ...     "entities": {"Brand": {"from_tag": "brand"}, "Feature": {"terms": {"battery": ["batteries"]}}},
-        ...     "relations": {"PRAISES": {"from": "Brand", "to": "Feature", "cues": ["love"]}},
-        ... })
-        >>> schema.spellings["batteries"], schema.tags
-        (('battery', 'Feature'), {'brand': 'Brand'})
-    """
+    """The types of the entities and the relations of a graph."""
 
     entities: Annotated[dict[Label, Annotated[EntityType, BeforeValidator(_replace_nothing)]], Field(min_length=1)]
     relations: dict[Label, RelationType] = Field(default_factory=dict)
@@ -147,12 +128,7 @@ class GraphSchema(Record):
 
 
 def read_schema(path: str | Path) -> GraphSchema:
-    """Read a schema from a YAML or JSON file.
-
-    Raises:
-        DataError: If the file has faults. All of its form are reported at once, each with its line; or else all of how
-            its types and relations fit together.
-    """
+    """Read a schema from a YAML or JSON file."""
     file = Path(path)
     source = read_source_file(file, "name a YAML or JSON file with entities and relations")
     faults = list(source.faults)
@@ -162,27 +138,18 @@ def read_schema(path: str | Path) -> GraphSchema:
         try:
             schema = GraphSchema.model_validate(content)
         except ValidationError as error:
-            faults += _convert_errors(error.errors(include_url=False), source)
+            faults += convert_errors(error.errors(include_url=False), content, source.lines, _list_keys)
     if faults or schema is None:
         each = dict.fromkeys(f"{file}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line))
         raise DataError("\n".join(each))
     return schema
 
 
-def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[MetricFileFault]:
-    """Convert pydantic's errors to faults; an unknown key is reported with the most similar known key."""
+def _list_keys(path: FaultPath, _: Mapping[str, object]) -> list[str]:
+    """List the keys that a file may have beside a key."""
     parts: Mapping[str, type[Record]] = {"entities": EntityType, "relations": RelationType}
-    for error in errors:
-        if error["type"] == "extra_forbidden":
-            *parent, name = error["loc"]
-            fields = (parts[str(parent[0])] if parent else GraphSchema).model_fields
-            names = [field.alias or name for name, field in fields.items()]
-            text = f"unknown{did_you_mean(str(name), names)}"
-            yield MetricFileFault(find_line(error["loc"], source.lines), text, error["loc"])
-        elif error["type"] == "model_type" and not error["loc"]:
-            yield MetricFileFault(1, f"must be a mapping with entities and relations, got {format_value(source.data)}")
-        else:
-            yield from convert_errors([error], source.data, source.lines)
+    fields = (parts[str(path[0])] if len(path) > 1 else GraphSchema).model_fields
+    return [field.alias or name for name, field in fields.items()]
 
 
 def _find_reference_faults(entities: Mapping[str, EntityType], relations: Mapping[str, RelationType]) -> Iterator[str]:

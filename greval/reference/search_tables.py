@@ -84,12 +84,7 @@ class SearchTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankGraph:
-    """An undirected weighted graph, prepared for PageRank.
-
-    Args:
-        weights: The symmetric matrix of weights, each divided by the square roots of the strengths of both ends.
-        roots: The square root of the strength of each node, which is the sum of the weights of its edges.
-    """
+    """An undirected weighted graph, prepared for PageRank."""
 
     weights: csr_array
     roots: Scores
@@ -114,12 +109,6 @@ def rank_nodes(graph: RankGraph, starts: Scores, damping: float) -> Scores:
 
     A walk starts at a node in proportion to `starts`, follows an edge with the probability `damping`, and starts again
     otherwise. At a node without edges it starts again.
-
-    Example:
-        >>> import numpy as np
-        >>> pair = RankGraph.build(np.array([0]), np.array([1]), np.array([1.0]), 2)
-        >>> rank_nodes(pair, np.array([1.0, 0.0]), damping=0.5).round(4).tolist()
-        [0.6667, 0.3333]
     """
     damping = min(damping, MAX_DAMPING)
     roots = np.where(graph.roots > 0, graph.roots, 1.0)

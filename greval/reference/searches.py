@@ -54,14 +54,7 @@ class WalkedEdge(NamedTuple):
 class SearchFindings:
     """What a search found.
 
-    Args:
-        chunks: The positions of the chunks in the index with their scores, best first.
-        linked: The entities of the question, and how each was found. They are the start nodes.
-        edges: The edges followed, in order.
-        nodes: The nodes reached with their activation, highest first; start nodes are among them.
-        cut: The number of edges that were not followed, by node.
-        fallback: Why the search used vectors only; empty if it did not.
-        notes: What a model that steered the search answered and could not be used.
+    Linked entities are the start nodes. `fallback` says why the search used vectors only; empty if it did not.
     """
 
     chunks: tuple[tuple[int, float], ...] = ()
@@ -87,31 +80,14 @@ def search_chunks(
 ) -> SearchFindings:
     """Search the chunks of an index for a question.
 
-    Args:
-        index: The index.
-        question: The question.
-        search: `basic` (vectors), `bm25` (words), `graph` (the graph only), `local` (the entities of the question,
-            their neighbours, and the chunks that mention most of them) or `hybrid` (vectors and graph). The last three
-            search vectors only if no entity of the question is in the graph.
-        settings: How to search.
-        where: Accepted values of tags, `doc_id`, `repo` and `version`. Other chunks, and the entities and relations
-            that only they state, are left out of every step.
-
-    Raises:
-        DataError: If no chunk has a field that `where` names.
-        MethodError: If the search is `tog`, which asks a model; see `greval.reference.think_on_graph`.
+    `where` has accepted values of tags, `doc_id`, `repo` and `version`. Other chunks, and the entities and relations
+    that only they state, are left out of every step. For `tog`, which asks a model, see `think_on_graph`.
     """
     return QuestionSearch(index, question, where).search(search, settings)
 
 
 class QuestionSearch:
-    """Searches of an index for one question with several settings; what they share is computed once.
-
-    Args:
-        index: The index.
-        question: The question.
-        where: Accepted values of tags, `doc_id`, `repo` and `version`; see `search_chunks`.
-    """
+    """Searches of an index for one question with several settings; what they share is computed once."""
 
     def __init__(self, index: ReferenceIndex, question: str, where: Where | None = None) -> None:
         self.index = index

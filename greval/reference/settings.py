@@ -21,24 +21,17 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 
 
-class ResolutionSettings(Record):
+class ResolutionSettings(Record, extra="ignore"):  # an index made before names further settings
     """How names are resolved to entities.
 
     Args:
-        normalisation: If set, case, accents, punctuation, legal forms and the plural do not count.
-        aliases: Other names, each with the name to use.
-        stated_aliases: If set, names are merged that a text states to be one: "Full Name (FN)", "also known as".
-        qualifiers: If set, a name with a qualifier, such as "Algiers (film)", is merged with the name without it if no
-            other name has this base.
         similarity: The least share of equal characters (0 to 1, of rapidfuzz) at which two names are one entity; 1
             turns it off. Numbers and short words are equal in any case.
+        aliases: Other names, each with the name to use.
     """
 
-    normalisation: bool = True
     similarity: Share = 0.92
     aliases: dict[str, str] = Field(default_factory=dict)
-    stated_aliases: bool = True
-    qualifiers: bool = True
 
 
 class IndexSettings(Record):

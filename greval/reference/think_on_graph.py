@@ -84,20 +84,6 @@ async def think_on_graph(
     The model chooses by number from what the graph holds. Other numbers are ignored. If its choice cannot be read,
     the most similar items are kept and a note says so. If no entity of the question is in the graph, the answer is
     from the chunks of the basic search.
-
-    Args:
-        index: The index to search.
-        question: The question.
-        settings: `width` is the number of items kept at each step and `tog_depth` the most steps.
-        client: The model that steers and answers.
-        where: A filter of chunks. Edges that no such chunk states are not followed.
-
-    Returns:
-        The answer, what was found, and the usage of all calls.
-
-    Raises:
-        MethodError: If a call of the model fails.
-        DataError: If no chunk has a field of the filter.
     """
     findings = await read_in_turn(search_chunks, index, question, "local", settings, where)
     if not findings.linked:
@@ -137,15 +123,7 @@ class _Hop:
 
 
 class _Walker:
-    """A walk for one question: the edges kept so far, and what it cost.
-
-    Attributes:
-        usage: The usage of all calls so far.
-        edges: The kept edges, in order.
-        nodes: The activation of each node.
-        cut: The number of edges that were not shown to the model, by node.
-        notes: What the model answered that could not be used.
-    """
+    """A walk for one question: the edges kept so far, and what it cost."""
 
     def __init__(
         self,

@@ -36,14 +36,7 @@ class Neighbours:
 
 
 def sort_neighbours(source: Positions, target: Positions, weight: Positions, names: Sequence[str]) -> Neighbours:
-    """Return the neighbours of each node. An edge from a node to itself is there once.
-
-    Example:
-        >>> import numpy as np
-        >>> found = sort_neighbours(np.array([0, 0]), np.array([1, 2]), np.array([1, 5]), ["a", "b", "c"])
-        >>> found.nodes[found.offsets[0] : found.offsets[1]].tolist()
-        [2, 1]
-    """
+    """Return the neighbours of each node. An edge from a node to itself is there once."""
     edge = np.arange(len(source), dtype=np.int64)
     # An edge from a node to itself is there once.
     back = source != target
@@ -62,13 +55,7 @@ def sort_neighbours(source: Positions, target: Positions, weight: Positions, nam
 class Walk:
     """A traversal.
 
-    Args:
-        activation: The activation of each node; 0 if it was not reached.
-        edges: The edges followed, in order, each once.
-        passed: The activation that each edge passed on when it was first followed.
-        forward: Whether each edge was followed from its source to its target.
-        steps: The step of each edge, from 1.
-        cut: The number of edges that were not followed, by node.
+    `passed` is the activation that each edge passed on when it was first followed.
     """
 
     activation: Scores
@@ -86,12 +73,6 @@ def spread_activation(
 
     A neighbour gets the activation of the node times `decay`; the best activation of a node wins, so that activation
     never rises along a path. At most the first `limit` edges of a node are followed, and paths of at most `depth`.
-
-    Example:
-        >>> import numpy as np
-        >>> chain = sort_neighbours(np.array([0, 1]), np.array([1, 2]), np.array([1, 1]), ["a", "b", "c"])
-        >>> spread_activation(chain, {0: 1.0}, depth=2, decay=0.5, limit=10).activation.tolist()
-        [1.0, 0.5, 0.25]
     """
     activation = np.zeros(len(neighbours.offsets) - 1)
     for node, score in starts.items():

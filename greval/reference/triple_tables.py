@@ -27,14 +27,7 @@ class TripleColumns(NamedTuple):
 
 
 def find_triple_columns(names: Iterable[str]) -> TripleColumns | None:
-    """Find the columns of triples among the columns of a table; None if one of the three parts is not there.
-
-    Example:
-        >>> find_triple_columns(["Head", "relation", "Tail", "doc_id"])
-        TripleColumns(head='Head', relation='relation', tail='Tail', document='doc_id')
-        >>> find_triple_columns(["text", "from", "to"]) is None
-        True
-    """
+    """Find the columns of triples among the columns of a table; None if one of the three parts is not there."""
     # Of two columns whose names are equal when folded, the first counts.
     folded = {fold_name(name): name for name in reversed([*names])}
     parts = [

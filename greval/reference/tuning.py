@@ -65,26 +65,8 @@ class TunedFold(Record):
 class Tuning(Record):
     """The result of tuning.
 
-    Args:
-        folder: The folder of the index.
-        measure: The name of the metric that was improved.
-        search: The search that was tuned.
-        grid: The values that were tried.
-        candidates: The number of different settings among them, with the current ones.
-        questions: The number of questions with gold.
-        skipped: The number of questions that were left out, by the reason.
-        folds: What was chosen on all folds but one.
-        before: The mean of the measure with the current settings.
-        gain: The mean gain over all folds.
-        interval: The confidence interval of the gain, by questions.
-        p: The p-value of the sign-flip test of the gain.
-        detectable: The smallest gain that as many questions would have found with a probability of 80 %.
-        changes: The settings chosen on all questions that differ from the current ones.
-        optimistic_gain: The gain of these settings on the questions that chose them, which flatters them.
-        accepted: Whether the gain is more than noise, and the settings are others than the current ones.
-        why: The reason.
-        written: Whether the settings were stored in the index.
-        warnings: What limits the figures.
+    `detectable` is the gain that as many questions would have found with a probability of 80 %. `optimistic_gain` is
+    that of the chosen settings on the questions that chose them, which flatters them.
     """
 
     folder: str
@@ -148,19 +130,6 @@ def tune(  # noqa: PLR0913 - the options of a command
     For each fold, the best settings of the grid are chosen on the other folds, and their gain over the current settings
     is measured on the fold. If the interval of the gain over all folds is above 0, the best settings on all questions
     become the search settings of the index.
-
-    Args:
-        index: The index.
-        questions: Questions with gold: documents, or chunks by their ids in the index.
-        search: The search to tune.
-        measure: The name of a computed metric of the ranking; higher must be better.
-        grid: The values to try, by the name of the setting; by default `DEFAULT_GRID`.
-        folds: The number of folds.
-        level: The confidence level of the interval.
-        write: Whether to store the settings.
-
-    Raises:
-        DataError: If there are too few questions with gold, or the measure or grid cannot be used.
     """
     if folds < 2:  # noqa: PLR2004 - one fold to choose from, one to measure on
         raise DataError(f"folds: expected 2 or more, got {folds}; what is chosen on some is measured on the others")
@@ -188,13 +157,7 @@ def tune(  # noqa: PLR0913 - the options of a command
 
 
 def number_folds(questions: Sequence[str], count: int) -> Integers:
-    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold.
-
-    Example:
-        >>> folds = number_folds(["q1", "q2", "q3", "q1"], 3)
-        >>> sorted(folds[:3].tolist()), bool(folds[0] == folds[3])
-        ([0, 1, 2], True)
-    """
+    """Return the fold of each question, numbered from 0, by the hash of its id: equal ids are in the same fold."""
     ordered = sorted({*questions}, key=lambda question: (sha256(question.encode(errors="replace")).digest(), question))
     fold_of = assign_folds(dict.fromkeys(ordered, 1), count)
     return np.array([fold_of[question] for question in questions], dtype=np.int64)

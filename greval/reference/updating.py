@@ -17,16 +17,6 @@ def update_index(documents: Path, folder: Path, report: Callable[[str], None]) -
     """Make or update the index of documents, by rules and without a model.
 
     An index keeps the settings that it was made with. One whose entities a model extracted is left as it is.
-
-    Args:
-        documents: The folder of the documents.
-        folder: The folder of the index.
-        report: Called with a sentence before the index is made, during a long work, and if it was made or changed.
-
-    Raises:
-        DataError: If no document can be read.
-        MissingExtraError: If a package of the extra `reference` is not installed.
-        StoreError: If the folder cannot be written, or another process writes to it.
     """
     due = REPORT_SECONDS
 

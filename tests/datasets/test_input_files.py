@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from greval import evaluate, load_metric, read_cases
+from greval import evaluate, load_metric
 from greval.cli.app import app
 from greval.errors import DataWarning, name_options
 from greval.runs.store import Store
@@ -80,29 +80,6 @@ def test_gold_that_fits_no_case_is_an_error_before_anything_is_judged(is_piped):
     if Path("run").exists():
         with Store.open("run") as store:
             assert [*store.results()] == []
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["report", "run", "--by", "nosuch"],
-        ["compare", "run", "--by", "nosuch"],
-        ["diagnose", "run", "--by", "nosuch"],
-        ["evaluate", "cases.json", "-m", "recall@5", "--by", "nosuch", "-o", "run"],
-    ],
-)
-@pytest.mark.parametrize("tags", [{}, {"kind": "a"}])
-def test_a_group_that_no_case_has_is_an_error_in_every_command(command, tags):
-    """The names that there are are told, also where no case has any tag."""
-    rows = [{**CASES[0], "method": m, "tags": tags, "gold": DOCUMENTS[0] | {}} for m in "ab"]
-    for row in rows:
-        row["gold"] = {"essential_docs": ["d1"]}
-    Path("cases.json").write_text(json.dumps(rows))
-    evaluate(read_cases("cases.json"), [load_metric("recall@5")], out="run")
-    code, _, message = says(*command)
-    assert code != 0
-    assert "no tag 'nosuch' is there" in message
-    assert not tags or "kind" in message
 
 
 def test_bad_rows_are_reported_once_for_each_fault_on_stderr():

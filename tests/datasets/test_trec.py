@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Skipped, evaluate, load_metric
+from greval import Skipped, load_metric
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
-from greval.datasets.gold import join_gold, read_gold
+from greval.datasets.gold import read_gold
 from greval.errors import DataError
 from greval.ranking import measure_rankings, read_qrels, read_rankings
 
@@ -169,14 +169,3 @@ def test_cases_have_the_figures_of_arrays(tmp_path_factory, ranked, judged):
         outcome = load_metric("ndcg@3").compute(case)
         assert isinstance(outcome, Skipped) is (case.id not in values)
         assert isinstance(outcome, Skipped) or outcome[0].number == pytest.approx(values[case.id])
-
-
-def test_a_run_is_measured_with_its_qrels(tmp_path):
-    """The cases of a run, joined with qrels, are judged like any others."""
-    run, qrels = wrote(tmp_path, "a.run", RUN), wrote(tmp_path, "a.qrels", QRELS)
-    gold = [case for _, case in read_gold(qrels)]
-    run_figures = evaluate(join_gold(read_cases(run), gold), [load_metric("recall@1")], out=tmp_path / "run")
-    assert [metric_summary.number for result in run_figures.results() for metric_summary in result.judgements] == [
-        0.0,
-        1.0,
-    ]

@@ -275,11 +275,11 @@ def test_all_faults_of_a_file_at_once(tmp_path):
     with pytest.raises(MethodError) as raised:
         read_endpoint(path)
     told = str(raised.value).splitlines()
-    assert [line.removeprefix(f"{path}:").partition(":")[0] for line in told] == ["1", "2", "4", "5", "6", "7"]
+    assert [line.removeprefix(f"{path}:").partition(":")[0] for line in told] == ["1", "3", "4", "5", "6", "7"]
     assert "did you mean question?" in told[0]
     assert 'keys come from the environment: "Bearer ${MY_KEY}"' in told[1]
     assert "abc" not in str(raised.value)
-    assert "bdy: is not known; did you mean body?" in told[2]
+    assert "bdy: unknown; did you mean body?" in told[2]
 
 
 @pytest.mark.parametrize(

@@ -48,17 +48,8 @@ def test_random_kills_change_nothing(tmp_path, unbroken):
     """Killed at random moments of the command, again and again, it is at last the index of an unbroken one."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in AFTER))
-    words = (
-        "index",
-        "build",
-        rows,
-        "-o",
-        tmp_path / "index",
-        "--embedding",
-        "tfidf",
-        "--chunk-chars",
-        SETTINGS.chunk_chars,
-    )
+    options = ("--embedding", "tfidf", "--chunk-chars", SETTINGS.chunk_chars)
+    words = ("index", "build", rows, "-o", tmp_path / "index", *options)
     make_index(tmp_path / "index", BEFORE)
     draw, kills = random.Random(7), 0
     for _ in range(8):

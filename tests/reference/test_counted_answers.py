@@ -1,4 +1,4 @@
-"""A method filters by the tags that a question names, and its aggregates reach the model as the mode allows."""
+"""A method filters by the tags that a question names, and returns what the index counts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import asyncio
 import pytest
 from counted_reviews import SCHEMA
 
-from greval.methods.fair_context.answer_generation import generate_answers
-from greval.methods.fair_context.counts import create_fact_counter
 from greval.records.case import Sample
 from greval.reference.building import build_index
 from greval.reference.method import load
 from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
-from greval.testing import ScriptedJudge
 
 QUESTION = Sample(question="What is the most common complaint about Volta?")
 TEXTS = {
@@ -68,26 +65,3 @@ def test_given_filter_counts_first(folder):
     sample = QUESTION.model_copy(update={"tags": {"brand": "Ohmly"}})
     response = ask(load(f"{folder}?search=basic&filter=auto&where=brand"), sample)
     assert {chunk.doc_id for chunk in response.chunks} == {"d3", "d4"}
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected"),
-    [
-        ("default", "by Feature (2 values): battery: 2, screen: 1; 2 in all"),
-        ("fair", "feature, told by 2 of 4 documents: battery: 2"),
-        ("none", None),
-    ],
-)
-def test_modes_of_context(folder, mode, expected):
-    """The answering model gets the method's aggregates, those of its own chunks, or none, by the mode."""
-    facts = {"d1": {"feature": "battery"}, "d2": {"feature": "battery"}}
-    model = ScriptedJudge(["battery"], tier="text")
-    method = generate_answers(
-        load(f"{folder}?search=hybrid"), model, context=mode, aggregate=create_fact_counter(facts)
-    )
-    response = ask(method)
-    prompt = model.calls[0][-1].content
-    assert response.answer == "battery"
-    assert ('<context kind="aggregate"' in prompt) == (expected is not None)
-    assert expected is None or expected in prompt
-    assert (response.aggregates or ()) == () if expected is None else expected in response.aggregates[0]

@@ -11,10 +11,8 @@ from pyarrow import parquet
 
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
-from greval.reference.documents import DocumentDefaults, count_files, list_files, read_documents, split_title
+from greval.reference.documents import count_files, list_files, read_documents, split_title
 from greval.reference.records import Document
-
-NO_DEFAULTS = DocumentDefaults()
 
 
 def write(folder, **files):
@@ -26,9 +24,9 @@ def write(folder, **files):
     return folder
 
 
-def read(*sources, defaults=NO_DEFAULTS):
+def read(*sources):
     """Return the documents by id, and the faults as lines."""
-    items = [*read_documents(sources, defaults)]
+    items = [*read_documents(sources)]
     documents = {each.id: each for each in items if isinstance(each, Document)}
     return documents, [str(each) for each in items if isinstance(each, RowFault)]
 
@@ -54,9 +52,9 @@ def test_the_terms_of_a_licence_are_no_documents_of_a_folder(tmp_path):
         (tmp_path / name).write_text(f"One of {name}.")
     assert {*read(tmp_path)[0]} == {*pages}
     assert [*read(tmp_path / "LICENSE.md")[0]] == ["LICENSE.md"]
-    counts = count_files([tmp_path, tmp_path / "README.md"])
-    assert counts.taken == {".md": 3, ".txt": 1}
-    assert {*counts.passed_over} == {Path(name).name for name in terms}
+    accepted, passed_over = count_files([tmp_path, tmp_path / "README.md"])
+    assert accepted == {".md": 3, ".txt": 1}
+    assert {*passed_over} == {Path(name).name for name in terms}
 
 
 @pytest.mark.parametrize(
@@ -191,16 +189,3 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path):
     write(tmp_path, harbour_md="One.")
     with pytest.raises(DataError, match=r"harbuor.md: no such file or folder; is it harbour.md\?"):
         read(Path(tmp_path / "harbuor.md"))
-
-
-def test_defaults_fill_what_documents_do_not_say(tmp_path):
-    """The own repository, version and tags of a document go before the defaults."""
-    documents_of_own = Document(id="own", text="One.", repo="mine", tags={"kind": "a"})
-    bare = Document(id="bare", text="Two.")
-    documents, _ = read(documents_of_own, bare, defaults=DocumentDefaults("r", "v1", {"kind": "b", "team": "c"}))
-    assert (documents["own"].repo, documents["own"].version, documents["own"].tags) == (
-        "mine",
-        "v1",
-        {"kind": "a", "team": "c"},
-    )
-    assert documents["bare"].repo == "r"

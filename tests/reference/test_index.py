@@ -16,7 +16,7 @@ from greval.reference.building import build_index
 from greval.reference.index import ReferenceIndex, read_index_file, save_search_settings
 from greval.reference.names import normalise_spelling
 from greval.reference.records import Document
-from greval.reference.settings import IndexSettings, ResolutionSettings, SearchSettings
+from greval.reference.settings import IndexSettings, SearchSettings
 
 
 @pytest.fixture(scope="module")
@@ -34,23 +34,11 @@ def index(folder):
 
 
 def test_arrays_hold_the_same_as_the_graph_store(index):
-    """Edges and mentions of the arrays are those that Cypher finds, entity by entity and edge by edge."""
+    """Entities and relations that are read from the arrays are those that Cypher finds."""
     entities, relations = read_stored_entities(index.graph), read_stored_relations(index.graph)
-    ids = index.chunk_ids
     assert (entities, relations) == (index.read_entities(), index.read_relations())
     assert [entity.name for entity in entities] == [*index.entities]
-    edges, names = index.edges, index.entities
-    assert len(edges) == len(relations) > 5
-    for edge, relation in enumerate(relations):
-        assert (names[edges.source[edge]], edges.label(edge), names[edges.target[edge]]) == (
-            relation.source,
-            relation.label,
-            relation.target,
-        )
-        assert tuple(ids[chunk] for chunk in edges.evidence.get_items(edge)) == relation.chunks
-        assert edges.weight[edge] == len(relation.chunks)
-    for node, entity in enumerate(entities):
-        assert tuple(ids[chunk] for chunk in index.mentions.chunks.get_items(node)) == entity.chunks
+    assert len(index.edges) == len(relations) > 5
 
 
 def test_an_entity_is_found_by_any_spelling_of_its_names(index):
@@ -63,9 +51,8 @@ def test_an_entity_is_found_by_any_spelling_of_its_names(index):
 
 def test_the_exact_spelling_goes_before_others(tmp_path):
     """If two entities differ in their spelling only, each is found by its own spelling."""
-    texts = {"os": "Berlin Apache runs on Linux.", "city": "Berlin APACHE runs on rails. Then APACHE stops."}
-    settings = IndexSettings(embedding="tfidf", resolution=ResolutionSettings(normalisation=False, similarity=1))
-    build_index([Document(id=name, text=text) for name, text in texts.items()], tmp_path / "index", settings)
+    documents = [Document(id=title, title=title, text="It is old.") for title in ("ACE", "Ace")]
+    build_index(documents, tmp_path / "index", IndexSettings(embedding="tfidf"))
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert all(index.find_entity(name) == position for position, name in enumerate(index.entities))
         assert len({normalise_spelling(name) for name in index.entities}) < len(index.entities)

@@ -119,7 +119,7 @@ relations:
     ("text", "fault"),
     [
         ("", "1: entities: is missing; add it"),
-        ("- a", "1: must be a mapping with entities and relations, got a list"),
+        ("- a", "1: must be a mapping, got a list"),
         ("entities: {}", "1: entities: holds too little: at least 1, got 0"),
         ("entities: [Brand]", "1: entities: must be a mapping, got a list"),
         ("entities: {A: }\nrelation: {}", "2: relation: unknown; did you mean relations?"),

@@ -68,15 +68,6 @@ def test_settings_that_help_are_written(copied):
     assert "none of the 6 settings" in repeated.why
 
 
-def test_a_dry_run_writes_nothing(copied):
-    """The figures are the same, and the index is not changed."""
-    folder, cases = copied
-    previous = read_settings(folder)
-    tuning = tune_folder(folder, cases, write=False)
-    assert (tuning.accepted, tuning.written) == (True, False)
-    assert read_settings(folder) == previous
-
-
 def test_the_measure_is_the_metric_of_responses(world):
     """The mean with the current settings is that of the computed metric on the chunks of a search."""
     folder, cases = world

@@ -14,7 +14,7 @@ from io import StringIO
 from typing import Any, NamedTuple
 
 from greval.datasets.field_values import ASSISTANT, find_first, read_message, unwrap_serialised
-from greval.datasets.replies import lightrag, search_result
+from greval.datasets.replies import search_result
 from greval.records.case import Response
 
 PAIR = 2
@@ -71,15 +71,7 @@ class SystemReply(NamedTuple):
 
 
 def read_reply(reply: object) -> SystemReply | None:
-    """Read a reply, or the context of one, in a form that is known by its content; return None if it is none.
-
-    Example:
-        >>> found = read_reply(("At nine.", {"sources": [{"id": "7", "text": "It opens at nine."}]}))
-        >>> found.fields["answer"], found.fields["chunks"][0].text
-        ('At nine.', 'It opens at nine.')
-        >>> read_reply({"answer": "At nine."}) is None
-        True
-    """
+    """Read a reply, or the context of one, in a form that is known by its content; return None if it is none."""
     if isinstance(reply, str):
         return _read_context_text(reply)
     if isinstance(reply, Mapping):
@@ -133,6 +125,8 @@ def _read_lightrag_reply(reply: Mapping[str, Any]) -> SystemReply | None:
         return SystemReply({"error": str(why)}, {"error": "message"}, frozenset(used))
     if not (marks and not data) and not is_lightrag_context(data):
         return None
+    from greval.datasets.replies import lightrag
+
     response = lightrag.build_response(answer or None, lightrag.clean_context(data or {}), mode=marks.get("query_mode"))
     places = {"answer": "llm_response.content", **_LIGHTRAG_PLACES_IN_DATA}
     return _build(response, places, used)
@@ -158,6 +152,8 @@ def is_lightrag_context(context: object) -> bool:
 def _read_lightrag_context(context: Mapping[str, Any]) -> SystemReply | None:
     if not is_lightrag_context(context):
         return None
+    from greval.datasets.replies import lightrag
+
     response = lightrag.build_response(None, lightrag.clean_context(context))
     return _build(response, _LIGHTRAG_PLACES, (*LIGHTRAG_PARTS, "references"))
 

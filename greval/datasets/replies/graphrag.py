@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from greval.datasets.parquet_tables import Row
 from greval.records.case import Chunk, Response, ResponseUsage, Traversal, Triple
 from greval.records.inventory import format_edge_label
 
-ReportField = Literal["chunks", "aggregates"]
+if TYPE_CHECKING:
+    from greval.datasets.parquet_tables import Row
+
 Search = Callable[[str], Awaitable[str]]
 """A search of a project: from the question to the answer. Its contexts are in the current trace."""
 Table = Any
@@ -93,23 +94,21 @@ def build_response(
     ids: IndexIds,
     *,
     ranking: Mapping[str, float] | None = None,
-    reports: ReportField = "chunks",
     usage: ResponseUsage | None = None,
 ) -> Response:
     """Build a response from an answer and its contexts: tables of sources, entities, relationships, reports and claims.
 
     Text units become chunks in the order of the context, or of `ranking` (their similarity to the question by id).
-    Community reports follow them, with ids such as `report:7`, or become aggregates. Relationships become triples whose
-    predicate is the description. The descriptions of entities (predicate `description`) and the claims follow them. If
-    there are entities, the traversal starts at them and follows the relationships. An item of several contexts is
-    included once.
+    Community reports follow them, with ids such as `report:7`. Relationships become triples whose predicate is the
+    description. The descriptions of entities (predicate `description`) and the claims follow them. If there are
+    entities, the traversal starts at them and follows the relationships. An item of several contexts is included once.
     """
     parts = {
         part: [row for context in contexts for row in iterate_rows(context.get(part))]
         for part in (*TABLE_OF_PART, "reports")
     }
     units = _drop_duplicates(_build_unit_chunks(parts["sources"], ids, ranking or {}))
-    report_chunks = _drop_duplicates(_build_report_chunks(parts["reports"], ids))
+    reports = _drop_duplicates(_build_report_chunks(parts["reports"], ids))
     triples = _drop_duplicates(
         (
             *_build_relationship_triples(parts, ids),
@@ -119,9 +118,8 @@ def build_response(
     )
     return Response(
         answer=answer,
-        chunks=units + report_chunks if reports == "chunks" else units,
+        chunks=units + reports,
         triples=triples,
-        aggregates=tuple(report.text for report in report_chunks) if reports == "aggregates" else None,
         traversal=_build_traversal(parts) if parts["entities"] else None,
         usage=usage,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from greval.datasets.field_values import find_first
-from greval.datasets.parquet_tables import Row
 from greval.records.case import Chunk, Edge, Response, ResponseUsage, Traversal, Triple
 from greval.records.inventory import format_edge_label, strip_quotes
+
+if TYPE_CHECKING:
+    from greval.datasets.parquet_tables import Row
 
 SEPARATOR = "<SEP>"
 """The separator of merged descriptions and sources in LightRAG."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from greval.datasets.replies import graphrag
 from greval.errors import MethodError
 from greval.records.case import Chunk, Edge, Response, ResponseUsage, Traversal
 from greval.records.inventory import format_edge_label
@@ -68,6 +67,8 @@ def build_context_response(
     answer: str | None, data: object, text: object = None, usage: ResponseUsage | None = None
 ) -> Response:
     """Build a response from an answer and its context: the tables of `context_data`, else the text `context_text`."""
+    from greval.datasets.replies import graphrag
+
     contexts = _list_contexts(data)
     tables: dict[str, list[Row]] = {}
     for context in contexts:
@@ -78,7 +79,10 @@ def build_context_response(
         tables["relationships"] = [
             row for n, edge in enumerate(edges, 1) if (row := _read_row("relationships", edge, n))
         ]
-    built = graphrag.build_response(answer, [tables], _build_given_ids(tables), usage=usage)
+    # The ids are those of the rows; entities and claims, which are numbered too, keep a prefix.
+    documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}
+    by_number = {part: {row["id"]: row["id"] for row in tables.get(part, ())} for part in ("sources", "relationships")}
+    built = graphrag.build_response(answer, [tables], graphrag.IndexIds(by_number, documents), usage=usage)
     has_graph = any(part in tables for part in ("relationships", "entities", "claims"))
     text_chunks = _read_context_text(text)
     has_chunks = text_chunks is not None or any(part in tables for part in ("sources", "reports"))
@@ -240,13 +244,6 @@ def _build_traversal(paths: Sequence[Sequence[Edge]]) -> Traversal:
         traversed_edges=tuple(dict.fromkeys(edge for path in paths for edge in path)),
         final_nodes=tuple(dict.fromkeys(path[-1][2] for path in paths)),
     )
-
-
-def _build_given_ids(tables: Mapping[str, Sequence[Row]]) -> graphrag.IndexIds:
-    """Return ids that are those of the rows; entities and claims, which are numbered too, keep a prefix."""
-    documents = {row["id"]: row["doc_id"] for row in tables.get("sources", ()) if row.get("doc_id")}
-    by_number = {part: {row["id"]: row["id"] for row in tables.get(part, ())} for part in ("sources", "relationships")}
-    return graphrag.IndexIds(by_number=by_number, documents=documents)
 
 
 def _name_type(value: object) -> str:

@@ -148,9 +148,6 @@ async def generate_answer(
     """Ask a model for the answer to a question from the chunks, triples and aggregates of a response.
 
     `history` are the turns before the question.
-
-    Returns:
-        The answer, which is not empty, and the usage of the call.
     """
     input_case = Case(
         question=question,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
@@ -72,20 +71,11 @@ def create_fact_counter(
 def read_facts(path: str | Path) -> Facts:
     """Read facts by document from JSON lines, each with `doc_id` and either `facts` or the fields of one fact.
 
-    `facts` has any form that `create_fact_counter` accepts. Lines of the same document are combined. A file that ends
-    in .json holds one object from document ids to facts.
+    `facts` has any form that `create_fact_counter` accepts. Lines of the same document are combined.
     """
     file = Path(path)
     with translate_errors(str(file)):
-        if file.suffix.lower() != ".json":
-            return _normalise_facts(_read_lines(file), f"{file}:")
-        try:
-            content = json.loads(file.read_text(encoding="utf-8-sig"))
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{file}: is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise DataError(f"{file}: must be one object from document ids to facts, or name JSON lines .jsonl")
-    return _normalise_facts(content.items(), f"{file}: ")
+        return _normalise_facts(_read_lines(file), f"{file}:")
 
 
 def _read_lines(file: Path) -> Iterator[tuple[tuple[int, str], object]]:

@@ -14,7 +14,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from greval.datasets.replies.graphrag import IndexIds, ReportField, Search, build_response
+from greval.datasets.replies.graphrag import IndexIds, Search, build_response
 from greval.errors import GrevalError, MethodError
 from greval.methods.loading import read_adapter_spec, require_package
 from greval.methods.protocol import Method
@@ -29,7 +29,6 @@ DEFAULT_OPTIONS = {
     "response_type": "Multiple Paragraphs",
     "dynamic_community_selection": "false",
     "document": "id",
-    "reports": "chunks",
 }
 """The options of a search; those that GraphRAG's own command line has are as there."""
 SEARCH_TABLES = {
@@ -48,27 +47,19 @@ class GraphRagMethod:
     """A GraphRAG search as a method; it returns the answer, the context of the model, and the usage.
 
     After many kinds of errors GraphRAG continues, and returns an empty answer or one from a part of the context. This
-    class raises such an error instead. The search records its contexts in the current trace. Community reports are
-    returned as chunks or as aggregates.
+    class raises such an error instead. The search records its contexts in the current trace.
     """
 
-    def __init__(self, search: Search, ids: IndexIds, reports: ReportField = "chunks") -> None:
+    def __init__(self, search: Search, ids: IndexIds) -> None:
         self._search = search
         self._ids = ids
-        self._reports: ReportField = reports
 
     async def __call__(self, sample: Sample, /) -> Response:
         """Answer the sample's question."""
         with trace_query("graphrag") as trace:
             answer = await self._search(sample.question)
-        return build_response(
-            trace.require_answer(answer),
-            trace.contexts,
-            self._ids,
-            ranking=trace.ranking,
-            reports=self._reports,
-            usage=trace.usage,
-        )
+        answer = trace.require_answer(answer)
+        return build_response(answer, trace.contexts, self._ids, ranking=trace.ranking, usage=trace.usage)
 
 
 def load(spec: str) -> Method:
@@ -78,8 +69,7 @@ def load(spec: str) -> Method:
         spec: `ROOT?name=value&...`: the root of the project, which holds `settings.yaml`, and options: `method`
             (local, global, drift or basic; default local), `community_level` (default 2), `response_type`
             (default Multiple Paragraphs), `dynamic_community_selection` (true or false, for global search),
-            `document` (id or title: identifies documents), `reports` (chunks or aggregates: the field of the
-            response that receives community reports).
+            `document` (id or title: identifies documents).
 
     Returns:
         The method. It can be called concurrently.
@@ -92,7 +82,6 @@ def load(spec: str) -> Method:
         response_type=None,
         dynamic_community_selection=BOOLEANS,
         document=("id", "title"),
-        reports=("chunks", "aggregates"),
     )
     root = Path(folder)
     if not any((root / f"settings.{ending}").is_file() for ending in ("yaml", "yml", "json")):
@@ -108,8 +97,7 @@ def load(spec: str) -> Method:
             f"graphrag:{spec}: the project cannot be opened: {type(error).__name__}: {error}; "
             f"does `graphrag query` work in it, with a graphrag of {SUPPORTED_VERSIONS}?"
         ) from error
-    ids = IndexIds.from_tables(tables, options["document"])
-    return GraphRagMethod(search, ids, "aggregates" if options["reports"] == "aggregates" else "chunks")
+    return GraphRagMethod(search, IndexIds.from_tables(tables, options["document"]))
 
 
 def open_project(root: Path, options: Mapping[str, str]) -> tuple[Search, Tables]:

@@ -19,7 +19,7 @@ from greval.records.metric import JudgedMetric, list_definition_keys
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from greval.records.definition_faults import Path
+    from greval.records.definition_faults import KnownKeys, Path
 
 _SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
 _PLACEHOLDERS: dict[str, Any] = {
@@ -33,11 +33,13 @@ _PLACEHOLDERS: dict[str, Any] = {
 _FORMULA_PLACEHOLDERS: dict[str, Any] = {"name": "x", "description": "x", "formula": "y"}
 
 
-def convert_errors(errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
-    """Convert the errors of pydantic to faults of the file."""
+def convert_errors(
+    errors: Iterable[ErrorDetails], data: object, lines: Mapping[Path, int], known_keys: KnownKeys | None = None
+) -> list[MetricFileFault]:
+    """Convert the errors of pydantic to faults of the file, by default of one of a metric."""
     from greval.records import definition_faults
 
-    faults = definition_faults.convert_errors(errors, data, list_known_keys)
+    faults = definition_faults.convert_errors(errors, data, known_keys or list_known_keys)
     return [MetricFileFault(find_line(path, lines), text, path, unknown) for path, text, unknown in faults]
 
 
@@ -160,6 +162,5 @@ def _drop_key(content: object, path: Path) -> None:
 
 
 def _is_nested(first: Path, second: Path) -> bool:
-    """Return whether one path contains the other."""
     shorter, longer = sorted((first, second), key=len)
     return longer[: len(shorter)] == shorter and (bool(shorter) or not longer)

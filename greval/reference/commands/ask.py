@@ -44,12 +44,6 @@ def ask(  # noqa: PLR0913 - the options of a command
         typer.Option("--answer", metavar="MODEL", help="this model answers; by default sentences of the chunks do"),
     ] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, metavar="N", help="the number of chunks")] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, metavar="SHARE", help="the weight of vectors against the graph in the hybrid search"
-        ),
-    ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="another setting of the search, such as depth=3; repeatable"),
@@ -73,8 +67,7 @@ def ask(  # noqa: PLR0913 - the options of a command
     if not question.strip():
         raise typer.BadParameter("QUESTION is empty; write one in quotation marks")
     filters = parse_tag_filters(where or ())
-    changed = parse_pairs("--set", changes or ())
-    changed |= {name: str(value) for name, value in (("k", k), ("alpha", alpha)) if value is not None}
+    changed = parse_pairs("--set", changes or ()) | ({} if k is None else {"k": str(k)})
     opened = open_shared_index(index)
     _check_filters(opened, filters)
     method = ReferenceMethod(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
 
 from greval._util.wording import escape_control_characters, format_count
 from greval.cli import FAILED, STOPPED
@@ -19,7 +18,6 @@ from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.reference.building import BuildProgress, BuildReport
-    from greval.reference.settings import ResolutionSettings
 
 STEPS: Mapping[str, str] = {
     "documents": "documents read",
@@ -62,19 +60,12 @@ def build(  # noqa: PLR0913 - the options of a command
     graph: Annotated[
         str, typer.Option(metavar="ADDRESS", help="embedded, or a Neo4j server such as bolt://localhost:7687")
     ] = "embedded",
-    resolve: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="how names become entities: similarity=1, qualifiers=false ...; repeatable"
-        ),
-    ] = None,
+    similarity: Annotated[
+        float,
+        typer.Option(min=0, max=1, metavar="SHARE", help="of equal characters, at which two names are one entity"),
+    ] = 0.92,
     alias: Annotated[
         list[str] | None, typer.Option(metavar="OTHER=NAME", help="another name of an entity; repeatable")
-    ] = None,
-    repo: Annotated[str | None, typer.Option(metavar="NAME", help="the repository of documents that name none")] = None,
-    version: Annotated[str | None, typer.Option(metavar="V", help="the version of documents that name none")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="a tag of documents without it; repeatable")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
@@ -83,8 +74,8 @@ def build(  # noqa: PLR0913 - the options of a command
     The same command again does only what is new or changed, and removes documents that are gone.
     """
     from greval.reference.building import build_index
-    from greval.reference.documents import DocumentDefaults, read_documents
-    from greval.reference.settings import IndexSettings
+    from greval.reference.documents import read_documents
+    from greval.reference.settings import IndexSettings, ResolutionSettings
 
     settings = IndexSettings(
         chunk_chars=chunk_chars,
@@ -93,12 +84,11 @@ def build(  # noqa: PLR0913 - the options of a command
         schema_file=None if schema is None else str(schema),
         embedding=embedding,
         graph=graph,
-        resolution=_parse_resolution(resolve or (), alias or ()),
+        resolution=ResolutionSettings(similarity=similarity, aliases=parse_pairs("--alias", alias or ())),
     )
-    documents = read_documents(sources, DocumentDefaults(repo, version, parse_pairs("--tag", tag or ())))
     try:
         with ProgressBar(quiet=quiet) as bar:
-            report = build_index(documents, out, settings, lambda progress: _show_progress(bar, progress))
+            report = build_index(read_documents(sources), out, settings, lambda progress: _show_progress(bar, progress))
     except KeyboardInterrupt:
         typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
         raise typer.Exit(STOPPED) from None
@@ -111,8 +101,8 @@ def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
     """Parse the values of an option that are written as NAME=VALUE.
 
     Example:
-        >>> parse_pairs("--tag", ["source=wiki", "year=1843"])
-        {'source': 'wiki', 'year': '1843'}
+        >>> parse_pairs("--set", ["width=5", "hops=3"])
+        {'width': '5', 'hops': '3'}
     """
     pairs: dict[str, str] = {}
     for text in values:
@@ -123,19 +113,6 @@ def parse_pairs(option: str, values: Iterable[str]) -> dict[str, str]:
             raise typer.BadParameter(f"{option} {text}: {name} is given twice; it has one value")
         pairs[name] = value
     return pairs
-
-
-def _parse_resolution(settings: Iterable[str], aliases: Iterable[str]) -> ResolutionSettings:
-    """Parse how names are resolved to entities."""
-    from greval.reference.settings import ResolutionSettings
-
-    pairs = parse_pairs("--resolve", settings)
-    try:
-        return ResolutionSettings.model_validate({**pairs, "aliases": parse_pairs("--alias", aliases)})
-    except ValidationError as error:
-        fault = error.errors()[0]
-        names = ", ".join(name for name in ResolutionSettings.model_fields if name != "aliases")
-        raise typer.BadParameter(f"--resolve {fault['loc'][0]}: {fault['msg']}; the settings are {names}") from None
 
 
 def print_files(sources: Iterable[Path]) -> None:

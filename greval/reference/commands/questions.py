@@ -46,10 +46,6 @@ def questions(  # noqa: PLR0913 - the options of a command
         input_option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
     ] = ",".join(QUESTION_TYPES),
     seed: Annotated[int, input_option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
-    index: Annotated[
-        Path | None,
-        output_option(metavar="FOLDER", help="keep the index of the documents here; by default it is not kept"),
-    ] = None,
     model: Annotated[
         str | None,
         judge_option(
@@ -90,7 +86,7 @@ def questions(  # noqa: PLR0913 - the options of a command
         "deadline": deadline,
         "prices": caps.read_prices(),
     }
-    with _open_index_folder(source, index) as (folder, faults):
+    with _open_index_folder(source) as (folder, faults):
         report = asyncio.run(_generate(folder, out, count, options))
     print_report(report, form, render)
     if report.stopped is not None:
@@ -109,7 +105,7 @@ async def _generate(folder: Path, out: Path, count: int, options: QuestionOption
 
 
 @contextmanager
-def _open_index_folder(source: Path, index_folder: Path | None) -> Iterator[tuple[Path, int]]:
+def _open_index_folder(source: Path) -> Iterator[tuple[Path, int]]:
     """Yield the folder of an index, the given one or one that is made of documents, and how many are no documents."""
     from greval.methods.inventories import find_system, read_index_spec
     from greval.reference.building import build_index
@@ -117,14 +113,11 @@ def _open_index_folder(source: Path, index_folder: Path | None) -> Iterator[tupl
     from greval.reference.settings import IndexSettings
 
     if find_system(*read_index_spec(source)) is not None:
-        if index_folder is not None:
-            raise typer.BadParameter(f"--index {index_folder}: {source} is an index already; leave --index out")
         yield source, 0
         return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = index_folder or Path(temporary)
+    with tempfile.TemporaryDirectory() as folder:
         # Questions need no vectors, so that the embedding that takes least time will do.
         built = build_index(source, folder, IndexSettings(embedding="tfidf"))
         print_files([source])
         print_document_faults(built)
-        yield folder, built.failed
+        yield Path(folder), built.failed

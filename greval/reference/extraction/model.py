@@ -73,23 +73,6 @@ async def extract_with_model(
     Names that the text does not hold are dropped and counted, so that nothing invented enters the graph. The title and
     the ends of relations are entities as well. With a schema they are so only if their type is known: as a term, by a
     tag or from the answer. An answer of another form is asked for once more, with the error.
-
-    Args:
-        chunk: The chunk to read, with its title.
-        client: The model that reads it.
-        schema: The types and relations that are allowed. None: any.
-
-    Raises:
-        MethodError: If the call fails, or the second answer has another form too.
-
-    Example:
-        >>> import asyncio
-        >>> from greval.testing import ScriptedJudge
-        >>> found = {"relations": [["Ada", "wrote", "the Notes"]], "entities": ["Bob"]}
-        >>> chunk = IndexedChunk(id="d#1", doc_id="d", text="Ada wrote the Notes.")
-        >>> extraction, _ = asyncio.run(extract_with_model(chunk, JudgeClient(ScriptedJudge([found]))))
-        >>> [mention.name for mention in extraction.mentions], extraction.dropped
-        (['Ada', 'the Notes'], 1)
     """
     form = AnswerFormat("extraction", _build_schema(schema, brief=client.judge.local), client.tier)
     system = _format_system_text(schema, LOCAL_RELATIONS if client.judge.local else MAX_RELATIONS)

@@ -96,16 +96,8 @@ def find_names(
 ) -> list[NameSpan]:
     """Find the names of a sentence by their form, in order.
 
-    Args:
-        sentence: The sentence.
-        tokens: Its tokens.
-        lower_names: Words, in lower case, that are names even so: those of the title, if it is an identifier.
-        code: If set, the document describes software, and the object of a verb like "calls" is a component.
-
-    Example:
-        >>> text = 'Stephen King wrote "Trucks" and the score of Maximum Overdrive in 1986 for fare-engine.'
-        >>> [span.name for span in find_names(text, split_tokens(text))]
-        ['Stephen King', 'Trucks', 'Maximum Overdrive', 'fare-engine']
+    Words of `lower_names`, in lower case, are names even so: those of the title, if it is an identifier. With `code`,
+    the document describes software, and the object of a verb like "calls" is a component.
     """
     return [*_Scanner(sentence, tokens, lower_names, code=code).scan()]
 

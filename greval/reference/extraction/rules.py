@@ -103,18 +103,6 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
     """Return the entities and relations of a chunk, the title first.
 
     With a schema, its entities and relations come first; a name that is a term of the schema has the term's name.
-
-    Args:
-        chunk: The chunk to read.
-        schema: The entity types and relations of the user.
-
-    Example:
-        >>> text = "Maximum Overdrive is a film directed by Stephen King. The film stars Emilio Estevez."
-        >>> found = extract_with_rules(IndexedChunk(id="d#1", doc_id="d", title="Maximum Overdrive", text=text))
-        >>> [mention.name for mention in found.mentions], found.mentions[0].type
-        (['Maximum Overdrive', 'Stephen King', 'Emilio Estevez'], 'film')
-        >>> [(each.subject, each.predicate, each.object) for each in found.statements][:2]
-        [('Maximum Overdrive', 'directed by', 'Stephen King'), ('Maximum Overdrive', 'stars', 'Emilio Estevez')]
     """
     lines = [line.strip() for part in split_sentences(chunk.text) for line in part.split("\n")]
     sentences = [line for line in lines if line]

@@ -35,29 +35,7 @@ def read_by_schema(
     statements: Iterable[tuple[str, str, str]],
     schema: GraphSchema,
 ) -> Extraction:
-    """Return the extraction of a chunk with the entities and relations of a schema in front of those of the rules.
-
-    Args:
-        chunk: The chunk.
-        sentences: Its sentences.
-        names: The names that the rules found, with their types.
-        statements: The statements that the rules found.
-        schema: The schema.
-
-    Example:
-        >>> schema = GraphSchema.model_validate({
-        ...     "entities": {"Brand": {"from_tag": "brand"}, "Feature": {"terms": {"battery": ["batteries"]}}},
-        ...     "relations": {
-        ...         "PRAISES": {"from": "Brand", "to": "Feature", "cues": ["love"], "opposite": "BLAMES"},
-        ...         "BLAMES": {"from": "Brand", "to": "Feature", "cues": ["hate"], "opposite": "PRAISES"},
-        ...     },
-        ... })
-        >>> text = "I do not love the batteries."
-        >>> chunk = IndexedChunk(id="r#1", doc_id="r", text=text, tags={"brand": "Volta"})
-        >>> found = read_by_schema(chunk, [text], {}, [], schema)
-        >>> [(each.subject, each.predicate, each.object) for each in found.statements]
-        [('Volta', 'BLAMES', 'battery')]
-    """
+    """Return the extraction of a chunk with the entities and relations of a schema in front of those of the rules."""
     tagged = {chunk.tags[tag]: kind for tag, kind in schema.tags.items() if chunk.tags.get(tag)}
     terms = {name.casefold(): (name, kind) for name, kind in tagged.items()} | schema.spellings
     pattern = _compile_phrases(terms)

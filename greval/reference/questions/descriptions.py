@@ -16,14 +16,12 @@ from greval.judging.prompt import join_lines
 from greval.methods.index_records import Relation
 from greval.records.inventory import RELATED
 from greval.reference.chunking import split_sentences
-from greval.reference.questions.fact_table import FactTable, draft_absent
-from greval.reference.questions.facts import IndexText, compile_phrase, has_phrase, list_telling_words
+from greval.reference.questions.fact_table import FactTable
+from greval.reference.questions.facts import IndexText, compile_phrase, has_phrase
 from greval.reference.questions.records import DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import ask_for_date
 
 MAX_SENTENCE_WORDS = 40
-MAX_TRIED_NAMES = 20
-"""How many other names are tried for a question that the documents do not answer."""
 MIN_LEFT_CHARS = 3
 """A capitalised word of this length that stays behind gives a hidden name away."""
 
@@ -174,57 +172,10 @@ def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
             yield table.draft_date(f"{dated[0]}?", dated[1], fact, (fact.subject, fact.object))
 
 
-def _draw_unanswerable(table: FactTable) -> Iterator[DraftQuestion]:
-    """Yield questions with another name in place of the right one, if nothing of the other says the like."""
-    names = [*dict.fromkeys(end for fact in table.described for end in (fact.subject, fact.object))]
-    told = _list_told_of_entities(table)
-    for fact in table.described:
-        ends = [fact.subject, fact.object]
-        table.random.shuffle(ends)
-        substitutes = table.random.sample(names, min(len(names), MAX_TRIED_NAMES))
-        drafts = (_draft_absent(table, fact, ends, substitute, told.get(substitute, ())) for substitute in substitutes)
-        if (draft := next((candidate for candidate in drafts if candidate), None)) is not None:
-            yield draft
-
-
-def _list_told_of_entities(table: FactTable) -> Mapping[str, Sequence[str]]:
-    """Return the texts of the chunks and the descriptions of each entity, in lower case."""
-    chunks = {chunk.id: chunk.text.casefold() for chunk in table.text.chunks.values()}
-    told = {entity.name: [chunks[chunk] for chunk in entity.chunks] for entity in table.text.entities.values()}
-    for relation in table.text.relations:
-        for end in (relation.source, relation.target):
-            told[end].append(relation.label.casefold())
-    return told
-
-
-def _draft_absent(
-    table: FactTable, fact: StatedFact, ends: Sequence[str], substitute: str, told_of_other: Sequence[str]
-) -> DraftQuestion | None:
-    """Return the question with another name in place of one end; None if what is asked may be true of the other."""
-    target, replaced = ends
-    sentence = _get_sentence(table, fact)
-    if (
-        substitute in ends
-        or table.get_kind(substitute) != table.get_kind(replaced)
-        or _has_name(table.text, sentence, substitute)
-    ):
-        return None
-    hidden = _replace_entity(table.text, sentence, target, "X")
-    changed = None if hidden is None else _replace_entity(table.text, hidden, replaced, substitute)
-    if changed is None:
-        return None
-    words = [word for word in list_telling_words(changed) if not has_phrase(substitute, word)]
-    key = max(words, key=len, default="")
-    names = [name.casefold() for name in table.text.list_names(target)]
-    if not key or any(key in text or any(name in text for name in names) for text in told_of_other):
-        return None
-    return draft_absent(_ask(table, [changed], target, "X"), fact)
-
-
 DESCRIPTION_DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {
     "single_fact": _draw_single_facts,
     "multi_hop": _draw_multi_hop,
     "temporal": _draw_temporal,
-    "unanswerable": _draw_unanswerable,
 }
-"""The types that descriptions allow. Comparisons and counts need relations with one predicate."""
+"""The types that descriptions allow. Comparisons and counts need relations with one predicate, and what no text says
+cannot be told of a description, whose words need not be those of the texts."""

@@ -28,14 +28,7 @@ MAX_CHECKED_PER_QUESTION = 4
 
 @dataclass
 class QuestionDraw:
-    """The questions that were drawn so far: accepted, rejected, and failed ones.
-
-    Args:
-        table: The facts that questions are drawn from.
-        types: The types to draw.
-        count: The number of questions that are wanted.
-        notes: What of the index is not used, and why.
-    """
+    """The questions that were drawn so far: accepted, rejected, and failed ones."""
 
     table: FactTable
     types: Sequence[QuestionType]

@@ -17,7 +17,6 @@ from greval.reference.questions.facts import (
     list_telling_words,
 )
 from greval.reference.questions.records import (
-    NOT_STATED,
     DraftQuestion,
     QuestionPattern,
     QuestionType,
@@ -32,14 +31,7 @@ _STEM_CHARS = 5
 
 @dataclass(frozen=True)
 class FactTable:
-    """The facts of an index with its text, in the order in which questions are drawn.
-
-    Args:
-        text: The text of the index.
-        facts: What sentences of the text state.
-        random: What decides on the order.
-        described: What descriptions of relations state, if a model is to word questions about them.
-    """
+    """The facts of an index with its text, in the order in which questions are drawn."""
 
     text: IndexText
     facts: Sequence[StatedFact]
@@ -138,11 +130,7 @@ class FactTable:
     def has_rival(self, predicate: str, name: str, ignored: Iterable[str], *, name_first: bool) -> bool:
         """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.
 
-        Args:
-            predicate: The predicate.
-            name: The name of an entity.
-            ignored: The sentences that do not count.
-            name_first: Whether the name is the subject, before the word, or the object, behind it.
+        The name is the subject, before the word, if `name_first` is set; else the object, behind it.
         """
         stem, folded = find_stem(predicate), {text.casefold() for text in ignored}
         phrases = [compile_phrase(text) for text in self.text.list_names(name)]
@@ -192,19 +180,6 @@ class FactTable:
         return any(first in sentence and second in sentence and sentence not in ignored for sentence in self.sentences)
 
 
-def draft_absent(question: str, fact: StatedFact) -> DraftQuestion:
-    """Draft a question about a fact with another name in it, which the documents do not answer."""
-    return DraftQuestion(
-        type="unanswerable",
-        pattern="absent",
-        question=question,
-        answer=NOT_STATED,
-        gold=Gold(essential_docs=(), helpful_docs=()),
-        evidence=(fact,),
-        fixed_answer=True,
-    )
-
-
 def find_stem(predicate: str) -> str:
     """Return the beginning of the main word of a predicate, which its other forms share.
 
@@ -232,12 +207,7 @@ def build_gold(
 ) -> Gold:
     """Return the gold of a question about facts.
 
-    Args:
-        text: The text of the index.
-        facts: What the question is about.
-        answer: The entity that is the answer; empty if none is.
-        hidden: Entities that the question describes without their names.
-        mentioned: The entities that the question names; by default all of the facts but the answer and hidden ones.
+    `hidden` are entities that the question describes without their names. By default it mentions all others.
     """
     edges: tuple[Edge, ...] = tuple(dict.fromkeys(edge for fact in facts for edge in fact.edges))
     ends = {end for source, _, target in edges for end in (source, target)}

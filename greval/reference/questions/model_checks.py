@@ -44,10 +44,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 class QuestionModel:
     """Asks a model for JSON objects, and sums what its replies cost.
 
-    Args:
-        client: The client of the model.
-        context: The context of all calls.
-        on_reply: Called after each call, when its reply is stored, also if it failed.
+    `on_reply` is called after each call, when its reply is stored, also if it failed.
     """
 
     client: JudgeClient
@@ -56,12 +53,7 @@ class QuestionModel:
     usage: Usage = field(default_factory=Usage)
 
     async def ask(self, request: RequestName, messages: Sequence[BaseMessage]) -> ObjectReply:
-        """Ask once, and return the reply. Its `fields` are None if it cannot be read.
-
-        Raises:
-            MethodError: If the call fails.
-            StoppedError: If no further call may be made.
-        """
+        """Ask once, and return the reply. Its `fields` are None if it cannot be read."""
         schema = build_schema(request, bounded=self.client.judge.local)
         form = AnswerFormat(request, schema, self.client.tier)
         try:

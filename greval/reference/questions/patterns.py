@@ -9,9 +9,9 @@ from itertools import combinations
 
 from greval.records.case import Gold
 from greval.reference.questions.descriptions import DESCRIPTION_DRAWERS
-from greval.reference.questions.fact_table import FactTable, build_gold, draft_absent, find_role, find_stem
+from greval.reference.questions.fact_table import FactTable, build_gold, find_role, find_stem
 from greval.reference.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
-from greval.reference.questions.records import DraftQuestion, QuestionType, StatedFact
+from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import (
     ask_for_object,
     ask_for_subject,
@@ -251,7 +251,15 @@ def _draft_absent(table: FactTable, fact: StatedFact, substitute: str) -> DraftQ
     is_related = any((label, substitute) in table.ends[1] for _, label, _ in fact.edges)
     if clause == fact.clause or is_related or table.has_rival(predicate, substitute, (), name_first=False):
         return None
-    return draft_absent(ask_for_subject(table.choose_word(fact.subject), clause), fact)
+    return DraftQuestion(
+        type="unanswerable",
+        pattern="absent",
+        question=ask_for_subject(table.choose_word(fact.subject), clause),
+        answer=NOT_STATED,
+        gold=Gold(essential_docs=(), helpful_docs=()),
+        evidence=(fact,),
+        fixed_answer=True,
+    )
 
 
 _DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQuestion]]] = {

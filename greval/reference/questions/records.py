@@ -41,17 +41,9 @@ NOT_STATED = "The documents do not say."
 class StatedFact(Record):
     """What a sentence states of an entity.
 
-    Args:
-        subject: The name of the entity.
-        clause: What follows it in the sentence: the verb and the rest, without the full stop.
-        names: The names of other entities in the clause.
-        predicate: The verb phrase between subject and object, if the fact is a relation of the graph.
-        object: The entity at the end of the clause, if the fact is a relation of the graph.
-        edges: The relations of the graph that the sentence states.
-        chunk: The id of the chunk with the sentence.
-        document: The id of its document.
-        sentence: The whole sentence.
-        described: Whether the sentence is the index's own description of a relation, and does not stand in the chunk.
+    `clause` is what follows the subject in the sentence, without the full stop, `names` the other entities in it. If
+    the fact is a relation of the graph, `predicate` is the verb phrase between the subject and the `object` at the end.
+    If it is `described`, the sentence is the index's own description of a relation, and does not stand in the chunk.
     """
 
     subject: str
@@ -121,29 +113,12 @@ class CallForecast(Record):
 class QuestionReport(Record):
     """What question generation did.
 
-    Args:
-        path: The file of the questions.
-        drafts: The file of all drawn questions with evidence and rejections.
-        asked: The number of questions that were wanted.
-        drawn: The number of drawn questions, by type.
-        accepted: The number of questions in the file, by type.
-        rejected: The number of drawn questions that failed a check, by check.
-        model_worded: The number of questions in the file that a model worded.
-        documents: The coverage of documents.
-        entities: The coverage of entities.
-        relations: The coverage of relations of the graph.
-        model: The model that worded the questions, if one did.
-        judge: The model that checked them, if one did.
-        checked: The number of questions that a model worded or checked, without failed ones.
-        failed: The number of questions with a failed call. The same command asks them again.
-        failures: The number of failed questions by error.
-        usage: The calls and tokens of the models in this command, and the replies of earlier ones that were reused.
-        cost: The cost of this command in US dollars; None if no price is known.
-        spent: The calls and the cost of all commands for this file.
-        forecast: What the command would need, if it was a dry run with a model.
-        notes: What of the index was not used, and why, one sentence each.
-        stopped: Why it was stopped early, if it was.
-        seconds: The duration.
+    `drafts` is the file of all drawn questions with evidence and rejections. `drawn` and `accepted` count questions by
+    type, `rejected` by the check that they failed, `failures` by the error of a call, after which the same command asks
+    again. `checked` counts those that a model worded or checked. `documents`, `entities` and `relations` say what of
+    the index the questions touch, `notes` what of it was not used and why. `usage` and `cost` (US dollars; None if no
+    price is known) are those of this command, `spent` that of all commands for this file. A dry run with a model has a
+    `forecast`.
     """
 
     path: str

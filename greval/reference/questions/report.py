@@ -12,7 +12,7 @@ from greval._util.wording import format_count
 from greval.report.tables import format_cost
 
 if TYPE_CHECKING:
-    from greval.reference.questions.records import CoverageCount, QuestionReport
+    from greval.reference.questions.records import QuestionReport
 
 REJECTION_TEXTS = {
     "answer_not_in_documents": "the answer is not in the gold documents",
@@ -49,8 +49,9 @@ def render(report: QuestionReport, console: Console) -> None:
         console.print(escape(f"note: {note}"), soft_wrap=True)
     for line in _format_calls(report):
         console.print(escape(line), soft_wrap=True)
-    parts = ("documents", report.documents), ("entities", report.entities), ("relations", report.relations)
-    console.print(f"coverage: {', '.join(_format_coverage(what, count) for what, count in parts)}")
+    parts = {"documents": report.documents, "entities": report.entities, "relations": report.relations}
+    touched = (f"{count.touched:,} of {count.total:,} {what}" for what, count in parts.items())
+    console.print(f"coverage: {', '.join(touched)}")
     console.print(escape(f"accepted and rejected drafts, with their evidence: {report.drafts}"), soft_wrap=True)
 
 
@@ -75,7 +76,3 @@ def _format_calls(report: QuestionReport) -> Iterator[str]:
     yield f"calls: {usage.calls:,}{reused}, {tokens}, cost {format_cost(report.cost)}"
     if spent.calls != usage.calls:
         yield f"all commands for this file: {format_count(spent.calls, 'call')}, cost {format_cost(spent.cost)}"
-
-
-def _format_coverage(what: str, count: CoverageCount) -> str:
-    return f"{count.touched:,} of {count.total:,} {what}"

@@ -32,9 +32,7 @@ DATE = re.compile(
 def choose_question_word(entity: Entity, stated: str = "") -> str:
     """Return the question word for an entity: who for a person, what for a thing, both if it is not known.
 
-    Args:
-        entity: The entity.
-        stated: Sentences that begin with the entity; their pronouns show a person.
+    Pronouns of the stated sentences, which begin with the entity, show a person.
 
     Example:
         >>> choose_question_word(Entity(name="Aunt Katy")), choose_question_word(Entity(name="seat-map"))

@@ -28,10 +28,6 @@ class GraphStore(ABC):
 
     Nodes are `Entity {name, type, aliases, chunks}`; edges are `RELATION {label, chunks, documents, weight}`. Threads
     may share a store, and any number of processes may read one graph.
-
-    Args:
-        location: The file or the address, for messages.
-        read_only: Whether `write` is refused.
     """
 
     def __init__(self, location: str, *, read_only: bool) -> None:
@@ -39,21 +35,13 @@ class GraphStore(ABC):
         self._read_only = read_only
 
     def write(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
-        """Replace the whole graph.
-
-        Raises:
-            DataError: If the store was opened to be read, or the graph cannot be written.
-        """
+        """Replace the whole graph."""
         if self._read_only:
             raise DataError(f"{self._location}: the graph is open to be read; open it with read_only=False to write it")
         self._replace_graph(entities, relations)
 
     def query(self, cypher: str, parameters: Mapping[str, object] = NO_PARAMETERS) -> list[dict[str, object]]:
-        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties.
-
-        Raises:
-            DataError: If the query is invalid, or would write.
-        """
+        """Return the rows of a reading query. Nodes and relations in it are dictionaries of their properties."""
         check_query(cypher, parameters)
         rows = self._read_rows(cypher, dict(parameters))
         return [{name: self._strip_value(value) for name, value in row.items()} for row in rows]
@@ -84,10 +72,8 @@ class GraphStore(ABC):
 def open_graph(graph: str, folder: Path, *, read_only: bool = True) -> GraphStore:
     """Open the graph of a build.
 
-    Args:
-        graph: `embedded`, or the address of a Neo4j server such as `bolt://localhost:7687`.
-        folder: The folder of the build, which the embedded graph is in.
-        read_only: Whether the graph is only read. Any number of processes may read it at the same time.
+    It is `embedded` in the folder, or the address of a Neo4j server such as `bolt://localhost:7687`. Any number of
+    processes may read it at the same time.
     """
     if graph == EMBEDDED:
         from greval.reference.storage.ladybug import LadybugStore
@@ -108,9 +94,6 @@ def check_stored_address(graph: str) -> None:
 
     An index can come from someone else, so user and password are sent only to a server of this computer, or to the one
     that `NEO4J_URI` names.
-
-    Raises:
-        DataError: If it names another server.
 
     Example:
         >>> check_stored_address("bolt://localhost:7687")
@@ -138,16 +121,6 @@ def check_query(cypher: str, parameters: Mapping[str, object]) -> None:
 
     A graph that is opened to be read refuses writing itself. Here, what reads or writes other files, loads extensions
     or changes settings is refused too.
-
-    Raises:
-        DataError: If it does not.
-
-    Example:
-        >>> check_query("MATCH (e:Entity {name: $name}) RETURN e.type", {"name": "Drop"})
-        >>> check_query("MATCH (e) DELETE e", {})
-        Traceback (most recent call last):
-            ...
-        greval.errors.DataError: DELETE: queries only read the graph; begin with MATCH, and write a name that is ...
     """
     # Quoted texts, quoted names and comments may hold any word.
     bare = _QUOTED.sub(" ", cypher)

@@ -31,12 +31,7 @@ INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 
 
 class LadybugStore(GraphStore):
-    """A graph in one file.
-
-    Args:
-        path: The file.
-        read_only: Whether `write` is refused.
-    """
+    """A graph in one file."""
 
     def __init__(self, path: Path, *, read_only: bool = True) -> None:
         super().__init__(str(path), read_only=read_only)

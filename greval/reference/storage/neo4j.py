@@ -36,12 +36,7 @@ ADD_EDGES = (
 
 
 class Neo4jStore(GraphStore):
-    """A graph on a server.
-
-    Args:
-        address: Such as `bolt://localhost:7687`, without user and password.
-        read_only: Whether `write` is refused.
-    """
+    """A graph on a server."""
 
     def __init__(self, address: str, *, read_only: bool = True) -> None:
         parts = urlsplit(address)

@@ -16,18 +16,12 @@ UNIT = 1e-3
 class VectorIndex:
     """Vectors of unit length, found by their cosine similarity to another one.
 
-    Attributes:
-        rows: The vectors, a row for each. They may be mapped to memory.
-
     Example:
         >>> import numpy as np
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> positions, scores = index.search(np.array([0, 0.6, 0.8], dtype=np.float32), k=2)
         >>> positions.tolist(), [round(score, 3) for score in scores.tolist()]
         ([2, 1], [0.8, 0.6])
-
-    Raises:
-        DataError: If the rows are not a matrix.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
@@ -39,11 +33,7 @@ class VectorIndex:
         return len(self.rows)
 
     def save(self, folder: Path) -> None:
-        """Write the index to a folder, which is created.
-
-        Raises:
-            DataError: If a vector has another length than 1.
-        """
+        """Write the index to a folder, which is created."""
         rows = np.ascontiguousarray(self.rows, dtype=np.float32)
         wrong = np.flatnonzero(~(np.abs(np.linalg.norm(rows, axis=1) - 1) < UNIT))
         if len(wrong):
@@ -53,11 +43,7 @@ class VectorIndex:
 
     @classmethod
     def load(cls, folder: Path) -> VectorIndex:
-        """Open an index. Its vectors are mapped to memory, and read from disk when they are needed.
-
-        Raises:
-            DataError: If the folder has none.
-        """
+        """Open an index. Its vectors are mapped to memory, and read from disk when they are needed."""
         file = folder / "vectors.npy"
         try:
             return cls(np.load(file, mmap_mode="r"))
@@ -67,16 +53,7 @@ class VectorIndex:
             ) from error
 
     def search(self, vector: np.ndarray, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions and similarities of the `k` nearest rows, best first, ties by position.
-
-        Args:
-            vector: The vector of the query, of unit length.
-            k: The most rows to return.
-            allowed: Whether each row may be returned; None: all may.
-
-        Raises:
-            DataError: If the vector has another number of columns.
-        """
+        """Return positions and similarities of the `k` nearest rows, best first, ties by position."""
         if not len(self):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if vector.shape != self.rows.shape[1:]:
@@ -100,18 +77,7 @@ def score_rows(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def select_best(scores: np.ndarray, k: int, positions: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and values of the `k` highest scores, the highest first, ties by position.
-
-    Args:
-        scores: The score of each position.
-        k: The most positions to return.
-        positions: The positions to choose from, in ascending order; None for all.
-
-    Example:
-        >>> import numpy as np
-        >>> [found.tolist() for found in select_best(np.array([1.0, 3.0, 2.0, 3.0]), k=3)]
-        [[1, 3, 2], [3.0, 3.0, 2.0]]
-    """
+    """Return positions and values of the `k` highest scores, the highest first, ties by position."""
     if positions is None:
         positions = np.arange(len(scores))
     else:

@@ -69,13 +69,7 @@ def _split_unspaced(word: str) -> Iterator[str]:
 
 
 class WordIndex:
-    """Texts, found by their words: BM25 as in Lucene, with k1 = 1.5 and b = 0.75.
-
-    Example:
-        >>> index = WordIndex.build(["The ferry sails at noon", "The harbour closes", "A ferry and a harbour"])
-        >>> index.search("When does the harbour close?", k=5)[0].tolist()
-        [1, 2]
-    """
+    """Texts, found by their words: BM25 as in Lucene, with k1 = 1.5 and b = 0.75."""
 
     def __init__(self, ranking: Any, size: int) -> None:  # noqa: ANN401 - bm25s has no types
         self._ranking = ranking
@@ -104,12 +98,7 @@ class WordIndex:
 
     @classmethod
     def load(cls, folder: Path) -> WordIndex:
-        """Open an index. It is mapped to memory, and read from disk when it is needed.
-
-        Raises:
-            DataError: If the folder has none.
-            MissingExtraError: If bm25s is not installed.
-        """
+        """Open an index. It is mapped to memory, and read from disk when it is needed."""
         try:
             size, *_ = np.load(folder / "size.npy").tolist()
             ranking = None
@@ -124,10 +113,7 @@ class WordIndex:
     def search(self, text: str, k: int, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and scores of the `k` best texts, best first, ties by position; none with a score of 0.
 
-        Args:
-            text: The question. A word that it has twice counts twice.
-            k: The most texts to return.
-            allowed: Whether each text may be returned; None: all may.
+        A word that the text has twice counts twice.
         """
         vocabulary = self._ranking.vocab_dict if self._ranking is not None else {}
         words = [vocabulary[word] for word in split_search_words(text) if word in vocabulary]

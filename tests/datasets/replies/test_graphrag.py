@@ -70,10 +70,3 @@ def test_candidates_are_left_out():
     """A row that was a candidate and is not in the context was not given to the model."""
     sources = SOURCES.assign(in_context=[False, True])
     assert [c.id for c in build_response("So.", [{"sources": sources}], IndexIds.from_tables(TABLES)).chunks] == ["u-a"]
-
-
-def test_reports_as_aggregates():
-    """Community reports are aggregates where that is asked for."""
-    response = build_response("So.", [CONTEXT], IndexIds.from_tables(TABLES), reports="aggregates")
-    assert response.aggregates == ("All about Ada.", "All.")
-    assert [c.id for c in response.chunks] == ["u-b", "u-a"]

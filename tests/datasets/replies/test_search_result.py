@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import MethodError
-from greval.methods.functions import FunctionMethod
 from greval.methods.responses import as_response
-from greval.records.case import Response, Sample
+from greval.records.case import Response
 
 FULL = {
     "response": "At nine.",
@@ -206,9 +205,3 @@ def test_any_content_is_read_or_refused(data, text):
     except MethodError:
         return
     assert Response.model_validate(response.model_dump()) == response
-
-
-async def test_a_method_may_return_a_search_result():
-    """A method's search result is collected as any response."""
-    method = FunctionMethod(lambda sample: SimpleNamespace(**FULL))
-    assert (await method(Sample(question="When?"))).answer == "At nine."

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.methods.fair_context.counts import create_fact_counter, read_facts
+from greval.methods.fair_context.counts import create_fact_counter
 from greval.records.case import Chunk, Sample
 
 SAMPLE = Sample(question="What fails?")
@@ -90,17 +90,13 @@ def test_counts_are_those_of_the_retrieved_documents(facts, retrieved):
 
 
 def test_files(tmp_path):
-    """JSON lines add up by document, whether a line holds fields or facts; a JSON file holds an object."""
+    """JSON lines add up by document, whether a line holds fields or facts."""
     rows = [{"doc_id": "d1", "feature": "battery"}, {"doc_id": 2, "facts": [["x", "feature", "price"]]}]
     rows.append({"doc_id": "d1", "feature": "screen"})
     lines = tmp_path / "facts.jsonl"
     lines.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
-    json_file = tmp_path / "facts.json"
-    json_file.write_text(json.dumps({"d1": {"feature": ["battery", "screen"]}, "2": {"feature": "price"}}))
     (told,) = create_fact_counter(lines)(SAMPLE, chunks("d1", "2"))
     assert told == "feature, told by 2 of 2 documents: battery: 1, price: 1, screen: 1"
-    assert create_fact_counter(json_file)(SAMPLE, chunks("d1", "2")) == (told,)
-    assert {*read_facts(lines)} == {*read_facts(json_file)}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +106,6 @@ def test_files(tmp_path):
         ("f.jsonl", '{"doc_id": "d1"\n', r"f\.jsonl:1: is no JSON"),
         ("f.jsonl", '{"doc_id": "d1", "facts": "x"}', r"f\.jsonl:1: document 'd1': must be an object of fields"),
         ("f.jsonl", '{"doc_id": "d1", "f": {"x": 1}}', r"document 'd1': f: must be a text"),
-        ("f.json", "[1]", "must be one object from document ids"),
-        ("f.json", '{"d1": [["a", "b"]]}', "document 'd1': must be an object of fields"),
         (None, "", "cannot be read"),
     ],
 )

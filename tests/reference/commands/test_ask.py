@@ -59,9 +59,8 @@ def test_what_was_cut_and_could_not_be_used_is_printed():
 
 def test_everything_as_json(greval_says, index):
     """The JSON holds the response, how entities were linked, and the activation."""
-    output = greval_says(
-        "index", "ask", index, QUESTION, "--json", "--set", "depth=1", "--set", "fusion=rrf", "--alpha", "0.3"
-    )[1]
+    changes = ("--set", "depth=1", "--set", "fusion=rrf", "--set", "alpha=0.3")
+    output = greval_says("index", "ask", index, QUESTION, "--json", *changes)[1]
     described = json.loads(output)
     assert described["settings"]["depth"] == 1
     assert (described["settings"]["fusion"], described["settings"]["alpha"]) == ("rrf", 0.3)

@@ -43,24 +43,12 @@ def test_rows_that_are_no_documents_end_with_3(documents, tmp_path, greval_says)
     assert f"not a document: {documents / 'rows.jsonl'}:4: text: is missing" in err
 
 
-def test_repository_version_and_tags_are_given_to_documents_without_them(documents, tmp_path, greval_says):
-    """Options fill what documents do not say; chunks can be filtered by them."""
-    words = ("--repo", "r", "--version", "v9", "--tag", "kind=plain", "--tag", "team=sea")
-    code, _, _ = greval_says(
-        "index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf", *words, "-q"
-    )
-    assert code == 0
-    with ReferenceIndex.open(tmp_path / "index") as index:
-        assert index.select_chunks({"team": "sea"}).all()
-        assert index.select_chunks({"repo": "r", "version": "v9", "kind": "plain"}).sum() == 1
-
-
 def test_options_reach_the_index(documents, tmp_path, greval_says):
     """Length and overlap of chunks, the schema, and how names are resolved are settings of the index."""
     schema = tmp_path / "schema.yaml"
     schema.write_text("entities: {Boat: {terms: [Ferry]}}\n")
     words = ("--chunk-chars", "40", "--overlap", "0", "--schema", schema, "--embedding", "tfidf")
-    words += ("--alias", "Ada Byron=Countess of Lovelace", "--resolve", "similarity=1")
+    words += ("--alias", "Ada Byron=Countess of Lovelace", "--similarity", "1")
     assert greval_says("index", "build", documents, "-o", tmp_path / "index", *words)[0] == 0
     with ReferenceIndex.open(tmp_path / "index") as index:
         assert (index.settings.chunk_chars, index.settings.overlap) == (40, 0)
@@ -76,24 +64,22 @@ def test_options_reach_the_index(documents, tmp_path, greval_says):
     ("words", "told"),
     [
         (("missing.md", "-o", "index"), "no such file or folder"),
-        ((".", "-o", "index", "--tag", "kind"), "write it as NAME=VALUE"),
-        ((".", "-o", "index", "--resolve", "similarity=2"), "less than or equal to 1"),
-        ((".", "-o", "index", "--resolve", "similar=1"), "the settings are normalisation, similarity"),
+        ((".", "-o", "index", "--alias", "AP"), "write it as NAME=VALUE"),
         ((".", "-o", "index"), "the sources hold no documents"),
     ],
 )
 def test_wrong_use_ends_with_2_and_says_what_to_do(tmp_path, monkeypatch, greval_says, words, told):
-    """A path that does not exist, a tag without a value and an empty folder are errors of use."""
+    """A path that does not exist, an alias without a name and an empty folder are errors of use."""
     monkeypatch.chdir(tmp_path)
-    code, _, err = greval_says("index", "build", *words, *(() if "--tag" in words else ("--embedding", "tfidf")))
+    code, _, err = greval_says("index", "build", *words, "--embedding", "tfidf")
     assert code == 2
     assert told in err
 
 
-def test_a_tag_given_twice_is_refused():
-    """A document has one value of a tag."""
-    with pytest.raises(Exception, match="kind is given twice"):
-        parse_pairs("--tag", ["kind=a", "kind=b"])
+def test_a_name_given_twice_is_refused():
+    """An entity has one name for each other name."""
+    with pytest.raises(Exception, match="AP is given twice"):
+        parse_pairs("--alias", ["AP=a", "AP=b"])
 
 
 def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says):

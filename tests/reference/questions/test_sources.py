@@ -155,40 +155,6 @@ def test_a_name_within_a_longer_name_is_not_replaced(tmp_path):
     assert "1 relation whose description has no sentence with the names of both ends" in " ".join(report.notes)
 
 
-def test_an_unanswerable_question_has_a_name_of_which_nothing_says_the_like(fleet, tmp_path):
-    """The name that is put in has the same type, and no text of its own has the main word of the description."""
-    model, calls = script()
-    _, drafts = draw(fleet, tmp_path, model=model, types=["unanswerable"])
-    draft = [each for each in drafts if any(fact.described for fact in each.evidence)]
-    assert draft
-    assert {each.answer for each in draft} == {"The documents do not say."}
-    assert all("X" in each.template_question for each in draft)
-    assert {*calls.requests} == {"wording", "answers"}
-
-
-@pytest.mark.parametrize(("trade", "is_drawn"), [("garden", True), ("brewery", False)])
-def test_a_name_of_which_the_like_is_said_makes_no_unanswerable_question(tmp_path, trade, is_drawn):
-    """Who runs the brewery in Saltness may be asked as unanswerable only if no text of Saltness has a brewery."""
-    people = {"Ada": ("Lumm", "brewery"), "Bob": ("Saltness", trade)}
-    told = {name: f"{name} runs the {what} in {town}." for name, (town, what) in people.items()}
-    units = [{"id": name, "text": text, "document_id": name} for name, text in told.items()]
-    entities = [
-        {"title": each, "type": kind, "text_unit_ids": [name]}
-        for name, (town, _) in people.items()
-        for each, kind in ((name, "PERSON"), (town, "GEO"))
-    ]
-    relations = [
-        {"source": name, "target": town, "description": told[name], "text_unit_ids": [name]}
-        for name, (town, _) in people.items()
-    ]
-    index = write_graphrag_fleet(
-        tmp_path / "index", documents=None, text_units=units, entities=entities, relationships=relations
-    )
-    _, drafts = draw(index, tmp_path, model=script()[0], types=["unanswerable"])
-    draft = [each.template_question for each in drafts if any(fact.described for fact in each.evidence)]
-    assert bool(draft) == is_drawn
-
-
 def test_a_description_may_give_another_answer(tmp_path):
     """What only the graph says of another entity makes a question of a sentence ambiguous."""
     relations = [
