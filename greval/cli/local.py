@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,11 @@ def fetch(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress")] = False,
 ) -> None:
     """Fetch a model into the cache, verify its hash, and print its path. An interrupted download is continued."""
+    typer.echo(fetch_with_progress(name, quiet=quiet))
+
+
+def fetch_with_progress(name: str, *, quiet: bool = False) -> Path:
+    """Fetch a model with a progress bar on stderr, unless it is in the cache."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     # Without a terminal, the notes take the place of the bar.
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as bar:
@@ -38,8 +44,7 @@ def fetch(
             if progress.note and not quiet:
                 bar.console.print(f"{name}: {progress.note}", highlight=False, markup=False, soft_wrap=True)
 
-        path = fetch_model(name, on_progress=show)
-    typer.echo(path)
+        return fetch_model(name, on_progress=show)
 
 
 @app.command("list")
