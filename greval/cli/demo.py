@@ -19,7 +19,7 @@ from greval.cli.options import JudgeName, create_console
 from greval.datasets.case_reader import read_cases
 from greval.errors import GrevalError
 from greval.records.case import Case
-from greval.report.tables import print_line, print_lines
+from greval.report.tables import build_fields, print_line, print_lines
 from greval.runs.store import FILE, Store
 
 DATA = Path(str(files("greval"))) / "demo"
@@ -30,6 +30,8 @@ QUERY_TYPE, QUERY_TYPES = "query_type", ("single_fact", "multi_hop", "dependency
 """The tag of the type of a question, and the types of the questions of the shipped run."""
 METHODS = ("local", "walk")
 """The methods: `local` looks up passages, `walk` follows the graph."""
+SHOWN_WORST = 20
+"""Among so many of the worst cases one is chosen to be shown."""
 LIVE_CASES = (("q01", "walk"), ("q09", "local"), ("q07", "local"))
 """The cases of the live part: a right answer, one with a wrong number, and a refusal."""
 ORIGIN = """\
@@ -111,7 +113,7 @@ def show_run(folder: Path, console: Console) -> None:
     from greval.cli.report_output import write_shared_file
     from greval.report.agreement import format_verdict
     from greval.report.comparison import render as render_comparison
-    from greval.report.console import print_worst_cases
+    from greval.report.console import list_case_fields
     from greval.report.diagnosis import print_cases, render
     from greval.report.html.page import PageContent, build_report_page
     from greval.report.walk import format_walk_tree
@@ -122,20 +124,27 @@ def show_run(folder: Path, console: Console) -> None:
     _print_step(console, f"compare {run} --metric {metric} --by {QUERY_TYPE}")
     render_comparison(compare(folder, metrics=[metric], by=QUERY_TYPE), console)
     with Store.open(folder) as store, store.snapshot():
-        report = build_report(store, worst=1, metrics=[metric])
+        report = build_report(store, worst=SHOWN_WORST, metrics=[metric])
         diagnoses = tabulate(diagnose_run(store))
         cases = {(case.id, case.method): case for case in read_newest_cases(store)}
         page = build_report_page(store, report, PageContent(made=datetime.now(UTC), command="greval demo"))
-    worst = report.worst[0].cases[0]
-    _print_step(console, f"report {run} --worst 1")
-    print_worst_cases(report.worst[0], console)
-    (row,) = (row for row in diagnoses.rows if (row.sample_id, row.method) == (worst.sample_id, worst.method))
+    causes = {(row.sample_id, row.method): row for row in diagnoses.rows}
+    # The walk of a question that only the walk answers shows what the passages lack.
+    worst = next(
+        case
+        for case in report.worst[0].cases
+        if case.method == METHODS[0] and causes[case.sample_id, METHODS[1]].cause == "answered rightly"
+    )
+    _print_step(console, f"report {run} --worst 5")
+    print_line(console, f"{worst.sample_id} {worst.method}")
+    console.print(build_fields(list_case_fields(worst)))
+    row = causes[worst.sample_id, worst.method]
     _print_step(console, f"diagnose {run} --show '{row.cause}'")
     print_cases(row.cause, tabulate([row]), console)
     render(diagnoses, console, title="why answers are wrong")
     walked = cases[worst.sample_id, METHODS[1]]
     _print_step(console, f"diagnose {run} --svg {run}/walks")
-    print_line(console, f"the walk that answered it: {walked.answer}")
+    print_line(console, f"{METHODS[1]} answers {worst.sample_id}: {walked.answer}")
     if walked.traversal:
         print_lines(console, format_walk_tree(walked.traversal, walked.gold).splitlines())
     for name in METRICS:

@@ -71,7 +71,7 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
     if report.verdicts:
         console.print(_build_verdicts_table(report.verdicts))
     for worst_cases in report.worst:
-        print_worst_cases(worst_cases, console)
+        _print_worst_cases(worst_cases, console)
     table = _fit_summaries_table(report, console)
     console.print(table)
     if all(column.header != VALUES for column in table.columns):
@@ -109,7 +109,7 @@ def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
     return who, verdict.metric, verdict.value, "\n".join((verdict.reason, *details, *wrong))
 
 
-def print_worst_cases(worst_cases: WorstCases, console: Console) -> None:
+def _print_worst_cases(worst_cases: WorstCases, console: Console) -> None:
     """Print the worst cases of a metric, each with its texts and its verdicts."""
     excluded = [f"{count} {status}" for status in ("failed", "skipped") if (count := worst_cases.statuses.get(status))]
     excluded_note = f"; {' and '.join(excluded)} not among them" if excluded else ""
@@ -122,11 +122,11 @@ def print_worst_cases(worst_cases: WorstCases, console: Console) -> None:
     for number, case in enumerate(worst_cases.cases, 1):
         name = " ".join(shorten_name(part) for part in (case.sample_id, case.method) if part)
         print_line(console, f"{number}. {name}")
-        console.print(build_fields(_list_case_fields(case)))
+        console.print(build_fields(list_case_fields(case)))
     console.print()
 
 
-def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
+def list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
     """Yield the fields of a worst case that are recorded, then its verdicts, the worst first."""
     texts = {
         "history": case.history,

@@ -23,7 +23,7 @@ def test_the_shipped_run_needs_no_judge(greval_says):
     assert "expected edges walked" in out
     assert out.count("What this means: ") == 2
     assert Path("runs/demo/report.html").stat().st_size > 50_000
-    assert "The live part is left out: judge 'nobody:x'" in out
+    assert "The live part is left out: " in out
     assert "greval evaluate FILE" in out.rpartition("Now with a file of your own")[2]
 
 
