@@ -13,13 +13,13 @@ from rich.console import Console
 from greval._util.wording import format_count
 from greval.cli.local import fetch_with_progress
 from greval.cli.options import JudgeOptions
-from greval.judging.local.models import DEFAULT_MODEL
+from greval.judging.local.cache import cached_path
+from greval.judging.local.models import MODELS
 from greval.judging.model.judge import check_judge
-from greval.judging.model.judge_names import parse_judge_name
 from greval.judging.model.value_first import REASON_START
 from greval.metrics.library import load_metric
 from greval.records.case import Case
-from greval.records.result import Result, Scored
+from greval.records.result import Result
 from greval.report.tables import build_fields, print_line
 from greval.runs.runnable import compile_metric
 
@@ -38,8 +38,9 @@ def judge_live(
     if judge.local:
         # Only the embedded model writes its reasons as plain text.
         judge = judge.model_copy(update={"options": {**judge.options, "streaming": True}})
-        if fetch:
-            fetch_with_progress(parse_judge_name(judge.model)[1] or DEFAULT_MODEL)
+        name = judge.label.partition(":")[2]
+        if fetch and name in MODELS and cached_path(name) is None:
+            fetch_with_progress(name)
     check_judge(judge)
     console.print()
     what = f"{judge.label} judges {format_count(len(cases), 'case')}"
@@ -58,13 +59,13 @@ def judge_live(
 
 def _print_verdict(result: Result, console: Console, *, has_reason: bool) -> None:
     """Print the value of a verdict, after its reason; of a failure, why."""
-    if not isinstance(result.outcome, Scored):
-        print_line(console, result.reason or result.outcome.status, "yellow")
+    if not result.judgements:
+        why = "; ".join(f"{failure.kind}: {failure.message}" for failure in result.failures)
+        print_line(console, why or result.outcome.status, "yellow")
         return
-    (judgement,) = result.outcome.judgements
+    judgement = result.judgements[0]
     weighted = "" if judgement.number in {None, judgement.value} else f" (weighted {judgement.number:g})"
-    text = "" if has_reason else judgement.reason
-    print_line(console, f"{text} -> {judgement.value}{weighted}")
+    print_line(console, f"{'' if has_reason else judgement.reason} -> {judgement.value}{weighted}")
 
 
 class ReasonPrinter(BaseCallbackHandler):
