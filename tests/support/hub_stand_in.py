@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,8 +15,8 @@ COMMIT = "0123456789" * 4
 class HubStandIn(ThreadingHTTPServer):
     """A server of files, by their paths `OWNER/REPO/resolve/REVISION/FILE`. It serves as a proxy to itself, too.
 
-    As on the hub, an address of a file states its hash and leads to another one, that of the bytes. `requests` has
-    method, path and headers of each request. From `stall_at` bytes on, a download waits for `resumed`.
+    As on the hub, an address of a file states its hash and leads to the bytes on another host. `requests` has method,
+    path and headers of each request. From `stall_at` bytes on, a download waits for `resumed`.
     """
 
     daemon_threads = True
@@ -56,8 +57,9 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD  # noqa: N815 - http.server's names
 
     def _answer(self):
-        path = self.path.removeprefix("http://hub.invalid").lstrip("/")
-        self.server.requests.append((self.command, path, dict(self.headers)))
+        # A proxy is asked for the whole address.
+        path = re.sub(r"^(http://[^/]+)?/", "", self.path)
+        self.server.requests.append((self.command, path, self.headers))
         name = path.removeprefix("cdn/")
         if name not in self.server.files:
             self._start(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
@@ -65,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._start(
                 302,
                 {
-                    "Location": f"/cdn/{name}" if self.command == "GET" else f"{self.server.url}/cdn/{name}",
+                    "Location": f"http://localhost:{self.server.server_address[1]}/cdn/{name}",
                     "X-Repo-Commit": COMMIT,
                     "X-Linked-Etag": f'"{self.server.hashes[name]}"',
                     "X-Linked-Size": str(len(self.server.files[name])),

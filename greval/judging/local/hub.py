@@ -52,9 +52,10 @@ def download_hub_file(
     except ModuleNotFoundError as error:
         extra, package = "local", "huggingface-hub"
         raise MissingExtraError(extra, package) from error
+    # The library reads this variable only when it is imported.
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     try:
-        # The library reads this variable only when it is imported.
-        url = hf_hub_url(file.repo, file.file, revision=file.revision, endpoint=os.environ.get("HF_ENDPOINT") or None)
+        url = hf_hub_url(file.repo, file.file, revision=file.revision, endpoint=endpoint)
         stated = get_hf_file_metadata(url, timeout=ASK_SECONDS if sha256 else PATIENT_SECONDS)
     except Exception as error:
         raise _build_error(file, error) from error

@@ -6,9 +6,9 @@ import hashlib
 import socket
 import time
 
-import huggingface_hub
 import pytest
 from hub_stand_in import HubStandIn
+from huggingface_hub import close_session, constants, get_hf_file_metadata
 
 from greval.errors import JudgeUnavailableError
 from greval.judging.local.cache import cache_dir, cached_path
@@ -32,7 +32,7 @@ def hub(shop, monkeypatch, tmp_path):
     with HubStandIn({PATH: data, NEWEST: data}) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         yield server
-    huggingface_hub.close_session()
+    close_session()
 
 
 @pytest.fixture
@@ -86,6 +86,7 @@ def test_a_refused_connection_leads_to_the_package_index(hub, model, shop, monke
     with socket.create_server(("127.0.0.1", 0)) as closed:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")
     shop.stage(1, 2)
+    assert get_hf_file_metadata, "imported before the clock starts"
     begun, noticed = time.monotonic(), []
 
     def note_time(step):
@@ -101,7 +102,7 @@ def test_a_refused_connection_leads_to_the_package_index(hub, model, shop, monke
 
 def test_offline_the_hub_is_not_asked(hub, model, shop, monkeypatch):
     """`HF_HUB_OFFLINE` is honoured."""
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     shop.stage(1, 2)
     listed = model.model_copy(update={"hub": HubFile(repo="someone/tiny-GGUF", file="tiny-q4.gguf")})
     assert fetch(listed).stat().st_size == model.size
@@ -126,7 +127,7 @@ def test_any_file_of_the_hub_is_a_judge(hub, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_TOKEN", "a-token")
     monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
     monkeypatch.setenv("HTTP_PROXY", hub.url)
-    huggingface_hub.close_session()
+    close_session()
     check_model(f"local:{NAME}")
     assert (cache_dir() / "hub" / "someone" / "tiny-GGUF" / "tiny-q4.gguf").read_bytes() == hub.files[NEWEST]
     asked = [headers["Authorization"] for method, path, headers in hub.requests if path == NEWEST]
