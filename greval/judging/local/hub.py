@@ -66,7 +66,7 @@ def download_hub_file(
         _require_hash(file, tag, expected)
     folder.mkdir(parents=True, exist_ok=True)
     # Named by its content, so that another revision of the file is not appended to it.
-    path = folder / f"{hashlib.sha256(f'{url} {tag}'.encode()).hexdigest()}.partial"
+    path = folder / f"{hashlib.sha256((tag or url).encode()).hexdigest()}.partial"
     path.touch()
     while (here := path.stat().st_size) != stated.size:
         try:
