@@ -31,7 +31,7 @@ QUERY_TYPE, QUERY_TYPES = "query_type", ("single_fact", "multi_hop", "dependency
 METHODS = ("local", "walk")
 """The methods: `local` looks up passages, `walk` follows the graph."""
 SHOWN_WORST = 20
-"""Among so many of the worst cases one is chosen to be shown."""
+"""One of this number of worst cases is shown."""
 LIVE_CASES = (("q01", "walk"), ("q09", "local"), ("q07", "local"))
 """The cases of the live part: a right answer, one with a wrong number, and a refusal."""
 ORIGIN = """\
