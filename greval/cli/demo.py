@@ -73,7 +73,7 @@ def demo(
         run_full_demo(out, judge, limit)
         return
     console = create_console()
-    _copy_shipped_run(out)
+    copy_shipped_run(out)
     show_run(out, console)
     cases = {(case.id, case.method): case for case in read_demo_cases()}
     try:
@@ -97,7 +97,7 @@ def read_demo_cases() -> Iterator[Case]:
                 yield row
 
 
-def _copy_shipped_run(folder: Path) -> None:
+def copy_shipped_run(folder: Path) -> None:
     """Copy the shipped run into a folder, unless a run is there."""
     if not (folder / FILE).exists():
         folder.mkdir(parents=True, exist_ok=True)

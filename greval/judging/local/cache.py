@@ -64,7 +64,7 @@ def hash_file(path: Path) -> str:
 
 
 def store_file(path: Path, target: Path) -> None:
-    """Move a file to its path in the cache, where it survives a loss of power."""
+    """Move a file to its path in the cache, so that it survives a loss of power."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
     path.replace(target)
