@@ -63,7 +63,10 @@ def demo(
         typer.Option(metavar="DIR", help="only write the example documents and questions to DIR, to try greval with"),
     ] = None,
 ) -> None:
-    """Show what greval finds in a run that is shipped with it, then judge three cases while you watch."""
+    """Show what greval finds in a run, then judge three cases.
+
+    The run is shipped with greval, with the verdicts of the embedded model; no model is needed for it.
+    """
     from greval.cli.full_demo import run_full_demo, write_examples
 
     if write:
