@@ -115,7 +115,7 @@ def show_run(folder: Path, console: Console) -> None:
     from greval.analysis.summary import build_report
     from greval.cli.report_output import write_shared_file
     from greval.report.agreement import format_verdict
-    from greval.report.comparison import render as render_comparison
+    from greval.report.comparison import print_findings
     from greval.report.console import list_case_fields
     from greval.report.diagnosis import print_cases, render
     from greval.report.html.page import PageContent, build_report_page
@@ -125,8 +125,8 @@ def show_run(folder: Path, console: Console) -> None:
     run, metric = quote(str(folder)), METRICS[0]
     print_lines(console, ORIGIN.splitlines())
     _print_step(console, f"compare {run} --metric {metric} --by {QUERY_TYPE}")
-    render_comparison(compare(folder, metrics=[metric], by=QUERY_TYPE), console)
-    with Store.open(folder) as store, store.snapshot():
+    print_findings(compare(folder, metrics=[metric], by=QUERY_TYPE), console)
+    with Store.open(folder) as store:
         report = build_report(store, worst=SHOWN_WORST, metrics=[metric])
         diagnoses = tabulate(diagnose_run(store))
         cases = {(case.id, case.method): case for case in read_newest_cases(store)}
