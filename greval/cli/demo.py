@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from greval.analysis.diagnosis.records import tabulate
+from greval.analysis.diagnosis.records import LOSSES, tabulate
 from greval.cli import STOPPED
 from greval.cli.options import JudgeName, create_console
 from greval.datasets.case_reader import read_cases
@@ -32,7 +32,7 @@ METHODS = ("local", "walk")
 """The methods: `local` looks up passages, `walk` follows the graph."""
 SHOWN_WORST = 20
 """One of this number of worst cases is shown."""
-LIVE_CASES = (("q09", "walk"), ("q09", "local"), ("q07", "local"))
+LIVE_CASES = (("q29", "walk"), ("q29", "local"), ("q28", "local"))
 """The cases of the live part: a right answer, one with a wrong number, and a refusal."""
 ORIGIN = """\
 A ferry company's documents, questions on one fact and on several, answered in two ways: `local` looks up passages,
@@ -132,11 +132,12 @@ def show_run(folder: Path, console: Console) -> None:
         cases = {(case.id, case.method): case for case in read_newest_cases(store)}
         page = build_report_page(store, report, PageContent(made=datetime.now(UTC), command="greval demo"))
     causes = {(row.sample_id, row.method): row for row in diagnoses.rows}
-    # The walk of a question that only the walk answers shows what the passages lack.
+    # An answer that lacks evidence, to a question that the walk answers.
     worst = next(
         case
         for case in report.worst[0].cases
-        if case.method == METHODS[0] and causes[case.sample_id, METHODS[1]].cause == "answered rightly"
+        if causes[case.sample_id, case.method].cause in LOSSES
+        and causes[case.sample_id, METHODS[1]].cause == "answered rightly"
     )
     _print_step(console, f"report {run} --worst 5")
     print_line(console, f"{worst.sample_id} {worst.method}")

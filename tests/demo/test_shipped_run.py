@@ -6,7 +6,6 @@ import pytest
 
 from greval import compare, load_metric
 from greval.cli.demo import METRICS, SHIPPED_RUN, read_demo_cases
-from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 from greval.trust.annotations.files import read_run_annotations
 
@@ -32,7 +31,8 @@ def test_it_holds_the_cases_and_metrics_as_they_are(store):
     """Every case is judged by every metric, as both are defined now, by the embedded model, with its calls."""
     cases = {(case.id, case.method): case for case in read_demo_cases()}
     assert {(case.id, case.method): case for case in store.cases()} == cases, AGAIN
-    assert read_metrics(store) == {name: load_metric(name) for name in METRICS}, AGAIN
+    definitions = {definition["name"]: definition for definition in store.fact("metrics")}
+    assert definitions == {name: load_metric(name).model_dump(mode="json") for name in METRICS}, AGAIN
     results = [*store.results()]
     assert len(results) == len(cases) * len(METRICS)
     assert {(result.outcome.status, result.judge) for result in results} == {("scored", "local:qwen2.5-coder-1.5b")}
