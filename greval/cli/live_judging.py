@@ -51,8 +51,7 @@ def judge_live(
         console.print()
         console.print(build_fields(texts.items()))
         for metric, runnable in runnables.items():
-            console.print(f"{metric}: ", end="")
-            printer = ReasonPrinter(console)
+            printer = ReasonPrinter(console, metric)
             result = runnable.invoke(case, {"callbacks": [printer]})
             _print_verdict(result, console, has_reason=printer.has_printed)
 
@@ -61,23 +60,25 @@ def _print_verdict(result: Result, console: Console, *, has_reason: bool) -> Non
     """Print the value of a verdict, after its reason; of a failure, why."""
     if not result.judgements:
         why = "; ".join(f"{failure.kind}: {failure.message}" for failure in result.failures)
-        print_line(console, why or result.outcome.status, "yellow")
+        print_line(console, f"{result.metric}: {why or result.outcome.status}", "yellow")
         return
     judgement = result.judgements[0]
-    weighted = "" if judgement.number in {None, judgement.value} else f" (weighted {judgement.number:g})"
-    print_line(console, f"{'' if has_reason else judgement.reason} -> {judgement.value}{weighted}")
+    number = judgement.number
+    weighted = "" if number is None or number == judgement.value else f" (weighted {number:g})"
+    begin = "" if has_reason else f"{result.metric}: {judgement.reason}"
+    print_line(console, f"{begin} -> {judgement.value}{weighted}")
 
 
 class ReasonPrinter(BaseCallbackHandler):
-    """Prints the reason of a verdict, token by token, as the embedded model writes it."""
+    """Prints the reason of a verdict after the name of its metric, token by token, as the embedded model writes it."""
 
     # In the thread of the judge, so that no token waits.
     run_inline = True
 
-    def __init__(self, console: Console) -> None:
-        """Store the console."""
+    def __init__(self, console: Console, metric: str) -> None:
+        """Store the console and the name of the metric."""
         self.has_printed = False
-        self._console = console
+        self._console, self._metric = console, metric
         self._reasons: set[UUID] = set()
 
     def on_chat_model_start(
@@ -96,5 +97,7 @@ class ReasonPrinter(BaseCallbackHandler):
         """Print a token of a reason."""
         # The server repeats the start of the answer in its first token.
         if run_id in self._reasons and (text := token.rpartition(REASON_START)[2]):
+            # Not before the first token: what is logged when a model starts has lines of its own.
+            begin = "" if self.has_printed else f"{self._metric}: "
+            self._console.print(f"{begin}{text}", end="", markup=False, highlight=False, soft_wrap=True)
             self.has_printed = True
-            self._console.print(text, end="", markup=False, highlight=False, soft_wrap=True)
