@@ -93,10 +93,11 @@ class ReasonPrinter(BaseCallbackHandler):
         if str(messages[0][-1].content).endswith(REASON_START):
             self._reasons.add(run_id)
 
-    def on_llm_new_token(self, token: str, *, run_id: UUID, **_: object) -> None:
+    def on_llm_new_token(self, token: str | list[str | dict[str, Any]], *, run_id: UUID, **_: object) -> None:
         """Print a token of a reason."""
         # The server repeats the start of the answer in its first token.
-        if run_id in self._reasons and (text := token.rpartition(REASON_START)[2]):
+        text = token.rpartition(REASON_START)[2] if isinstance(token, str) else ""
+        if text and run_id in self._reasons:
             # Not before the first token: what is logged when a model starts has lines of its own.
             begin = "" if self.has_printed else f"{self._metric}: "
             self._console.print(f"{begin}{text}", end="", markup=False, highlight=False, soft_wrap=True)

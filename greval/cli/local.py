@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -34,14 +35,19 @@ def fetch(
 
 def fetch_with_progress(name: str, *, quiet: bool = False) -> Path:
     """Fetch a model with a progress bar on stderr, unless it is in the cache."""
+    if quiet:
+        return fetch_model(name)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    # Without a terminal, the notes take the place of the bar.
-    with Progress(*columns, console=Console(stderr=True), disable=quiet) as bar:
-        task = bar.add_task(name, total=None)
+    bar = Progress(*columns, console=Console(stderr=True))
+    task = bar.add_task(name, total=None)
+    with ExitStack() as opened:
 
         def show(progress: FetchProgress) -> None:
+            # Only now, because a model that is in the cache or unknown has no progress.
+            if not bar.live.is_started:
+                opened.enter_context(bar)
             bar.update(task, total=progress.bytes_total or None, completed=progress.bytes_done)
-            if progress.note and not quiet:
+            if progress.note:
                 bar.console.print(f"{name}: {progress.note}", highlight=False, markup=False, soft_wrap=True)
 
         return fetch_model(name, on_progress=show)

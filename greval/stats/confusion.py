@@ -34,7 +34,7 @@ def confusion_matrix(choices: Choices) -> Floats:
     """Return the confusion matrix, with a row for each true category; shape (size, size)."""
     size = choices.size
     cells = np.bincount(choices.truth * size + choices.given, weights=choices.weights, minlength=size * size)
-    return cells.reshape(size, size)
+    return cells.astype(np.float64).reshape(size, size)
 
 
 def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
