@@ -1,4 +1,4 @@
-# make demo   environment, embedded judge model, then the main job and two searches on the shipped data
+# make demo   environment, what greval finds in a shipped run, then the embedded judge, whose model is fetched once
 # make test   the checks, the examples of the documentation and the tests that need no service, model or browser
 # make test-services  the short suites beside it, each of which has a target of its own:
 #   make test-server     the server
@@ -40,8 +40,7 @@ export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
   test-published test-nightly test-without-apps environments browser check docs golden clean
 
 demo: $(USE)
-	$(BIN)/greval local fetch
-	$(BIN)/greval demo
+	$(BIN)/greval demo --fetch
 
 serve: $(VENV)/.installed-local,server-$(MADE_OF)
 	$(BIN)/greval local fetch

@@ -213,7 +213,6 @@ def agreement(
     Raises:
         ArgillaError: If the server is not available or refuses, or the metric has no question.
         DataError: If no answer matches a verdict, or the run has no such judged metric.
-        MissingExtraError: If scikit-learn is not installed (needed for categories).
     """
     return measure_agreement(run, metric, pull(dataset, metric, run=run, questions=questions), **options)
 

@@ -17,7 +17,7 @@ from greval.cli.help_layout import GroupedCommand, write_sections
 
 COMMAND_GROUPS = {
     "Start": {
-        "demo": "Judge example cases, and compare two searches.",
+        "demo": "Show what greval finds in a run, then judge three cases.",
         "data": "Show what a file of cases holds, and which metrics fit.",
         "init": "Write greval.yaml, which describes a run, for a file of cases.",
     },

@@ -1,172 +1,164 @@
-"""`greval demo`: judge the shipped cases, then compare two searches of the shipped documents without a model."""
+"""`greval demo`: what greval finds in a shipped run, then a few cases that the judge judges while one watches."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from greval._util.files import write_atomically
-from greval._util.wording import format_count
-from greval.analysis.summary import build_report
-from greval.apps import import_by_name
-from greval.cli import FAILED, STOPPED, print_note
-from greval.cli.collect import print_method_errors
-from greval.cli.evaluate import judge_plan
-from greval.cli.judge_options import JudgeName, JudgeOptions
-from greval.cli.options import create_console
+from greval.analysis.diagnosis.records import LOSSES, tabulate
+from greval.cli import STOPPED
+from greval.cli.options import JudgeName, create_console
 from greval.datasets.case_reader import read_cases
-from greval.datasets.case_records import get_sample_fields
-from greval.errors import GrevalError, MissingExtraError
-from greval.judging.model.judge import check_judge
-from greval.judging.model.judge_names import LOCAL
-from greval.metrics.library import load_metric
-from greval.records.case import Case, Sample
-from greval.report.console import render
-from greval.runs.config.judge_config import JudgeConfig
-from greval.runs.config.model import RunConfig
-from greval.runs.store import Store
+from greval.errors import GrevalError
+from greval.records.case import Case
+from greval.report.tables import build_fields, print_line, print_lines
+from greval.runs.store import FILE, Store
 
-if TYPE_CHECKING:
-    from greval.methods.protocol import Method
-    from greval.runs.evaluation import Run
-
-JUDGED_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
-LOCAL_METRICS = ("correctness", "triple_evaluation")
-CASE_COUNT, LOCAL_CASE_COUNT, SHOWN_VERDICTS = 6, 12, 12
-LOCAL_NOTE = """\
-chunk_evaluation is left out: the default embedded model misses nearly half of the relevant chunks, and half of those
-that it calls relevant are not. Name another judge to see it: greval demo --judge openai:MODEL"""
-"""The note that is printed if an embedded model judges; the figures are those of `benchmarks/chunks.py`."""
-SEARCHES = ("basic", "hybrid")
-SEARCH_METRICS = ("recall@5", "edge_recall-undirected-unlabelled")
-"""Rules name a relation by the words of the text, so edges are compared without labels and directions."""
-DATA = files("greval") / "demo"
-CASES, DOCUMENTS = Path(str(DATA / "cases.jsonl")), Path(str(DATA / "documents.jsonl"))
+DATA = Path(str(files("greval"))) / "demo"
+SHIPPED_RUN = DATA / "run"
+METRICS = ("correctness", "completeness")
+"""The judged metrics of the shipped run and of the live part; the first decides which answers are right."""
+QUERY_TYPE, QUERY_TYPES = "query_type", ("single_fact", "multi_hop", "dependency_chain")
+"""The tag of the type of a question, and the types of the questions of the shipped run."""
+METHODS = ("local", "walk")
+"""The methods: `local` looks up passages, `walk` follows the graph."""
+SHOWN_WORST = 20
+"""One of this number of worst cases is shown."""
+LIVE_CASES = (("q29", "walk"), ("q29", "local"), ("q28", "local"))
+"""The cases of the live part: a right answer, one with a wrong number, and a refusal."""
+ORIGIN = """\
+A ferry company's documents, questions on one fact and on several, answered in two ways: `local` looks up passages,
+`walk` follows a graph. Documents and answers are invented. The embedded model judged the answers beforehand; its
+verdicts are shown as it gave them. The labels that it is checked by were written by the authors of the demo."""
+NEXT = """\
+Now with a file of your own (CSV, JSON lines, Excel):
+  greval data FILE                                      what its columns are read as
+  greval evaluate FILE -m correctness --judge local     or openai:MODEL, or any other provider
+  greval compare RUN                                    which method is better
+  greval report RUN --worst 5                           the worst cases with the reasons"""
 
 
 def demo(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
+    fetch: Annotated[bool, typer.Option("--fetch", help="fetch the embedded model first if it is missing")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="judge more cases, and compare two searches of the documents")
+    ] = False,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="judge only the first N cases: by default 6, and 12 with --judge local"),
+        typer.Option(min=1, metavar="N", help="with --full: judge the first N cases; 6, and 12 with --judge local"),
     ] = None,
     write: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="only write the example documents and questions to DIR, to try greval with"),
     ] = None,
 ) -> None:
-    """Judge example cases, and compare two searches. The cases and their documents are shipped with greval."""
+    """Show what greval finds in a run, then judge three cases.
+
+    The run is shipped with greval, with the verdicts of the embedded model; no model is needed for it.
+    """
+    from greval.cli.full_demo import run_full_demo, write_examples
+
     if write:
-        _write_examples(write)
+        write_examples(write)
         return
-    fault: Exception | None = None
+    if full:
+        run_full_demo(out, judge, limit)
+        return
+    console = create_console()
+    copy_shipped_run(out)
+    show_run(out, console)
+    cases = {(case.id, case.method): case for case in read_demo_cases()}
     try:
-        _judge_shipped_cases(out, judge, limit)
-    # Raised again below, because the other part needs no judge.
-    except Exception as error:
-        # Ctrl-C ends both parts.
-        if isinstance(error, typer.Exit) and error.exit_code == STOPPED:
-            raise
-        fault = error
-    else:
-        typer.echo()
-    run = _compare_searches(out.with_name(f"{out.name}-searches"))
-    if isinstance(fault, MissingExtraError) and fault.extra == LOCAL:
-        raise GrevalError(
-            f"{fault} and run greval local fetch, or name another judge: greval demo --judge openai:MODEL"
-        )
-    if fault:
-        raise fault
-    if run and run.progress.failed:
-        raise typer.Exit(FAILED)
+        from greval.cli.live_judging import judge_live
+
+        judge_live([cases[key] for key in LIVE_CASES], METRICS, judge, console, fetch=fetch)
+    except KeyboardInterrupt:
+        console.print()
+        raise typer.Exit(STOPPED) from None
+    except GrevalError as error:
+        print_line(console, f"The live part is left out: {error}", "yellow")
+    console.print()
+    print_lines(console, NEXT.splitlines())
 
 
-def _write_examples(folder: Path) -> None:
-    """Write the shipped documents and questions to a folder."""
-    documents, questions = folder / "documents.jsonl", folder / "questions.jsonl"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(documents, DOCUMENTS.read_text(encoding="utf-8"))
-    samples = _read_questions()
-    rows = (sample.model_dump_json(exclude_none=True, exclude_defaults=True) for sample in samples)
-    write_atomically(questions, "".join(f"{row}\n" for row in rows))
-    typer.echo(f"{documents} and {questions}: {format_count(len(samples), 'question')}")
+def read_demo_cases() -> Iterator[Case]:
+    """Yield the cases of the shipped run."""
+    for name in ("cases.jsonl", "multi_hop.jsonl"):
+        for row in read_cases(DATA / name):
+            if isinstance(row, Case) and row.tags[QUERY_TYPE] in QUERY_TYPES:
+                yield row
 
 
-def _judge_shipped_cases(out: Path, name: str | None, limit: int | None) -> None:
-    """Judge the shipped cases and print the report. The embedded model judges more cases, by fewer metrics."""
-    from greval.runs.config.plan import prepare_run
+def copy_shipped_run(folder: Path) -> None:
+    """Copy the shipped run into a folder, unless a run is there."""
+    if not (folder / FILE).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in SHIPPED_RUN.iterdir():
+            shutil.copyfile(path, folder / path.name)
 
-    judge = JudgeOptions().create_judge(name)
-    limit = limit or (LOCAL_CASE_COUNT if judge.local else CASE_COUNT)
-    config = RunConfig(
-        data=str(CASES),
-        metrics=LOCAL_METRICS if judge.local else JUDGED_METRICS,
-        judge=JudgeConfig(model=(judge.model,), settings=judge),
-        out=str(out),
-        limit=limit,
-        show=SHOWN_VERDICTS,
+
+def show_run(folder: Path, console: Console) -> None:
+    """Print what greval finds in the run, each part after the command that prints it, and write its page."""
+    from greval.analysis.comparison.api import compare
+    from greval.analysis.diagnosis.api import diagnose_run, read_newest_cases
+    from greval.analysis.summary import build_report
+    from greval.cli.report_output import write_shared_file
+    from greval.report.agreement import format_verdict
+    from greval.report.comparison import print_findings
+    from greval.report.console import list_case_fields
+    from greval.report.diagnosis import print_cases, render
+    from greval.report.html.page import PageContent, build_report_page
+    from greval.report.walk import format_walk_tree
+    from greval.trust.agreement.api import agreement
+
+    run, metric = quote(str(folder)), METRICS[0]
+    print_lines(console, ORIGIN.splitlines())
+    _print_step(console, f"compare {run} --metric {metric} --by {QUERY_TYPE}")
+    print_findings(compare(folder, metrics=[metric], by=QUERY_TYPE), console)
+    with Store.open(folder) as store:
+        report = build_report(store, worst=SHOWN_WORST, metrics=[metric])
+        diagnoses = tabulate(diagnose_run(store))
+        cases = {(case.id, case.method): case for case in read_newest_cases(store)}
+        page = build_report_page(store, report, PageContent(made=datetime.now(UTC), command="greval demo"))
+    causes = {(row.sample_id, row.method): row for row in diagnoses.rows}
+    # An answer that lacks evidence, to a question that the walk answers.
+    worst = next(
+        case
+        for case in report.worst[0].cases
+        if causes[case.sample_id, case.method].cause in LOSSES
+        and causes[case.sample_id, METHODS[1]].cause == "answered rightly"
     )
-    check_judge(judge)
-    if judge.local:
-        typer.echo(LOCAL_NOTE)
-    judge_plan(prepare_run(config, report=print_note))
+    _print_step(console, f"report {run} --worst 5")
+    print_line(console, f"{worst.sample_id} {worst.method}")
+    console.print(build_fields(list_case_fields(worst)))
+    row = causes[worst.sample_id, worst.method]
+    _print_step(console, f"diagnose {run} --show '{row.cause}'")
+    print_cases(row.cause, tabulate([row]), console)
+    render(diagnoses, console, title="why answers are wrong")
+    walked = cases[worst.sample_id, METHODS[1]]
+    _print_step(console, f"diagnose {run} --svg {run}/walks")
+    print_line(console, f"{METHODS[1]} answers {worst.sample_id}: {walked.answer}")
+    if walked.traversal:
+        print_lines(console, format_walk_tree(walked.traversal, walked.gold).splitlines())
+    for name in METRICS:
+        _print_step(console, f"agreement {run} -m {name}")
+        print_line(console, format_verdict(agreement(folder, name)))
+    _print_step(console, f"report {run} --html {run}/report.html")
+    write_shared_file(folder / "report.html", page)
 
 
-def _compare_searches(folder: Path) -> Run | None:
-    """Index the shipped documents, search them for the shipped questions, and print how much each search found.
-
-    Returns:
-        The run with the metrics of both searches; None if a package is missing, which is printed.
-    """
-    try:
-        methods = _index_documents(folder / "index")
-    except MissingExtraError as error:
-        typer.echo(f"the comparison of searches is left out: {error}")
-        return None
-    samples = _read_questions()
-    run = asyncio.run(_search_documents(samples, methods, folder))
-    typer.echo(f"{format_count(len(samples), 'question')} by {' and '.join(SEARCHES)}, against gold:")
-    with Store.open(run.folder) as store:
-        render(build_report(store, by=("method",)), create_console())
-    run_folder = quote(str(run.folder))
-    commands = f"greval compare {run_folder}; greval index ask {quote(str(folder / 'index'))} QUESTION"
-    typer.echo(f"searches: {run_folder}   ({commands})")
-    return run
-
-
-def _index_documents(folder: Path) -> dict[str, Method]:
-    """Index the shipped documents and return the searches.
-
-    Raises:
-        MissingExtraError: If a package of the extra `reference` is not installed.
-    """
-    from greval.methods.loading import load_method
-
-    report = import_by_name("greval.reference.building").build_index(DOCUMENTS, folder)
-    typer.echo(f"{report.describe()}; by rules, without a model")
-    return {name: load_method(f"reference:{folder}?search={name}&k=5") for name in SEARCHES}
-
-
-def _read_questions() -> list[Sample]:
-    """Read the shipped questions, each once."""
-    cases = [row for row in read_cases(CASES) if isinstance(row, Case)]
-    return [*{case.id: Sample(**get_sample_fields(case)) for case in cases}.values()]
-
-
-async def _search_documents(samples: list[Sample], methods: Mapping[str, Method], folder: Path) -> Run:
-    """Search for the questions by every method, and compute the metrics."""
-    from greval.methods.collecting.api import collect_async
-    from greval.runs.evaluation import evaluate_async
-
-    collected = await collect_async(samples, methods, out=folder / "responses.jsonl")
-    print_method_errors(collected)
-    metrics = [load_metric(name) for name in SEARCH_METRICS]
-    return await evaluate_async(collected.cases(), metrics, out=folder / "run")
+def _print_step(console: Console, command: str) -> None:
+    """Print the command that shows what follows, and more of it."""
+    console.print()
+    print_line(console, f"$ greval {command}", "bold")

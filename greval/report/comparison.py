@@ -73,6 +73,16 @@ def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
     important, other_warnings = split_warnings(comparison.warnings, PROMINENT)
     print_lines(console, important, "bold red")
+    print_findings(comparison, console)
+    console.print()
+    print_lines(console, format_comparison_legend(comparison), "dim")
+    print_lines(console, format_changed(comparison))
+    print_lines(console, other_warnings, "yellow")
+    print_gate(comparison.gate, console)
+
+
+def print_findings(comparison: Comparison, console: Console) -> None:
+    """Print what was compared, the sentences on what was found, and the tables."""
     print_line(console, format_comparison_title(comparison), "italic")
     print_lines(console, describe_findings(comparison))
     for (method, baseline), rows in group_pairs(comparison).items():
@@ -80,11 +90,6 @@ def render(comparison: Comparison, console: Console) -> None:
         print_line(console, f"{method} against {baseline}", "bold")
         for number, table in enumerate(_build_tables(comparison, rows, console)):
             console.print(*([""] if number else []), table, sep="\n")
-    console.print()
-    print_lines(console, format_comparison_legend(comparison), "dim")
-    print_lines(console, format_changed(comparison))
-    print_lines(console, other_warnings, "yellow")
-    print_gate(comparison.gate, console)
 
 
 def format_comparison_legend(comparison: Comparison) -> Iterator[str]:

@@ -120,11 +120,11 @@ def print_worst_cases(worst_cases: WorstCases, console: Console) -> None:
     for number, case in enumerate(worst_cases.cases, 1):
         name = " ".join(shorten_name(part) for part in (case.sample_id, case.method) if part)
         print_line(console, f"{number}. {name}")
-        console.print(build_fields(_list_case_fields(case)))
+        console.print(build_fields(list_case_fields(case)))
     console.print()
 
 
-def _list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
+def list_case_fields(case: WorstCase) -> Iterator[tuple[str, str]]:
     """Yield the fields of a worst case that are recorded, then its verdicts, the worst first."""
     texts = {
         "history": case.history,

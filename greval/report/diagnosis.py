@@ -17,7 +17,7 @@ MAX_NOTES = 3
 def render(diagnoses: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
     """Print the cases of the causes to show, then the table of counts."""
     for cause in show:
-        _print_cases(cause, diagnoses, console)
+        print_cases(cause, diagnoses, console)
     console.print(_build_table(diagnoses, title))
     print_lines(console, (f"{cause}: {MEANINGS[cause]}" for cause in diagnoses.causes), "dim")
 
@@ -39,7 +39,7 @@ def _build_table(diagnoses: DiagnosisTable, title: str) -> Table:
     return build_table(columns, rows, title=title)
 
 
-def _print_cases(cause: Cause, diagnoses: DiagnosisTable, console: Console) -> None:
+def print_cases(cause: Cause, diagnoses: DiagnosisTable, console: Console) -> None:
     """Print every case of a cause with its evidence."""
     rows = diagnoses.filter_by_cause(cause)
     print_line(console, f"{cause} ({len(rows)}): {MEANINGS[cause]}", "bold")

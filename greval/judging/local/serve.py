@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import importlib
 import json
+import logging
 import os
 import secrets
 import threading
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.judging.local.cache import cached_path, model_path
-from greval.judging.local.fetch import ALTERNATIVES_HINT, fetch
-from greval.judging.local.models import DEFAULT_MODEL, MODELS, find_model
+from greval.judging.local.fetch import ALTERNATIVES_HINT, FetchProgress, fetch
+from greval.judging.local.models import DEFAULT_MODEL, HUB_PREFIX, MODELS, find_model
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,6 +36,7 @@ _PROMPT_CACHE_MIB = 256
 _SILENT = -1
 _MAGIC = b"GGUF"
 _LOCK = threading.Lock()
+_LOG = logging.getLogger("greval")
 _STRONGER_JUDGE_HINT = (
     "A stronger judge: --judge openai:NAME, with --base-url URL for a server of your"
     " own, or --judge local:/path/to/model.gguf."
@@ -66,8 +68,9 @@ def serve(
 ) -> LocalServer:
     """Start the embedded model, once per process and file.
 
-    `name_or_path` is a key of `MODELS` or the path of a GGUF file, with or without the prefix `local:`. None and
-    `local` mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model. Only the first call sets `context`.
+    `name_or_path` is a key of `MODELS`, the path of a GGUF file, or `hf:OWNER/REPO/FILE.gguf`, a file of the Hugging
+    Face hub that is fetched once; each with or without the prefix `local:`. None and `local` mean
+    `$GREVAL_LOCAL_MODEL` if it is set, else the default model. Only the first call sets `context`.
     """
     name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
@@ -112,12 +115,15 @@ def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> t
     if not requested:
         model_file = os.environ.get(MODEL_VARIABLE)
         requested = Path(model_file) if model_file else DEFAULT_MODEL
+    if isinstance(requested, str) and requested.startswith(HUB_PREFIX):
+        # Before the model is fetched: without this package it is of no use.
+        _import_xllamacpp()
+        return _check_own_file(fetch(requested, on_progress=_log_notes))
     if isinstance(requested, Path) or os.sep in requested or requested.endswith(".gguf"):
         return _check_own_file(Path(requested).expanduser())
     model = find_model(requested)
     path = cached_path(model)
     if path is None:
-        # Before the model is fetched: without this package it is of no use.
         _import_xllamacpp()
         path = fetch(model) if fetch_missing else None
     if path is None:
@@ -126,6 +132,11 @@ def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> t
             f"({model.download / 1e9:.2f} GB).\n{ALTERNATIVES_HINT}"
         )
     return model.name, path.resolve()
+
+
+def _log_notes(progress: FetchProgress) -> None:
+    if progress.note:
+        _LOG.warning("%s: %s", progress.model, progress.note)
 
 
 def _check_own_file(path: Path) -> tuple[str, Path]:

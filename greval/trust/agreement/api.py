@@ -67,7 +67,6 @@ def agreement(
 
     Raises:
         DataError: If no annotation matches a verdict, or a file, metric or tag does not exist.
-        MissingExtraError: If scikit-learn is not installed (needed for categories).
         StoreError: If the folder is not a run.
 
     Example:

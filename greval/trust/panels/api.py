@@ -60,7 +60,6 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
 
     Raises:
         DataError: If no item was judged by all, or a metric or tag does not exist.
-        MissingExtraError: If scikit-learn is not installed (needed for categories).
         StoreError: If a folder is not a run.
 
     Example:

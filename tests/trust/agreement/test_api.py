@@ -1,11 +1,9 @@
 """Agreement of a judge with people: ceiling and floor beside it, weights kept apart, and nothing made up."""
 
-import sys
-
 import pytest
 from agreed_runs import MOSTLY, RELEVANT, YES, said, write, write_chunks
 
-from greval.errors import DataError, MissingExtraError
+from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.trust.agreement.api import agreement
 from greval.trust.agreement.records import Agreement
@@ -92,13 +90,6 @@ def test_weighted_numbers_stand_beside(tmp_path):
     assert overall.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
     assert overall.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
     assert "spearman" not in overall.weighted
-
-
-def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):
-    """Figures of categories need scikit-learn: where it is not installed, the error says what to install."""
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'greval\[stats\]'"):
-        agreement(run, "right", said("right", "ana", MOSTLY))
 
 
 def test_a_single_item_is_no_error(tmp_path):
