@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
 from io import StringIO
 from itertools import islice
 from typing import get_args
@@ -19,10 +18,11 @@ from zlib import crc32
 import pytest
 from answering_model import choose_items, decide_stop, find_answer
 from doc_pages import BLOCK, FOR_CONTRIBUTORS, ON_A_CLUSTER, PAGES, ROOT, blocks
-from fault_server import FaultServer, gives, sample, says
+from fault_server import FaultServer, gives, says
 from langchain_core.messages import convert_to_messages
 from public_faces import FACES, NAMES
 from question_judge import REQUESTS, QuestionModelScript
+from recorded_judge import give_verdicts
 
 from greval import errors, parse_metric, read_cases
 from greval.cli import main
@@ -31,19 +31,17 @@ from greval.records.result import FailureKind
 from greval.reference import SearchSettings
 
 CODE = re.compile(r"`([^`\n]+)`")
+LEFT_OUT = "..."
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|min)\b")
 WRITES_GOLDEN = bool(os.environ.get("GREVAL_WRITE_GOLDEN"))
 CASES = 40
+NEW_USER_PATH = ("README.md", "docs/tutorial.md", "docs/input.md", "docs/metrics.md", "docs/notebook.md")
+README_WORDS, PATH_WORDS, SCREEN = 960, 7_000, 30
+"""The most words of README and of the path; the lines of the first screen."""
+KINDS = 4
+"""Categories or numbers, for the case or for each item."""
 CHAIN = ROOT / "docs" / "chain.sh"
 DEFAULT_JUDGE = "openai:gpt-5.4-mini"
-REASONS = ("It says what is asked for.", "A part of it is missing.", "It says something else.")
-"""The reasons that the stand-in for a judge gives, for the first values of a scale."""
-PLACES = (0, 0, 0, 1, 2)
-"""The places of the values on their scale that it chooses from, if people have not judged the answer."""
-BY_PEOPLE = {"yes": 0, "partly": 1, "no": 2}
-"""The place of the value for what people said of an answer."""
-ONE_WRONG_OF = 7
-"""The stand-in is wrong on about one of so many answers that people have judged."""
 DRAFT = {
     "needs": ["question", "answer"],
     "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
@@ -78,52 +76,7 @@ def answers(body):
         return gives(choose_items(body))
     if name == "stop":
         return gives(decide_stop(body))
-    return gives(vary(sample(schema["schema"], body), schema["schema"], str(body["messages"][-1]["content"])))
-
-
-def vary(content, schema, text):
-    """Replace each verdict by a value of its scale, and its reason by one of a few: the same for the same text."""
-    if isinstance(content, list):
-        return [vary(one, schema["items"], f"{text} {number}") for number, one in enumerate(content)]
-    if not isinstance(content, dict):
-        return content
-    found = {name: vary(one, schema["properties"][name], text) for name, one in content.items()}
-    if "value" not in found:
-        return found
-    scale = schema["properties"]["value"]
-    values = scale.get("enum") or [*range(scale["minimum"], scale["maximum"] + 1)]
-    if not isinstance(values[0], str):
-        values = values[::-1]  # categories stand in their order, best first, and numbers in theirs
-    place = choose_place(text)
-    return {**found, "value": values[min(place, len(values) - 1)], "reason": REASONS[place]}
-
-
-def choose_place(text):
-    """Choose the place of a value: what people said of the answer, with a few errors, if they said anything."""
-    number = crc32(text.encode())
-    question, answer = read_field("question", text), read_field("answer", text)
-    if (question, answer) in by_people():
-        place = BY_PEOPLE[by_people()[question, answer]]
-        return place if number % ONE_WRONG_OF else 2 - place
-    planted = answer is not None and (not answer or any(known and known in answer for _, known in by_people()))
-    expected = read_field("expected_answer", text)
-    if expected and not planted:
-        return 0 if expected.rstrip(".") in (answer or "") else 2
-    return 2 if planted else PLACES[number % len(PLACES)]
-
-
-def read_field(name, text):
-    """Return the text of a field of the case that the judge is shown, None if it is not shown."""
-    found = re.search(rf"<{name}>\s*(.*?)\s*</{name}>", text, re.DOTALL)
-    return found and found[1]
-
-
-@cache
-def by_people():
-    """Return what people said of each answer of the shipped cases, by question and answer."""
-    lines = (ROOT / "greval" / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-    cases = map(json.loads, lines)
-    return {(case["question"], case["answer"]): case["tags"]["human_correct"] for case in cases}
+    return gives(give_verdicts(body))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +100,7 @@ def surroundings(openai, tmp_path, monkeypatch):
     (tmp_path / "my_rag.py").write_text(blocks("docs/methods.md", "python")[0], encoding="utf-8")
     (tmp_path / "first.csv").write_text(blocks("README.md", "csv")[0], encoding="utf-8")
     (tmp_path / "tone.yaml").write_text(blocks("README.md", "yaml")[0], encoding="utf-8")
-    release = next(block for block in blocks("docs/metrics.md", "yaml") if "formula" in block)
+    release = next(block for block in blocks("docs/metric_fields.md", "yaml") if "formula" in block)
     (tmp_path / "release_quality.yaml").write_text(release, encoding="utf-8")
     (tmp_path / "export.csv").write_text(blocks("docs/input.md", "csv")[0], encoding="utf-8")
     (tmp_path / "systems.yaml").write_text(blocks("docs/config.md", "yaml")[-1], encoding="utf-8")
@@ -186,6 +139,15 @@ def list_labels():
             yield f"{case['id']},{case['method']},correctness,ana,{int(case['tags']['human_correct'] == 'yes')}"
 
 
+def test_a_new_user_reads_five_short_pages():
+    """From the installation to a judge that was checked: five pages, and a verdict on the first screen of the first."""
+    texts = [PAGES[page].read_text(encoding="utf-8") for page in NEW_USER_PATH]
+    words = [len(text.split()) for text in texts]
+    assert words[0] <= README_WORDS
+    assert sum(words) <= PATH_WORDS
+    assert "verdict  reason" in "\n".join(texts[0].splitlines()[:SCREEN])
+
+
 @pytest.mark.parametrize("page", [page for page in pages_with("python") if page != ON_A_CLUSTER])
 def test_python_blocks_run_in_order(page, surroundings):
     """Every Python block of a page runs as it stands, after the blocks before it."""
@@ -203,6 +165,7 @@ def test_command_lines_run_in_order(page, surroundings, monkeypatch):
     assert lines
     for line, shown in lines:
         printed = run(shlex.split(line, comments=True), surroundings)
+        printed = hide_like(shown, printed)
         if shown and WRITES_GOLDEN:
             text = PAGES[page].read_text(encoding="utf-8")
             new = "".join(f"{row.rstrip()}\n" for row in printed.rstrip().splitlines())
@@ -282,6 +245,17 @@ def read_command_lines(block):
         else:
             found[-1][1] += f"{line}\n"
     return [(line, shown) for line, shown in found]
+
+
+def hide_like(shown, printed):
+    """Return an output with the lines left out that a page leaves out: its line `...` stands for any number of them."""
+    rows, pattern = printed.rstrip().splitlines(), shown.rstrip().splitlines()
+    if LEFT_OUT not in pattern:
+        return printed
+    before = pattern.index(LEFT_OUT)
+    after = len(pattern) - before - 1
+    assert before + after < len(rows), "nothing is left out"
+    return "\n".join([*rows[:before], LEFT_OUT, *rows[len(rows) - after :]])
 
 
 def hide_times(text):
@@ -366,6 +340,15 @@ def test_metric_files_of_the_pages_are_valid(block):
     assert parse_metric(block).steps
 
 
+def test_the_four_kinds_are_the_same_in_both_forms():
+    """Each metric that docs/metrics.md shows as a file is the one that it shows as a class."""
+    namespace = {}
+    exec(compile(blocks("docs/metrics.md", "python")[0], "docs/metrics.md", "exec"), namespace)  # noqa: S102 - our own page
+    metrics = [parse_metric(block) for block in blocks("docs/metrics.md", "yaml")]
+    assert len({type(metric) for metric in metrics}) == len(metrics) == KINDS
+    assert [namespace[metric.name] for metric in metrics] == metrics
+
+
 def code_of(*pages):
     """Give what stands on pages as code, in the text and in Python blocks."""
     spans = (span for page in pages for span in CODE.findall(BLOCK.sub("", PAGES[page].read_text(encoding="utf-8"))))
@@ -378,8 +361,8 @@ def lacking(names, code):
 
 
 def test_every_predefined_metric_is_documented():
-    """docs/metrics.md and docs/measures.md name every metric that ships."""
-    assert lacking(predefined(), code_of("docs/metrics.md", "docs/measures.md")) == []
+    """docs/metric_fields.md and docs/measures.md name every metric that ships."""
+    assert lacking(predefined(), code_of("docs/metric_fields.md", "docs/measures.md")) == []
 
 
 def test_every_failure_kind_and_error_is_documented():
@@ -400,7 +383,7 @@ def test_links_between_pages_lead_somewhere():
             assert "://" in link or (path.parent / link).exists(), f"{page}: {link}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_links_to_headings_lead_somewhere(page):
     """Each link of a page outside the site names a heading that is there; the build of the site checks its own."""
     for link, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", PAGES[page].read_text(encoding="utf-8")):

@@ -12,7 +12,7 @@ import pytest
 from greval.datasets.case_records import read_records
 from greval.records.case import Case
 
-PAGE = Path(__file__).parents[2] / "docs" / "input.md"
+PAGE = Path(__file__).parents[2] / "docs" / "input_fields.md"
 ROW = re.compile(r"^\| (?P<title>[^|`]+) \| `(?P<row>\{.*\})` \| `(?P<case>\{.*\})` \|$", re.MULTILINE)
 ROWS = {match["title"]: match for match in ROW.finditer(PAGE.read_text(encoding="utf-8"))}
 ITEM_LISTS = ("chunks", "triples")

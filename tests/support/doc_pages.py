@@ -9,7 +9,10 @@ import greval
 
 ROOT = Path(greval.__file__).parents[1]
 
-FILES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+FILES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 PAGES = {str(path.relative_to(ROOT)): path for path in FILES}
 
 FOR_CONTRIBUTORS = (
