@@ -103,7 +103,7 @@ def test_a_bad_answer_is_a_failure_that_shows_all(folder):
             "E * answer:   In 1842.",
             "E * reason:   The years differ.",
             "E * judge:    ScriptedJudge",
-            "judge ScriptedJudge: 2 results, 2 calls, 0 cached replies, 200 input tokens, 40 output tokens, cost not*",
+            "judge ScriptedJudge: 2 results, 2 calls, 0 reused answers, 200 input tokens, 40 output tokens, cost not*",
             "correctness *2 *0 *0 * 0.50 *n=2",
             "FAILED test_it.py::test_answer?q2? - *",
         ]
@@ -195,7 +195,7 @@ def test_replies_are_kept_between_runs(folder):
     assert run(folder, OVER_FILE)[1] == 2
     result, calls = run(folder, OVER_FILE)
     assert calls == 0
-    result.stdout.fnmatch_lines(["judge ScriptedJudge: 2 results, 0 calls, 2 cached replies, *$0.0000"])
+    result.stdout.fnmatch_lines(["judge ScriptedJudge: 2 results, 0 calls, 2 reused answers, *$0.0000"])
     assert run(folder, OVER_FILE, "--greval-no-cache")[1] == 2
     assert run(folder, OVER_FILE, "-p", "no:cacheprovider")[1] == 2
     (folder.path / "cases.jsonl").write_text(json.dumps({**CASES[1], "answer": "In May 1842."}), encoding="utf-8")
@@ -308,12 +308,12 @@ def test_workers_share_cache_cap_and_summary(folder, http_judge):
     result, _ = run(folder, OVER_FILE.replace(".value == 1", ""), *words, "7", body="")
     result.assert_outcomes(failed=7, errors=5)
     assert http_judge.calls == 7
-    result.stdout.fnmatch_lines(["judge openai:m: 7 results, 7 calls, 0 cached replies, 700 input tokens, *"])
+    result.stdout.fnmatch_lines(["judge openai:m: 7 results, 7 calls, 0 reused answers, 700 input tokens, *"])
     http_judge.plan = by_year
     result, _ = run(folder, OVER_FILE, *words, "50", body="")
     result.assert_outcomes(passed=5, failed=7)
     assert http_judge.calls == 12
-    result.stdout.fnmatch_lines(["judge openai:m: 12 results, 5 calls, 7 cached replies, 500 input tokens, *"])
+    result.stdout.fnmatch_lines(["judge openai:m: 12 results, 5 calls, 7 reused answers, 500 input tokens, *"])
     result.stdout.fnmatch_lines(["correctness *12 *0 *0 * n=12"])
     assert len(re.findall("= greval =", result.stdout.str())) == 1
 
@@ -372,7 +372,7 @@ def test_a_local_model_judges_here_and_in_workers(folder):
         result.assert_outcomes(passed=2)
         result.stdout.fnmatch_lines(
             [
-                f"judge local:{model}: 2 results, {calls} calls, {2 - calls} cached replies, *",
+                f"judge local:{model}: 2 results, {calls} calls, {2 - calls} reused answers, *",
                 "correctness *2 *0 *0 *n=2",
             ]
         )

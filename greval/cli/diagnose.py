@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from greval.analysis.diagnosis.records import Cause, Diagnosis
     from greval.records.inventory import IndexInventory
 
-WRONG: Sequence[Cause] = ("not in the index", "entry not found", "not reached", "dropped", "not used", "unknown")
-"""The causes of wrong answers."""
 NOT_IN_FILE_NAMES = re.compile(r"[^\w.]+", re.ASCII)
 MAX_FILE_NAME = 80
 IndexFolder = Annotated[
@@ -59,6 +57,7 @@ def diagnose(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Find the cause of each wrong answer. It is the first step at which needed evidence was lost."""
     from greval.analysis.diagnosis.api import diagnose_run, tabulate_run
+    from greval.analysis.diagnosis.records import WRONG
     from greval.report.diagnosis import print_notes, render
 
     causes = [_parse_cause(name) for name in show or ()]

@@ -146,7 +146,7 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
         *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
         *([f"{snapshot.calls_per_second:.1f} calls/s"] if usage.calls and snapshot.in_flight else []),
         format_count(tokens, "token"),
-        *([f"{usage.hits} from the cache"] if usage.hits else []),
+        *([f"{usage.hits} reused"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}{_format_estimated(snapshot.estimated_calls)}"] if snapshot.cost else []),
         format_duration(snapshot.seconds),
         *([f"about {format_duration(seconds_left)} left"] if seconds_left and round(seconds_left) else []),

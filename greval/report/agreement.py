@@ -47,7 +47,7 @@ MAX_CATEGORIES = 12
 
 
 def render(agreement: Agreement, console: Console) -> None:
-    """Print an agreement: important warnings, the tables, what they mean, their explanation, and other warnings."""
+    """Print an agreement: important warnings, what it means, the tables, their explanation, and other warnings."""
     important, other_warnings = split_warnings(agreement.warnings, PROMINENT)
     uncertain, notes = split_warnings(agreement.notes, STATUS_UNKNOWN)
     print_lines(console, [*uncertain, *important], "bold red")
@@ -55,8 +55,8 @@ def render(agreement: Agreement, console: Console) -> None:
     if agreement.label_columns:
         print_line(console, f"labels: {'; '.join(agreement.label_columns)}", "italic")
     print_lines(console, notes, "yellow")
+    print_line(console, format_verdict(agreement))
     print_tables(console, build_agreement_tables(agreement, console))
-    print_lines(console, [format_verdict(agreement), ""])
     print_lines(console, format_agreement_legend(agreement), "dim")
     print_lines(console, other_warnings, "yellow")
 

@@ -95,7 +95,7 @@ def _format_judges(rows: Sequence[JudgedRow], prices: Prices) -> Iterator[str]:
         tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
         amount = 0.0 if not usage.calls else prices.cost(judge, usage)
         cost = "cost not known" if amount is None else format_cost(amount)
-        cached = format_count(usage.hits, "cached reply")
+        cached = format_count(usage.hits, "reused answer")
         yield f"judge {judge}: {results}, {format_count(usage.calls, 'call')}, {cached}, {tokens}, {cost}"
 
 

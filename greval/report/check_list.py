@@ -12,8 +12,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from greval._util.wording import format_count
 from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.summary import CheckStatus, GateCheck, Report
-from greval.report.comparison import format_difference, format_verdict
+from greval.analysis.gate_check import CheckStatus, GateCheck
+from greval.analysis.summary import Report
+from greval.report.comparison import describe_findings, format_difference, format_verdict
 from greval.report.console import (
     describe_sources,
     describe_troubles,
@@ -50,13 +51,14 @@ class Check(NamedTuple):
 
 
 class CheckList(NamedTuple):
-    """The checks of a report or a comparison, its figures as a table, and its warnings."""
+    """The checks of a report or a comparison, its figures as a table, its warnings, and what was found."""
 
     title: str
     checks: tuple[Check, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...]
+    findings: tuple[str, ...] = ()
 
     def count(self, *statuses: str) -> int:
         """Return the number of checks with one of these statuses."""
@@ -127,6 +129,7 @@ def list_comparison_checks(comparison: Comparison) -> CheckList:
         columns=("metric", "methods", "n", f"difference [{comparison.level:.0%}]", "verdict"),
         rows=rows,
         warnings=(*worse, *comparison.warnings),
+        findings=tuple(describe_findings(comparison)),
     )
 
 
@@ -238,15 +241,17 @@ def _clean(text: str) -> str:
 
 
 def format_markdown(check_list: CheckList) -> str:
-    """Format checks as Markdown: a heading, the conditions, the figures, and the warnings."""
+    """Format checks as Markdown: a heading, what was found, the conditions, the figures, and the warnings."""
     return "\n".join(_yield_lines(check_list))
 
 
 def _yield_lines(check_list: CheckList) -> Iterator[str]:
-    yield f"### greval: {check_list.describe()}"
+    conditions = check_list.list_conditions()
+    yield f"### greval: {check_list.describe()}" if conditions else "### greval"
     # Every text from the data is code, so that it formats nothing, links nowhere and mentions no user.
-    yield from ("", format_code(check_list.title))
-    if conditions := check_list.list_conditions():
+    for line in (check_list.title, *check_list.findings):
+        yield from ("", format_code(line))
+    if conditions:
         cells = (
             [LABELS[condition.status], format_code(condition.name), format_code(condition.text)]
             for condition in conditions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -43,7 +43,6 @@ DETECTABLE = (
     "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
     "comparisons."
 )
-MAYBE_MISSED = "a difference below the minimum detectable one (MDD) may have been missed"
 NO_DIFFERENCE = "not shown to differ in"
 FINDINGS: Mapping[ContrastVerdict, str] = {
     "better": "better in",
@@ -118,21 +117,59 @@ def format_comparison_legend(comparison: Comparison) -> Iterator[str]:
 
 def describe_findings(comparison: Comparison) -> Iterator[str]:
     """Yield plain sentences on the metrics in which methods differ, over all questions: one for each pair."""
-    pairs: dict[str, dict[str, list[str]]] = {}
+    pairs: dict[str, dict[str, list[Contrast]]] = {}
     for contrast in comparison.contrasts:
         if not contrast.group:
             findings = pairs.setdefault(_name_pair(contrast), {})
-            findings.setdefault(FINDINGS[contrast.verdict], []).append(contrast.metric)
+            findings.setdefault(FINDINGS[contrast.verdict], []).append(contrast)
     # One sentence, because those of all pairs would be the same.
     if pairs and all([*findings] == [NO_DIFFERENCE] for findings in pairs.values()):
-        (metrics,) = next(iter(pairs.values())).values()
-        names = metrics[0] if len(metrics) == 1 else f"any of {len(metrics)} metrics"
-        between = f" ({len(pairs)} pairs of methods)" if len(pairs) > 1 else ""
-        yield f"Not shown to differ in {names}{between}; {MAYBE_MISSED}."
+        contrasts = [contrast for findings in pairs.values() for contrast in findings[NO_DIFFERENCE]]
+        metrics = [*dict.fromkeys(contrast.metric for contrast in contrasts)]
+        names = f"any of {len(metrics)} metrics" if len(metrics) > 1 else _name_differences(contrasts[:1])
+        if len(pairs) > 1:
+            names = f"{names if len(metrics) > 1 else metrics[0]} ({len(pairs)} pairs of methods)"
+        parts = [f"Not shown to differ in {names}", *_describe_undetected(comparison, contrasts)]
+        yield f"{'; '.join(parts)}."
         return
     for name, findings in pairs.items():
-        parts = (f"{words} {format_names(findings[words])}" for words in FINDINGS.values() if words in findings)
-        yield f"{name}: {'; '.join(parts)}."
+        listed = [f"{words} {_name_differences(findings[words])}" for words in FINDINGS.values() if words in findings]
+        undetected = _describe_undetected(comparison, findings.get(NO_DIFFERENCE, ()))
+        yield f"{name}: {'; '.join([*listed, *undetected])}."
+
+
+def _name_differences(contrasts: Iterable[Contrast]) -> str:
+    """Name metrics, each with its difference if there is one."""
+    return format_names(
+        f"{contrast.metric} ({create_writer(contrast, sign=True, digits=2)(contrast.difference)})"
+        if contrast.difference
+        else contrast.metric
+        for contrast in contrasts
+    )
+
+
+def _describe_undetected(comparison: Comparison, contrasts: Sequence[Contrast]) -> Iterator[str]:
+    """Yield how large a difference would have to be to be seen, and which metric comes nearest."""
+    tests = {
+        number: contrast.test.p for number, contrast in enumerate(contrasts) if contrast.test and contrast.detectable
+    }
+    if not tests:
+        return
+    nearest = contrasts[min(tests, key=lambda number: tests[number])]
+    # Seconds and points of a scale make no common range.
+    metrics = next((axis.metrics for axis in comparison.axes if nearest.metric in axis.metrics), (nearest.metric,))
+    alike = [contrasts[number] for number in tests if contrasts[number].metric in metrics]
+    sizes = {each.detectable or 0.0: create_writer(each, digits=2)(each.detectable) for each in alike}
+    ends = dict.fromkeys((sizes[min(sizes)], sizes[max(sizes)]))
+    where = "" if len(alike) == len(contrasts) else f" in {format_names(dict.fromkeys(each.metric for each in alike))}"
+    yield f"with {format_count(nearest.n, 'question')} only differences above {' to '.join(ends)} would be seen{where}"
+    if len(contrasts) > 1:
+        pair = f" of {_name_pair(nearest)}" if len(group_pairs(comparison)) > 1 else ""
+        interval = nearest.interval
+        # Without this the table seems to contradict itself.
+        excludes = interval is not None and not interval.low <= 0 <= interval.high
+        beside = ", and its uncorrected interval excludes 0" if excludes else ""
+        yield f"{_name_differences([nearest])}{pair} comes nearest{beside}"
 
 
 def _name_pair(contrast: Contrast) -> str:
@@ -212,11 +249,11 @@ def format_verdict(contrast: Contrast) -> str:
     return text if contrast.judged_alike else f"{text}; JUDGED DIFFERENTLY"
 
 
-def create_writer(contrast: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
+def create_writer(contrast: Contrast, *, sign: bool = False, digits: int = 3) -> Callable[[float | None], str]:
     """Return a function that formats figures with the decimals that the size of a comparison's means needs."""
     # A small difference of large means has their decimals, so that it lines up with them.
     size = max(abs(contrast.method_mean or 0.0), abs(contrast.baseline_mean or 0.0))
-    return partial(format_number, digits=3, size=size, sign=sign)
+    return partial(format_number, digits=digits, size=size, sign=sign)
 
 
 def format_p(p: float) -> str:

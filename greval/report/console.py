@@ -55,7 +55,7 @@ SCORED_OF = "scored of planned"
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean"
-COST_COLUMNS = ("metric", "calls", "input tokens", "output tokens", "answers taken over", "cost")
+COST_COLUMNS = ("metric", "calls", "input tokens", "output tokens", "reused answers", "cost")
 FINE, COARSE = 0.1, 1000
 """Between these, a measure is printed with two decimals."""
 
@@ -322,7 +322,7 @@ def format_spending(parts: Sequence[MetricSpending]) -> str | None:
         f"{format_count(usage.input_tokens or 0, 'input token')}{cached}, "
         f"{format_count(usage.output_tokens or 0, 'output token')}"
     )
-    hits = f", {format_count(usage.hits, 'answer')} taken over" if usage.hits else ""
+    hits = f", {format_count(usage.hits, 'reused answer')}" if usage.hits else ""
     return f"cost: {_format_money(parts)}; {format_count(usage.calls, 'call')}, {tokens}{hits}"
 
 

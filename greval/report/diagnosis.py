@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
 
-from greval.analysis.diagnosis.records import MEANINGS, Cause, DiagnosisTable
+from greval._util.wording import format_count, format_names
+from greval.analysis.diagnosis.records import MEANINGS, WRONG, Cause, DiagnosisTable
 from greval.report.tables import Column, build_table, print_line, print_lines, shorten_name
+from greval.stats.summary import NO_VALUE
 
 ALL = "all"
 MAX_NOTES = 3
 
 
 def render(diagnoses: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
-    """Print the cases of the causes to show, then the table of counts."""
+    """Print the cases of the causes to show, then a plain sentence and the table of counts."""
     for cause in show:
         print_cases(cause, diagnoses, console)
+    print_line(console, describe_causes(diagnoses))
     console.print(_build_table(diagnoses, title))
     print_lines(console, (f"{cause}: {MEANINGS[cause]}" for cause in diagnoses.causes), "dim")
+
+
+def describe_causes(diagnoses: DiagnosisTable) -> str:
+    """Describe in plain sentences how many answers are wrong, by method, and the cause that is the most frequent."""
+    causes_by_method: dict[str, list[Cause]] = {}
+    for row in diagnoses.rows:
+        causes_by_method.setdefault(row.method or NO_VALUE, []).append(row.cause)
+    counts = Counter(row.cause for row in diagnoses.rows if row.cause in WRONG)
+    if not counts:
+        return f"None of {format_count(len(diagnoses.rows), 'answer')} is known to be wrong."
+    methods = (
+        f"{method} {sum(cause in WRONG for cause in causes)} of {len(causes)}"
+        for method, causes in causes_by_method.items()
+    )
+    by_method = f" ({format_names(methods)})" if len(causes_by_method) > 1 else ""
+    (cause, count), *_ = counts.most_common(1)
+    wrong = f"{counts.total()} of {format_count(len(diagnoses.rows), 'answer')} wrong{by_method}"
+    return f"{wrong}. The most frequent cause ({count} of {counts.total()}) is {cause!r}: {MEANINGS[cause]}."
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:

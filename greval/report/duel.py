@@ -1,4 +1,4 @@
-"""Duels for the terminal: the pairs of methods, their ranking, the habits of the judge, and the explanation."""
+"""Duels for the terminal: which methods are preferred, their ranking, the habits of the judge, and the explanation."""
 
 from __future__ import annotations
 
@@ -45,12 +45,31 @@ def render(duel: Duel, console: Console) -> None:
     title = f"{duel.folder}: preferences by {format_names(findings.metric for findings in duel.metrics)}"
     print_report(
         console,
-        title,
+        [title, *describe_preferences(duel)],
         build_duel_tables(duel, console),
         format_duel_legend(duel),
         warnings=duel.warnings,
         loud=PROMINENT,
     )
+
+
+def describe_preferences(duel: Duel) -> Iterator[str]:
+    """Yield a plain sentence for each metric: which methods are preferred to which, and which pairs show nothing."""
+    for findings in duel.metrics:
+        preferred: list[str] = []
+        others: dict[str, list[str]] = {}
+        for pair in findings.pairs:
+            # The winner comes first, whichever method the table lists first.
+            if pair.verdict in STYLES:
+                names = (pair.first, pair.second) if pair.verdict == "first preferred" else (pair.second, pair.first)
+                counts = sorted((pair.won, pair.lost), reverse=True)
+                preferred.append(
+                    f"{names[0]} is preferred to {names[1]} ({counts[0]} won, {pair.tied} tied, {counts[1]} lost)"
+                )
+            else:
+                others.setdefault(pair.verdict, []).append(f"{pair.first} and {pair.second}")
+        parts = [*preferred, *(f"{verdict} between {format_names(pairs)}" for verdict, pairs in others.items())]
+        yield f"{findings.metric}: {'; '.join(parts)}."
 
 
 def build_duel_tables(duel: Duel, console: Console | None = None) -> Iterator[Table]:

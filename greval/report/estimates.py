@@ -39,7 +39,7 @@ MAX_REASON = 24
 
 
 def render(estimate: Estimate, console: Console) -> None:
-    """Print an estimate: important warnings, its title, the table, the explanation, and the other warnings."""
+    """Print an estimate: important warnings, title, what people would say, the table, its explanation, warnings."""
     important, other_warnings = split_warnings(estimate.warnings, JOIN_REMARKS)
     print_lines(console, important, "bold red")
     print_line(console, _format_title(estimate), "italic")
@@ -48,6 +48,7 @@ def render(estimate: Estimate, console: Console) -> None:
         print_line(console, line, "bold yellow")
     if estimate.refused:
         print_line(console, f"NO ESTIMATE: {estimate.refused}", "bold red")
+    print_lines(console, describe_estimates(estimate))
     print_tables(console, [_build_table(estimate)])
     print_lines(console, format_estimate_legend(estimate), "dim")
     print_lines(console, estimate.notes, "yellow")
@@ -58,6 +59,20 @@ def render(estimate: Estimate, console: Console) -> None:
     )
     unread = (f"not read: {row}" for row in estimate.unread[:MAX_LISTED])
     print_lines(console, (*unread, *more, *other_warnings), "yellow")
+
+
+def describe_estimates(estimate: Estimate) -> Iterator[str]:
+    """Yield a plain sentence for each of the first figures of all questions: what people would say, and the judge."""
+    for row in [row for row in estimate.rows if not row.group][:MAX_LISTED]:
+        people, judge = row.prediction_powered, row.judge
+        if people.value is None or judge.value is None:
+            continue
+        is_difference = row.baseline is not None
+        share = f", share of {row.category}" if row.category else ""
+        text = f"{_name_methods(row)}{share}: people would say {format_estimate(people, sign=is_difference)}"
+        low, high = (people.interval.low, people.interval.high) if people.interval else (judge.value, judge.value)
+        side = ", which is too low" if judge.value < low else ", which is too high" if judge.value > high else ""
+        yield f"{text}; the judge alone says {format_number(judge.value, digits=3, sign=is_difference)}{side}."
 
 
 def format_estimate_legend(estimate: Estimate) -> Iterator[str]:
@@ -120,9 +135,13 @@ def _format_block(row: EstimateRow, refused: str | None) -> Iterator[tuple[Cell,
     yield (next(names, ""),)
 
 
+def _name_methods(row: EstimateRow) -> str:
+    return row.method if row.baseline is None else f"{row.method} less {row.baseline}"
+
+
 def _format_names(row: EstimateRow) -> Iterator[str]:
     """Yield the lines that name a block, with the number of labelled items."""
-    yield row.method if row.baseline is None else f"{row.method} less {row.baseline}"
+    yield _name_methods(row)
     if row.group:
         yield f"  {row.group}"
     if row.category:

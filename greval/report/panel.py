@@ -1,4 +1,4 @@
-"""A panel for the terminal: the agreement among the judges, with the others and with people, and the outlier."""
+"""A panel for the terminal: the outlier, and the agreement among the judges, with the others and with people."""
 
 from __future__ import annotations
 
@@ -24,8 +24,24 @@ def render(panel: Panel, console: Console) -> None:
     """Print a panel: important warnings, the tables, their explanation, and the other warnings."""
     overall, *groups = panel.groups
     tables = _build_tables(panel, overall, groups, console)
-    title = _format_title(panel, overall)
-    print_report(console, title, tables, format_panel_legend(panel), warnings=panel.warnings, loud=PROMINENT)
+    head = [_format_title(panel, overall), *describe_panel(panel)]
+    print_report(console, head, tables, format_panel_legend(panel), warnings=panel.warnings, loud=PROMINENT)
+
+
+def describe_panel(panel: Panel) -> Iterator[str]:
+    """Yield plain sentences: how often the judges agree, whether one is an outlier, and how near people are."""
+    overall = panel.groups[0]
+    unanimous = format_measured(overall.unanimous)
+    yield f"All {len(overall.judges)} judges give the same verdict on {unanimous} of the items."
+    yield (
+        f"{panel.outlier} is an outlier: it agrees with the others less than they agree with each other."
+        if panel.outlier
+        else f"No judge is named as an outlier: {panel.why_none}."
+    )
+    people = overall.people.figures if overall.people else {}
+    for name, figure in [*people.items()][:1]:
+        items = format_count(figure.n, "item")
+        yield f"The panel's verdict and people on {items}: {format_name(name)} {format_measured(figure)}."
 
 
 def _build_tables(panel: Panel, overall: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
@@ -48,7 +64,6 @@ def format_panel_legend(panel: Panel) -> Iterator[str]:
     yield f"Intervals are {panel.level:.0%}, by bootstrap" + (
         "; by question, whole questions are drawn: the safer one." if overall.questions < overall.things else "."
     )
-    yield f"Outlier: {panel.outlier}." if panel.outlier else f"Outlier: none named: {panel.why_none}."
     if len(panel.groups) > 1:
         figure = "kappa" if any("kappa" in judge.others.figures for judge in overall.judges) else "mae"
         yield f"By group, the column of a judge is its {format_name(figure)} with the others."

@@ -39,7 +39,7 @@ def render(report: RankingReport, console: Console) -> None:
     """Print the measures: ids that did not meet, a table of the runs, the questions, warnings, and the comparison."""
     print_report(
         console,
-        _format_title(report),
+        [_format_title(report)],
         _build_tables(report, console),
         format_ranking_legend(report),
         warnings=report.warnings,

@@ -57,7 +57,7 @@ def print_call(call: JudgeCall, console: Console) -> None:
 def _format_head(call: JudgeCall) -> str:
     names = (call.sample_id, call.method, *call.items)
     tokens = (f"{count:,} {kind} tokens" for count, kind in _list_tokens(call) if count is not None)
-    cached = ("from a cache",) if call.usage.hits and not call.usage.calls else ()
+    cached = ("reused",) if call.usage.hits and not call.usage.calls else ()
     repeat = (f"repeat {call.repeat + 1}",) if call.repeat else ()
     facts = ", ".join((*repeat, call.judge, *tokens, *cached))
     return f"{' '.join(shorten_name(name) for name in names if name)}  {call.metric}  ({facts})"

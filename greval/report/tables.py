@@ -227,17 +227,22 @@ def print_lines(console: Console, lines: Iterable[str], style: str = "") -> None
 
 def print_report(
     console: Console,
-    title: str,
+    head: Sequence[str],
     tables: Iterable[Table | None],
     legend: Iterable[str],
     *,
     warnings: Iterable[str],
     loud: str | tuple[str, ...],
 ) -> None:
-    """Print a report: important warnings, which begin with `loud`, the title, tables, legend, and other warnings."""
+    """Print a report: important warnings, which begin with `loud`, head, tables, legend, and other warnings.
+
+    The head is the title, then what was found in plain sentences.
+    """
     important, other_warnings = split_warnings(warnings, loud)
+    title, *findings = head
     print_lines(console, important, "bold red")
     print_line(console, title, "italic")
+    print_lines(console, findings)
     print_tables(console, tables)
     print_lines(console, legend, "dim")
     print_lines(console, other_warnings, "yellow")

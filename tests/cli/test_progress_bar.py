@@ -93,7 +93,7 @@ def test_each_new_row_is_passed_on(tmp_path):
         ),
         (
             Progress(done=2, seconds=4, in_flight=3, usage=Usage(calls=8, input_tokens=1500, hits=2), cost=0.5),
-            "2 done, 0 failed, 3 in flight, 2.0 calls/s, 1,500 tokens, 2 from the cache, $0.5000, 4 s",
+            "2 done, 0 failed, 3 in flight, 2.0 calls/s, 1,500 tokens, 2 reused, $0.5000, 4 s",
         ),
         (
             Progress(total=8, done=6, kept=4, seconds=60),

@@ -5,7 +5,6 @@ from report_page import find_row, print_page
 
 from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes
 from greval.report.comparison import (
-    MAYBE_MISSED,
     describe_findings,
     format_changed,
     format_comparison_legend,
@@ -124,20 +123,42 @@ def test_each_pair_is_named_and_a_metric_only_once():
 def test_a_comparison_begins_with_a_plain_sentence():
     """The sentence names the metrics that differ, of each pair if there are several; groups are not in it."""
     rows = [contrast(), contrast(metric="depth"), contrast(metric="depth", group="hard", verdict="better")]
-    missed = f"; {MAYBE_MISSED}."
-    assert [*describe_findings(build(*rows))] == [f"Not shown to differ in any of 2 metrics{missed}"]
-    both = build(contrast(), contrast(method="tree"))
-    assert [*describe_findings(both)] == [f"Not shown to differ in tone (2 pairs of methods){missed}"]
-    differing = [*rows[:1], contrast(metric="depth", verdict="worse"), contrast(metric="speed", verdict="better")]
-    assert [*describe_findings(build(*differing))] == [
-        "walk against local: better in speed; worse in depth; not shown to differ in tone."
+    seen = "with 18 questions only differences above 0.20 would be seen"
+    assert [*describe_findings(build(rows[0]))] == [f"Not shown to differ in tone (+0.14); {seen}."]
+    axes = [{"unit": "", "metrics": ["tone", "depth"], "end": 1}]
+    assert [*describe_findings(build(*rows, axes=axes))] == [
+        f"Not shown to differ in any of 2 metrics; {seen}; tone (+0.14) comes nearest."
     ]
-    two = [contrast(), contrast(method="tree", verdict="equal on every question")]
+    both = build(contrast(), contrast(method="tree"))
+    assert [*describe_findings(both)] == [
+        f"Not shown to differ in tone (2 pairs of methods); {seen}; tone (+0.14) of walk against local comes nearest."
+    ]
+    differing = [*rows[:1], contrast(metric="depth", verdict="worse"), contrast(metric="speed", verdict="better")]
+    assert next(describe_findings(build(*differing))) == (
+        "walk against local: better in speed (+0.14); worse in depth (+0.14); not shown to differ in tone (+0.14); "
+        f"{seen}."
+    )
+    two = [contrast(detectable=None), contrast(method="tree", verdict="equal on every question", difference=0.0)]
     assert [*describe_findings(build(*two))] == [
-        "walk against local: not shown to differ in tone.",
+        "walk against local: not shown to differ in tone (+0.14).",
         "tree against local: equal on every question in tone.",
     ]
     assert [*describe_findings(build(contrast(group="hard")))] == []
+
+
+def test_what_could_have_been_seen_is_told_of_metrics_of_one_unit():
+    """The nearest metric has the smallest p; the range is of its unit, and an interval beside 0 is explained."""
+    near = {"p": 0.01, "corrected": 0.06}
+    rows = [
+        contrast(detectable=0.4),
+        contrast(metric="depth", test=TEST | near, interval=INTERVAL | {"low": 0.02}),
+        contrast(metric="seconds", detectable=3.0),
+    ]
+    axes = [{"unit": "", "metrics": ["tone", "depth"], "end": 1}, {"unit": "s", "metrics": ["seconds"], "end": 4}]
+    assert next(describe_findings(build(*rows, axes=axes))) == (
+        "Not shown to differ in any of 3 metrics; with 18 questions only differences above 0.20 to 0.40 would be seen "
+        "in tone, depth; depth (+0.14) comes nearest, and its uncorrected interval excludes 0."
+    )
 
 
 def test_means_weighted_by_probability_are_named_with_the_means_of_the_values():

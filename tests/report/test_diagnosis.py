@@ -3,7 +3,7 @@
 from report_page import find_row, print_page
 
 from greval.analysis.diagnosis.records import MEANINGS, Diagnosis, Evidence, tabulate
-from greval.report.diagnosis import print_notes, render
+from greval.report.diagnosis import describe_causes, print_notes, render
 
 ROWS = [
     Diagnosis(sample_id=f"q{n}", method=method, cause=cause, reason="Dropped: document d1.", tags={"kind": "chain"})
@@ -14,11 +14,22 @@ ROWS = [
 def test_groups_and_their_sum_are_counted():
     """Each cause that occurs has a column; the last row adds up the groups."""
     page = print_page(render, tabulate(ROWS, by=["kind"]), title="[title]")
-    assert page.startswith("[title]") or "[title]" in page.splitlines()[0]
+    assert page.splitlines()[0] == describe_causes(tabulate(ROWS))
+    assert "[title]" in page.splitlines()[1]
     assert find_row(page, "walk") == ["walk", "chain", "2", "0", "2"]
     assert find_row(page, "local") == ["local", "chain", "0", "1", "1"]
     assert find_row(page, "all") == ["all", "2", "1", "3"]
     assert f"dropped: {MEANINGS['dropped']}" in page
+
+
+def test_a_diagnosis_begins_with_a_plain_sentence():
+    """How many answers are wrong, of which method, and the most frequent cause in words."""
+    right = ROWS[0].model_copy(update={"cause": "answered rightly"})
+    assert describe_causes(tabulate([*ROWS, right])) == (
+        "3 of 4 answers wrong (walk 2 of 3, local 1 of 1). "
+        f"The most frequent cause (2 of 3) is 'dropped': {MEANINGS['dropped']}."
+    )
+    assert describe_causes(tabulate([right])) == "None of 1 answer is known to be wrong."
 
 
 def test_one_group_has_no_sum():

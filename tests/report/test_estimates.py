@@ -3,7 +3,7 @@
 import pytest
 from report_page import print_page
 
-from greval.report.estimates import format_estimate, format_estimate_legend, format_remark, render
+from greval.report.estimates import describe_estimates, format_estimate, format_estimate_legend, format_remark, render
 from greval.trust.estimates.records import Estimate, EstimateFigure
 
 INTERVAL = {"low": 0.1234, "high": 0.5678, "method": "t"}
@@ -58,6 +58,24 @@ def test_a_reason_stands_in_place_of_a_value(reason, cell, remark):
     assert format_estimate(figure) == cell
     (found,) = build(row(labels_only=figure, power=None)).rows
     assert format_remark(found, "labels_only") == (reason if remark is None else remark)
+
+
+def test_an_estimate_begins_with_a_plain_sentence():
+    """What people would say, and whether the judge alone is outside its interval; groups are not in it."""
+    rows = [
+        row(),
+        row(group="hard"),
+        row(method="flat", category="Polite", judge=FIGURE | {"value": 0.6}),
+        row(baseline="local", judge=FIGURE | {"value": 0.1}),
+        row(method="new", prediction_powered={"reason": "no label"}),
+    ]
+    people = "people would say 0.346 [0.123, 0.568]; the judge alone says"
+    assert [*describe_estimates(build(*rows))] == [
+        f"walk: {people} 0.346.",
+        f"flat, share of Polite: {people} 0.600, which is too high.",
+        "walk less local: people would say +0.346 [+0.123, +0.568]; the judge alone says +0.100, which is too low.",
+    ]
+    assert f"walk: {people} 0.346." in print_page(render, build()).splitlines()
 
 
 def test_a_refusal_is_said_once():

@@ -1,12 +1,12 @@
 """Markdown for pull requests: tables that hold together, and texts that stay texts."""
 
 import pytest
-from ci_formats import HOSTILE, gated_report, list_of
+from ci_formats import HOSTILE, gated_comparison, gated_report, list_of
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from greval.report.check_list import format_code, format_markdown, list_report_checks
+from greval.report.check_list import format_code, format_markdown, list_comparison_checks, list_report_checks
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -39,6 +39,14 @@ def test_a_report_is_two_tables(tmp_path):
     assert rows[2] == ["FAILED", "right@x < 0.7", "0.6667 < 0.7 (n = 3)"]
     assert [row[0] for row in rows[5:]] == ["right", "latency", "depth"]
     assert "- `right: failures: timeout 1" in text
+
+
+def test_a_comparison_says_first_what_was_found(tmp_path):
+    """The sentence stands before the tables, and without a gate the heading counts nothing."""
+    found = gated_comparison(tmp_path / "run").model_copy(update={"gate": ()})
+    heading, _, title, _, sentence, *_ = format_markdown(list_comparison_checks(found)).splitlines()
+    assert (heading, title) == ("### greval", f"`{tmp_path / 'run'}`")
+    assert sentence.startswith("`walk against local: worse in right (-0.67)")
 
 
 @pytest.mark.parametrize(

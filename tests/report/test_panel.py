@@ -2,7 +2,7 @@
 
 from report_page import find_row, print_page
 
-from greval.report.panel import format_panel_legend, render
+from greval.report.panel import describe_panel, render
 from greval.trust.panels.records import Panel
 
 
@@ -61,7 +61,15 @@ def test_groups_show_one_figure_of_each_judge():
     assert find_row(page, "hard") == ["hard", "9", "0.66", "0.40", "0.90", "0.80"]
 
 
-def test_the_legend_names_the_outlier_or_why_there_is_none():
-    """Either a judge is named or the reason is."""
-    assert "Outlier: j2." in [*format_panel_legend(build(outlier="j2"))]
-    assert any("the intervals overlap" in line for line in format_panel_legend(build(why_none="the intervals overlap")))
+def test_a_panel_begins_with_a_plain_sentence():
+    """How often all agree, a judge that stands out or why none is named, and how near the panel is to people."""
+    side = {"n": 5, "figures": {"accuracy": known(0.8)}}
+    agree = "All 3 judges give the same verdict on 0.40 of the items."
+    assert [*describe_panel(build(outlier="j2", people=side))] == [
+        agree,
+        "j2 is an outlier: it agrees with the others less than they agree with each other.",
+        "The panel's verdict and people on 5 items: accuracy 0.80.",
+    ]
+    why = "the intervals overlap"
+    assert [*describe_panel(build(why_none=why))] == [agree, f"No judge is named as an outlier: {why}."]
+    assert agree in print_page(render, build(why_none=why)).splitlines()[1]

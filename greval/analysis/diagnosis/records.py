@@ -30,6 +30,9 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 LOSSES: tuple[Cause, ...] = ("not in the index", "entry not found", "not reached", "dropped")
 """The steps at which evidence can be lost before it is in the context, earliest first."""
 
+WRONG: tuple[Cause, ...] = (*LOSSES, "not used", "unknown")
+"""The causes of wrong answers."""
+
 MEANINGS: Mapping[Cause, str] = {
     "answered rightly": "the answer was judged right",
     "not in the index": "a document, node or edge that is needed is not in the index",

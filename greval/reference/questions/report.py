@@ -72,7 +72,7 @@ def _format_calls(report: QuestionReport) -> Iterator[str]:
         yield f"accepted: {accepted:,} of {report.checked:,} that models worded or checked ({share})"
     usage, spent = report.usage, report.spent
     tokens = f"{usage.input_tokens or 0:,} input and {usage.output_tokens or 0:,} output tokens"
-    reused = f", {usage.hits:,} from before" if usage.hits else ""
+    reused = f", {usage.hits:,} reused" if usage.hits else ""
     yield f"calls: {usage.calls:,}{reused}, {tokens}, cost {format_cost(report.cost)}"
     if spent.calls != usage.calls:
         yield f"all commands for this file: {format_count(spent.calls, 'call')}, cost {format_cost(spent.cost)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -107,17 +107,8 @@ def build_comparison_page(
         summary=_describe_sides(comparison),
         findings=[*describe_findings(comparison)],
         important=important,
-        pairs=group_pairs(comparison),
         views=views,
-        create_writer=create_writer,
-        format_difference=format_difference,
-        format_p=format_p,
-        format_pairs_count=format_pairs_count,
-        format_verdict=format_verdict,
-        format_ticks=_format_ticks,
-        plot_difference=_plot_difference,
-        plot_questions=_plot_questions,
-        legend=[*format_comparison_legend(comparison)],
+        **DIFFERENCE_FUNCTIONS,
         warnings=other_warnings,
         runs=runs,
         most=MAX_NAMED,
@@ -279,3 +270,18 @@ def _plot_questions(contrast: Contrast) -> DistributionPlot | None:
             segments.append(Segment(round(at, 2), round(size, 2), tone, label, f"{count:,} {name}"))
             at += size
     return DistributionPlot(tuple(segments))
+
+
+DIFFERENCE_FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "group_pairs": group_pairs,
+    "create_writer": create_writer,
+    "format_comparison_legend": format_comparison_legend,
+    "format_difference": format_difference,
+    "format_p": format_p,
+    "format_pairs_count": format_pairs_count,
+    "format_verdict": format_verdict,
+    "format_ticks": _format_ticks,
+    "plot_difference": _plot_difference,
+    "plot_questions": _plot_questions,
+}
+"""The functions that the template of the differences calls."""

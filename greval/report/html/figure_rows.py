@@ -15,8 +15,8 @@ from greval.stats.summary import Summary
 class FigureRow(NamedTuple):
     """The figures of one metric and group as texts and plots.
 
-    `mean`, `interval` and `number` are parts of the mean as reports print it. `lost` describes failed and
-    skipped cases.
+    `mean`, `interval` and `number` are parts of the mean as reports print it. `failed` and `skipped` count
+    cases, and are empty without one.
     """
 
     metric: str
@@ -28,7 +28,8 @@ class FigureRow(NamedTuple):
     spread: DistributionPlot | None
     spread_text: str
     scored: str
-    lost: str
+    failed: str
+    skipped: str
 
 
 def build_figure_rows(
@@ -57,7 +58,6 @@ def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tupl
     # The text of the terminal is taken apart, so that the page cannot print another figure.
     mean, _, interval_and_count = format_mean(summary).removesuffix(plain).partition(" ")
     interval, _, number = interval_and_count.rpartition(" ")
-    lost = [f"{times:,} {name}" for name, times in (("failed", summary.failed), ("skipped", summary.skipped)) if times]
     return FigureRow(
         metric=summary.metric,
         group=summary.group,
@@ -68,5 +68,6 @@ def _build_row(report: Report, summary: Summary, scale: Scale | None, axis: tupl
         spread=plot_distribution(summary.distribution, scale, report.scales.get(summary.metric, ())),
         spread_text=format_distribution(report, summary),
         scored=f"{summary.scored:,} of {summary.planned:,}",
-        lost=", ".join(lost),
+        failed=f"{summary.failed:,} failed" if summary.failed else "",
+        skipped=f"{summary.skipped:,} skipped" if summary.skipped else "",
     )

@@ -1,8 +1,8 @@
-"""The report of a run as one HTML file: figures, worst cases, and all cases to filter, sort and open."""
+"""The report of a run as one HTML file: figures, how its methods differ, worst cases, and all cases to search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,8 @@ from pydantic import JsonValue
 from greval._util.files import write_atomically
 from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
+from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.api import summarise_stored_duel
 from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.errors import DataError, MissingExtraError
@@ -23,6 +25,7 @@ from greval.report.agreement import (
     format_agreement_title,
     format_verdict,
 )
+from greval.report.comparison import describe_findings
 from greval.report.console import (
     COST_COLUMNS,
     build_passes_table,
@@ -36,9 +39,10 @@ from greval.report.console import (
     format_spending,
     list_spending_rows,
 )
-from greval.report.duel import build_duel_tables, format_duel_legend
+from greval.report.duel import build_duel_tables, describe_preferences, format_duel_legend
 from greval.report.html.archive import ArchiveLimits, CaseArchive, CaseCells, PackedCases, build_line
 from greval.report.html.case_view import CaseView, CaseViewBuilder
+from greval.report.html.comparison_page import DIFFERENCE_FUNCTIONS
 from greval.report.html.figure_rows import build_figure_rows
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_case, render_page
 from greval.report.html.tones import find_mean_tone, format_values, is_best_value
@@ -58,6 +62,8 @@ WorstList = tuple[str, list[WorstEntry], str]
 """A metric, its worst cases, and the reason if the list is empty."""
 DEFAULT_WORST = 5
 """The number of worst cases of each metric, if none is given."""
+MAX_COMPARED_METHODS = 4
+"""The number of methods up to which a report compares all pairs."""
 
 
 class PageContent(NamedTuple):
@@ -102,7 +108,9 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         packed = _pack_cases(store, keys, scales, content.limits)
         pairs = read_paired_methods(store)
         preferences = [*list_preferences(store)]
+    comparison, comparison_warnings = _compare_methods(store, {method for _, method in {*keys} - {*pairs}})
     parts = {
+        "title": Path(report.folder).name,
         "report": report,
         "descriptions": {name: metric.describe().description for name, metric in metrics.items()},
         "summary": _describe_run(report, keys, pairs),
@@ -110,6 +118,9 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "weighting": [*describe_weighting(report.summaries)],
         "tables": _build_tables(report),
         "troubles": [*describe_troubles(report)],
+        "comparison": comparison or comparison_warnings,
+        "comparison_warnings": comparison_warnings,
+        "findings": [*describe_findings(comparison)] if comparison else [],
         "tags": tags,
         "worst": lists,
         "worst_cases": views,
@@ -132,6 +143,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "report.html",
         page,
         sections=[*_list_sections(parts)],
+        **DIFFERENCE_FUNCTIONS,
         **parts,
     )
 
@@ -140,12 +152,13 @@ def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the anchors and the titles of the sections that have content."""
     labels = {
         "figures": ("figures", "Figures"),
+        "comparison": ("comparison", "Comparison"),
         "preferences": ("preferences", "Preferences"),
+        "people": ("people", "People"),
         "troubles": ("missing", "Missing"),
         "tags": ("tags", "By tag"),
         "worst": ("worst", "Worst cases"),
         "packed": ("cases", "All cases"),
-        "people": ("people", "People"),
         "probes": ("probes", "Planted faults"),
         "cost": ("cost", "Cost"),
         "facts": ("made", "How made"),
@@ -171,6 +184,20 @@ def _describe_size(keys: Sequence[CaseKey], pairs: Mapping[CaseKey, tuple[str, s
         return cases
     questions = format_count(len({sample_id for sample_id, _ in keys}), "question")
     return f"{questions}, {format_count(len(methods), 'method')}, {cases}"
+
+
+def _compare_methods(store: Store, methods: Collection[str]) -> tuple[Comparison | None, list[str]]:
+    """Compare all pairs of a few methods; return the comparison, if there is one, and its warnings."""
+    if len(methods) < 2:  # noqa: PLR2004 - several
+        return None, []
+    if len(methods) > MAX_COMPARED_METHODS:
+        return None, [f"{len(methods)} methods are not compared here; use greval compare with --baseline and --html"]
+    try:
+        comparison = compare(store.folder)
+    # A page is worth having without its comparison; the section says what is missing.
+    except (DataError, MissingExtraError) as error:
+        return None, [f"no comparison: {line}" for line in str(error).splitlines()]
+    return comparison, [*comparison.warnings]
 
 
 def _build_tables(report: Report) -> tuple[TableView, ...]:
@@ -232,12 +259,13 @@ def _build_cost_table(parts: Iterable[MetricSpending]) -> TableView:
 
 
 class FindingSection(NamedTuple):
-    """A finding about the judge: its tables, the sentences that explain them, and its warnings."""
+    """A finding: what was found in plain sentences, its warnings, its tables, and the lines that explain these."""
 
     title: str
     tables: tuple[TableView, ...]
     lines: tuple[str, ...]
     warnings: tuple[str, ...]
+    sentences: tuple[str, ...] = ()
 
 
 def list_agreements(store: Store) -> Iterator[FindingSection]:
@@ -263,12 +291,9 @@ def _build_agreement(store: Store, metric: str) -> FindingSection:
     return FindingSection(
         title=metric,
         tables=read_tables(build_agreement_tables(measured_agreement)),
-        lines=(
-            f"{format_agreement_title(measured_agreement)}.",
-            format_verdict(measured_agreement),
-            *format_agreement_legend(measured_agreement),
-        ),
+        lines=(f"{format_agreement_title(measured_agreement)}.", *format_agreement_legend(measured_agreement)),
         warnings=measured_agreement.warnings,
+        sentences=(format_verdict(measured_agreement),),
     )
 
 
@@ -294,4 +319,5 @@ def list_preferences(store: Store) -> Iterator[FindingSection]:
         tables=read_tables(build_duel_tables(duel)),
         lines=tuple(format_duel_legend(duel)),
         warnings=duel.warnings,
+        sentences=tuple(describe_preferences(duel)),
     )

@@ -20,6 +20,7 @@ from greval.analysis.diagnosis import api as diagnosis
 from greval.analysis.diagnosis.records import Cause, DiagnosisTable
 from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
+from greval.report.comparison import describe_findings
 from greval.runs.store import Store
 from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
 from greval.serve.ids import ID_PATTERN
@@ -166,7 +167,13 @@ class WantedComparison:
 TheWantedComparison = Annotated[WantedComparison, Depends()]
 
 
-@router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
+class DescribedComparison(Comparison):
+    """A comparison with what it found in plain sentences, those that the command line prints."""
+
+    findings: tuple[str, ...] = ()
+
+
+@router.get("/{id}/compare", responses=COMMON, response_model=DescribedComparison)
 async def compare_run(
     figures: TheRunFigures,
     comparison: TheWantedComparison,
@@ -185,10 +192,11 @@ def compare_folders(
     *,
     questions: int | None = None,
     **options: Any,  # noqa: ANN401 - those of `compare`
-) -> Comparison:
+) -> DescribedComparison:
     """Compare the methods of a run, or each with itself in an earlier run; name at most `questions` in each row."""
     comparison = compare(folder, against=against, **options)
-    return comparison if questions is None else comparison.name_first(questions)
+    named = comparison if questions is None else comparison.name_first(questions)
+    return DescribedComparison(**dict(named), findings=tuple(describe_findings(comparison)))
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)

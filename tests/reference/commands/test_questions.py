@@ -90,7 +90,7 @@ def test_a_model_words_questions_and_the_report_has_its_cost(ask, fault_server, 
     assert f"calls: {fault_server.calls}, {tokens}, cost unknown" in out
     assert "Please tell me: " in (tmp_path / "q.jsonl").read_text(encoding="utf-8")
     again = ask("-n", 4)[1]
-    assert f"calls: 0, {fault_server.calls} from before, " in again
+    assert f"calls: 0, {fault_server.calls} reused, " in again
     assert f"all commands for this file: {fault_server.calls} calls" in again
 
 

@@ -14,7 +14,9 @@ from report_pages import MADE, judge_pair, make_page, unpack_blocks
 
 import greval
 from greval import PreferenceMetric, Store, duel, evaluate, load_metric
+from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
+from greval.report.comparison import describe_findings, format_difference
 from greval.report.console import describe_troubles, format_mean
 from greval.report.html.archive import ArchiveLimits
 from greval.report.html.page import write_report_page
@@ -59,6 +61,41 @@ def test_shows_the_figures_of_the_report(judged_run, page_text):
     for line in describe_troubles(report):
         assert " ".join(line.split()) in words
     assert "1 failed" in words
+
+
+def test_begins_with_what_was_found_and_has_the_comparison(judged_run, page_text):
+    """The head has the name of the run, the date and the sentence of the comparison; its differences follow."""
+    comparison = compare(judged_run)
+    head = read_words(page_text[page_text.index('<section class="head">') : page_text.index('<section id="figures">')])
+    assert head.startswith(f"{judged_run.name} ")
+    for text in ("23 November 2026", *describe_findings(comparison)):
+        assert text in head
+    words = read_words(
+        page_text[page_text.index('<section id="comparison">') : page_text.index('<section id="people">')]
+    )
+    for contrast in comparison.contrasts:
+        assert format_difference(contrast) in words
+    assert all(" ".join(line.split()) in words for line in comparison.warnings)
+
+
+@pytest.mark.parametrize(("methods", "text"), [(1, None), (2, "no comparison: "), (5, "5 methods are not compared")])
+def test_methods_that_are_not_compared_are_explained(tmp_path, methods, text):
+    """One method has no comparison; sides that share no question, and many methods, have a sentence in its place."""
+    cases = [
+        {"id": f"q{number}", "method": f"m{number}", "question": "?", "usage": {"latency": 1}}
+        for number in range(methods)
+    ]
+    page = make_page(evaluate(cases, [load_metric("latency")], out=tmp_path / "run").folder)
+    assert ('id="comparison"' in page) == (text is not None)
+    assert text is None or text in read_words(page)
+
+
+def test_only_failures_are_red(tmp_path):
+    """A skipped case is counted in grey: nothing went wrong."""
+    rows = [{"id": "q1", "question": "?"}, {"id": "q2", "question": "?", "usage": {"latency": 1}}]
+    page = make_page(evaluate(rows, [load_metric("latency")], out=tmp_path / "run").folder)
+    assert '<span class="soft small">1 skipped</span>' in page
+    assert "bad-text" not in page[page.index('<section id="figures">') : page.index('<section id="cases">')]
 
 
 def test_shows_worst_cases_with_all_that_was_judged(page_text):

@@ -45,7 +45,7 @@ const Block = ({ title, content, missing }) => html`
   </figure>`;
 
 const formatUsage = ({ usage, latency }) => [
-  usage.hits > 0 && !usage.calls ? "reused, not paid again" : counted(usage.calls, "call"),
+  usage.hits > 0 && !usage.calls ? "reused" : counted(usage.calls, "call"),
   usage.input_tokens !== null && `${count(usage.input_tokens)} tokens in`,
   usage.output_tokens !== null && `${count(usage.output_tokens)} out`,
   seconds(latency),

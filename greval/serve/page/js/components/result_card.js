@@ -49,7 +49,7 @@ function formatUsage({ usage, latency, tier, judge }) {
     usage.input_tokens !== null && `${count(usage.input_tokens)} tokens in`,
     usage.cached_tokens > 0 && `${count(usage.cached_tokens)} of them cached`,
     usage.output_tokens !== null && `${count(usage.output_tokens)} out`,
-    usage.hits > 0 && `${counted(usage.hits, "answer")} from the cache`,
+    usage.hits > 0 && counted(usage.hits, "reused answer"),
     seconds(latency),
   ].filter(Boolean).join(" · ");
 }

@@ -77,11 +77,12 @@ function Comparison({ run, baseline, metric, by }) {
     useRequest((signal) => loadComparison(run, { baseline, metric, by }, signal), [run, baseline, metric, by]);
   if (loading) return html`<${EmptyState} busy title="Comparing…" />`;
   if (error) return html`<${Problem} error=${error} retry=${reload} />`;
-  const { warnings, without_numbers: unnumbered } = data.comparison;
+  const { findings, warnings, without_numbers: unnumbered } = data.comparison;
   const isLoud = (line) => line.startsWith(NOT_COMPARABLE);
   const others = warnings.filter((line) => !isLoud(line));
   return html`
     ${warnings.filter(isLoud).map((line) => html`<${Notice} tone="bad"><p dir="auto">${line}</p><//>`)}
+    ${findings.map((line) => html`<p dir="auto">${line}</p>`)}
     <${ContrastTables} ...${data} run=${run} />
     <${Downloads} of="the comparison" files=${[["HTML report", "html"], ["Chart", "svg"]].map(([word, ending]) =>
       [word, `/v1/runs/${part(run)}/compare.${ending}`, { baseline, metric, by }])} />
