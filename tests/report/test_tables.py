@@ -153,15 +153,15 @@ def test_warnings_are_split_and_none_is_lost(warnings):
 
 
 def test_a_report_has_one_order():
-    """Important warnings come first, then title, tables, legend, and the other warnings; no table leaves no gap."""
+    """Important warnings come first, then title, findings, tables, legend, and the others; no table leaves no gap."""
     out = io.StringIO()
     tables = [None, build_table(["name"], [("row",)])]
-    print_report(
-        Console(file=out, width=80), "Title", tables, ["legend"], warnings=["few labels", "MIXED judges"], loud="MIXED"
-    )
+    head, warnings = ["Title", "What was found."], ["few labels", "MIXED judges"]
+    print_report(Console(file=out, width=80), head, tables, ["legend"], warnings=warnings, loud="MIXED")
     assert [line.strip() for line in out.getvalue().splitlines()] == [
         "MIXED judges",
         "Title",
+        "What was found.",
         "",
         "name",
         "row",
