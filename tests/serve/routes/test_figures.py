@@ -15,7 +15,9 @@ from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
 from greval.analysis.summary import build_report
 from greval.report.case_grid import build_case_grid
+from greval.report.comparison import describe_findings
 from greval.runs.store import FILE, Store
+from greval.serve.routes.figures import DescribedComparison
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.estimates.api import estimate
@@ -88,12 +90,17 @@ def compare_panel(folder):
     return panel(folders, "right", combine="majority")
 
 
+def describe_latency(folder):
+    """Compare latencies, with the sentences that the command line prints."""
+    comparison = compare(folder, metrics=["latency"], **COMPARED)
+    return DescribedComparison(**dict(comparison), findings=tuple(describe_findings(comparison)))
+
+
 COMPARED = {"baseline": "local", "by": "kind", "correction": "holm", "level": 0.9}
 FIGURES = [
     ("methods", "report", {}, report),
     ("methods", "report", {"by": ["method", "kind"]}, lambda folder: report(folder, by=("method", "kind"))),
-    ("methods", "compare", {**COMPARED, "metric": "latency"},
-     lambda folder: compare(folder, metrics=["latency"], **COMPARED)),
+    ("methods", "compare", {**COMPARED, "metric": "latency"}, describe_latency),
     ("methods", "grid", {}, show_grid),
     ("labelled", "agreement", {"metric": "right", "people": "each"},
      lambda folder: agreement(folder, "right", combine="each")),
