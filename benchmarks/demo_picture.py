@@ -12,8 +12,8 @@ from io import StringIO
 from pathlib import Path
 
 import greval
-from greval.cli.console import ReportConsole
 from greval.cli.demo import copy_shipped_run, show_run
+from greval.report.tables import ReportConsole
 
 IMAGE = Path(greval.__file__).parents[1] / "docs" / "images" / "demo.svg"
 RUN = Path("runs/demo")
@@ -22,17 +22,24 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """Fonts of another host, which a picture of a README must not load."""
 
 
-def main() -> None:
-    """Show the run to a console that records it, and write the picture."""
+def draw_picture(folder: Path) -> str:
+    """Return the picture of what is shown of the shipped run, copied into an empty folder."""
     console = ReportConsole(record=True, width=WIDTH, file=StringIO(), force_terminal=True)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
         copy_shipped_run(RUN)
         show_run(RUN, console)
-        os.chdir(IMAGE.parent)
+    finally:
+        os.chdir(here)
     # The ids of its parts are those of the title, so that the same output is the same file.
-    picture = console.export_svg(title="greval demo", unique_id="demo")
-    IMAGE.write_text(FONTS.sub("", picture), encoding="utf-8")
+    return FONTS.sub("", console.export_svg(title="greval demo", unique_id="demo"))
+
+
+def main() -> None:
+    """Write the picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        IMAGE.write_text(draw_picture(Path(folder)), encoding="utf-8")
     print(f"{IMAGE}: {IMAGE.stat().st_size:,} bytes")
 
 

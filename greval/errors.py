@@ -72,7 +72,7 @@ ARGUMENTS = {
 """The arguments of Python for the options that errors name; for some, together with their value."""
 _OPTION = re.compile(
     # a whole command is typed in a shell, also by those who use Python
-    r"greval [a-z][^;,]*"
+    r"greval [a-z][^;,]*|\S*python\S* -[^;,]*"
     r"|(?<![\w-])--?(?P<name>[a-z-]+)(?: (?P<value>'[^']*'|[\w.]+=[^\s;,)]+|[A-Z]{2,}\b))?"
 )
 _SAID_TWICE = re.compile(r"\b(\w+) \(\1(=\S+)?\)")

@@ -228,8 +228,9 @@ def check_pictures(page, folder):
 
 
 def test_every_picture_is_drawn_by_a_page():
-    """Each picture of the documentation is the output of a command or a Python block of some page."""
+    """Each picture is the output of a command or a Python block of some page, or of a script of `benchmarks/`."""
     sources = "\n".join(block for page in PAGES for kind in ("console", "python") for block in blocks(page, kind))
+    sources += "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*_picture*.py"))
     shown = {
         name for path in PAGES.values() for name in re.findall(r"\]\([\w/]*images/([\w.]+)\)", path.read_text("utf-8"))
     }

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from greval.analysis.diagnosis.records import LOSSES, tabulate
 from greval.cli import STOPPED
-from greval.cli.options import JudgeName, create_console
+from greval.cli.judge_options import JudgeName
+from greval.cli.options import create_console
 from greval.datasets.case_reader import read_cases
 from greval.errors import GrevalError
 from greval.records.case import Case
@@ -34,10 +35,12 @@ SHOWN_WORST = 20
 """One of this number of worst cases is shown."""
 LIVE_CASES = (("q29", "walk"), ("q29", "local"), ("q28", "local"))
 """The cases of the live part: a right answer, one with a wrong number, and a refusal."""
-ORIGIN = """\
-A ferry company's documents, questions on one fact and on several, answered in two ways: `local` looks up passages,
-`walk` follows a graph. Documents and answers are invented. The embedded model judged the answers beforehand; its
-verdicts are shown as it gave them. The labels that it is checked by were written by the authors of the demo."""
+ORIGIN = (
+    "A ferry company's documents, questions on one fact and on several, answered in two ways: `local` looks up "
+    "passages, `walk` follows a graph. Documents and answers are invented. The embedded model judged the answers "
+    "beforehand; its verdicts are shown as it gave them. The labels that it is checked by were written by the "
+    "authors of the demo."
+)
 NEXT = """\
 Now with a file of your own (CSV, JSON lines, Excel):
   greval data FILE                                      what its columns are read as
@@ -123,7 +126,7 @@ def show_run(folder: Path, console: Console) -> None:
     from greval.trust.agreement.api import agreement
 
     run, metric = quote(str(folder)), METRICS[0]
-    print_lines(console, ORIGIN.splitlines())
+    print_line(console, ORIGIN)
     _print_step(console, f"compare {run} --metric {metric} --by {QUERY_TYPE}")
     print_findings(compare(folder, metrics=[metric], by=QUERY_TYPE), console)
     with Store.open(folder) as store:

@@ -15,11 +15,11 @@ from greval._util.files import write_atomically
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
 from greval.apps import import_by_name
-from greval.cli import FAILED, STOPPED
+from greval.cli import FAILED, STOPPED, print_note
 from greval.cli.collect import print_method_errors
-from greval.cli.console import print_note
 from greval.cli.evaluate import judge_plan
-from greval.cli.options import JudgeOptions, create_console
+from greval.cli.judge_options import JudgeOptions
+from greval.cli.options import create_console
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import get_sample_fields
 from greval.errors import GrevalError, MissingExtraError

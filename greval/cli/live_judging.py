@@ -11,8 +11,8 @@ from langchain_core.messages import BaseMessage
 from rich.console import Console
 
 from greval._util.wording import format_count
+from greval.cli.judge_options import JudgeOptions
 from greval.cli.local import fetch_with_progress
-from greval.cli.options import JudgeOptions
 from greval.judging.local.cache import cached_path
 from greval.judging.local.models import MODELS
 from greval.judging.model.judge import check_judge

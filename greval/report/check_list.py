@@ -12,8 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from greval._util.wording import format_count
 from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.gate_check import CheckStatus, GateCheck
-from greval.analysis.summary import Report
+from greval.analysis.summary import CheckStatus, GateCheck, Report
 from greval.report.comparison import describe_findings, format_difference, format_verdict
 from greval.report.console import (
     describe_sources,

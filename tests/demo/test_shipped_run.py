@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from greval import compare, load_metric
 from greval.cli.demo import METRICS, SHIPPED_RUN, read_demo_cases
 from greval.runs.store import Store
 from greval.trust.annotations.files import read_run_annotations
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from demo_picture import IMAGE, draw_picture
 
 AGAIN = "python benchmarks/demo_run.py judges it again"
 
@@ -56,3 +62,8 @@ def test_the_walks_are_better(copied):
     """The difference is shown over all questions."""
     comparison = compare(copied, metrics=[METRICS[0]], baseline="local")
     assert [contrast.verdict for contrast in comparison.contrasts if contrast.method == "walk"] == ["better"]
+
+
+def test_the_picture_shows_the_demo_as_it_is(tmp_path):
+    """The picture of README is what the command prints now."""
+    assert draw_picture(tmp_path) == IMAGE.read_text(encoding="utf-8"), "python benchmarks/demo_picture.py draws it"

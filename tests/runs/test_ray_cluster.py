@@ -14,16 +14,7 @@ from doc_pages import ON_A_CLUSTER, blocks
 from fault_server import FaultServer, error
 
 import greval
-from greval import (
-    ComputedMetric,
-    Judge,
-    MeasureScale,
-    Store,
-    compile_metric,
-    evaluate,
-    load_metric,
-    read_cases,
-)
+from greval import ComputedMetric, Judge, MeasureScale, Store, compile_metric, evaluate, load_metric, read_cases
 from greval.errors import DataError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.result import Judgement
@@ -51,6 +42,8 @@ def cluster():
 
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray gives its workers the lowest priority but a few, and beside other work they hardly run.
+        environment.setenv("RAY_worker_niceness", "0")
         environment.setenv("OPENAI_API_KEY", "test-key")
         ray.init(
             address="local",

@@ -89,7 +89,8 @@ def download_hub_file(
 
 def _append_bytes(path: Path, url: str, report: Callable[[int], None]) -> None:
     """Append to a partial file what is missing. The library itself begins each download anew."""
-    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
+    from huggingface_hub import get_session, hf_raise_for_status
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined] # a lazy name
 
     here = path.stat().st_size
     headers = {**build_hf_headers(), "Accept-Encoding": "identity", **({"Range": f"bytes={here}-"} if here else {})}

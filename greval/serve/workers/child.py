@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 from greval.errors import GrevalError
 
-NICENESS = 10
-"""Requests that the server's process answers by itself go first."""
+NICENESS = 2
+"""What the server's process answers by itself goes first, and runs later; much less, and a busy machine starves it."""
 MAX_RESULT_BYTES = 32 * 1024 * 1024
 """The most bytes of a result, because the server's process holds it whole."""
 DATA_PAGES = 5
