@@ -24,6 +24,8 @@ def test_a_duel_begins_with_a_plain_sentence():
     findings = {"metric": "clarity", "judges": [], "pairs": pairs, "ranking": [], "habits": habits}
     fields = {"folder": "r", "level": 0.95, "correction": "holm", "cluster_by": None, "tests": 3, "warnings": []}
     assert [*describe_preferences(Duel.model_validate({**fields, "metrics": [findings]}))] == [
-        "clarity: walk is preferred to flat (9 won, 1 tied, 2 lost); no preference seen between flat and tree, tree and "
-        "walk."
+        (
+            "clarity: walk is preferred to flat (9 won, 1 tied, 2 lost); "
+            "no preference seen between flat and tree, tree and walk."
+        )
     ]

@@ -340,7 +340,7 @@ async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
 
 
 def _limit_local_calls(model: BaseChatModel | DirectModel) -> None:
-    """Send one call at a time, as the server answers: the others wait here, where the wait is counted as one."""
+    """Send one call at a time, as the server answers: the others wait here, and their wait is counted."""
     get_rate_limiter(model).max_in_flight = 1
 
 

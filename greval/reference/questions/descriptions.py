@@ -177,5 +177,5 @@ DESCRIPTION_DRAWERS: Mapping[QuestionType, Callable[[FactTable], Iterator[DraftQ
     "multi_hop": _draw_multi_hop,
     "temporal": _draw_temporal,
 }
-"""The types that descriptions allow. Comparisons and counts need relations with one predicate, and what no text says
-cannot be told of a description, whose words need not be those of the texts."""
+"""The types that descriptions allow. Comparisons and counts need relations with one predicate, and whether no text
+says a thing cannot be decided from a description, whose words need not be those of the texts."""
