@@ -63,7 +63,7 @@ def test_groups_show_one_figure_of_each_judge():
 
 def test_a_panel_begins_with_a_plain_sentence():
     """How often all agree, a judge that stands out or why none is named, and how near the panel is to people."""
-    side = {"n": 5, "figures": {"accuracy": known(0.8)}}
+    side = {"n": 5, "figures": {"accuracy": known(0.8, 5)}}
     agree = "All 3 judges give the same verdict on 0.40 of the items."
     assert [*describe_panel(build(outlier="j2", people=side))] == [
         agree,
