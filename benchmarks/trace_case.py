@@ -38,7 +38,7 @@ from greval.serve import ServerSettings, create_app
 from greval.testing import ScriptedJudge
 
 MAX_STAYS = 19
-MAX_SERVE_MODULES = 18
+MAX_SERVE_MODULES = 17
 MAX_RUN_READS = 1
 CASE = {"id": "q1", "question": "Who wrote it?", "expected_answer": "Ada", "answer": "Ada Lovelace."}
 REPLY = {"reason": "The answer names her.", "findings": [], "value": 1}
@@ -101,21 +101,19 @@ async def trace_request() -> list[str]:
 
 
 class ArgillaStandIn(BaseHTTPRequestHandler):
-    """The routes of Argilla that a push of new records needs; it remembers the questions of its one dataset."""
+    """The routes of Argilla that a push of new records needs; it remembers the parts of its one dataset."""
 
-    questions: ClassVar[list[dict[str, object]]] = []
+    parts: ClassVar[dict[str, list[dict[str, object]]]] = {"workspaces": [{"id": "w", "name": "w"}]}
 
     def do_GET(self) -> None:
-        """Return one workspace, the questions, and no dataset or record."""
-        path = urlsplit(self.path).path
-        items = [{"id": "w", "name": "w"}] if path.endswith("/workspaces") else []
-        self._send({"items": self.questions if path.endswith("/questions") else items, "total": 0})
+        """Return one workspace, the parts of the dataset, and no dataset or record."""
+        self._send({"items": self.parts.get(urlsplit(self.path).path.rpartition("/")[2], []), "total": 0})
 
     def do_POST(self) -> None:
         """Create a dataset or a part of it."""
         created = {"id": "d", "status": "draft", **json.loads(self.rfile.read(int(self.headers["Content-Length"])))}
-        if self.path.endswith("/questions"):
-            self.questions.append(created)
+        if not self.path.endswith("/datasets"):
+            self.parts.setdefault(self.path.rpartition("/")[2], []).append(created)
         self._send(created)
 
     def do_PUT(self) -> None:

@@ -52,7 +52,7 @@ from greval.records.metric_input import (
     list_skipped_items,
     narrow_case,
 )
-from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, Usage, map_values
+from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Skipped, SkippedItem, Usage, map_values
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.writer import StoreWriter
 
@@ -140,13 +140,15 @@ class CallCollector:
 class PlannedJudgement(NamedTuple):
     """A judgement of a metric: the case, the part of it that the metric sees, and its keys.
 
-    `broken` is a failure before it, and `verdicts` are the outcomes of other metrics that it reads.
+    `skipped` are the items that the metric does not see because they have no text, `broken` is a failure before the
+    judgement, and `verdicts` are the outcomes of other metrics that it reads.
     """
 
     case: Case
     seen: Case
     content: str
     key: str
+    skipped: tuple[SkippedItem, ...] = ()
     broken: Failure | None = None
     verdicts: Verdicts = MappingProxyType({})
 
@@ -447,7 +449,7 @@ class JudgingLoop:
                 recorder = CallCollector(self.store, judged.content, runnable.fingerprint, (case.id, case.method))
                 context, calls = context._replace(recorder=recorder), recorder.calls
             result = await self._ask(judged, runnable, old, context)
-        return _add_skipped_items(result, runnable.metric, case), calls
+        return _add_skipped_items(result, judged.skipped), calls
 
     async def _replay(self, judged: PlannedJudgement, runnable: MetricRunnable, context: CallContext) -> Result | None:
         """Replay: read a result again from stored replies, and store it if its definition or its outcome changed.
@@ -464,7 +466,7 @@ class JudgingLoop:
                 result = runnable.row(case, Failed(error=judged.broken))
             else:
                 result = await runnable.judge_case(judged.seen, context._replace(recorder=recorder))
-                result = _add_skipped_items(result, runnable.metric, case)
+                result = _add_skipped_items(result, judged.skipped)
         except StoppedError:
             self._count_unanswered(case, runnable)
             if old:
@@ -588,7 +590,8 @@ def plan_judgement(case: Case, runnable: MetricRunnable, results: Mapping[str, R
     seen_case, broken = narrow_for_metric(case, runnable.metric, results)
     verdicts = select_verdicts(runnable.metric, results)
     keys = compute_keys(seen_case, runnable.metric, runnable.fingerprint, verdicts)
-    return PlannedJudgement(case, seen_case, *keys, broken, verdicts)
+    skipped = list_skipped_items(runnable.metric, case)
+    return PlannedJudgement(case, seen_case, *keys, skipped, broken, verdicts)
 
 
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:
@@ -607,9 +610,8 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
     return narrow_case(metric, case, map_values(results.values())), None
 
 
-def _add_skipped_items(result: Result, metric: Metric, case: Case) -> Result:
-    """Return a result that names the items of the case which the metric did not see because they have no text."""
-    skipped = list_skipped_items(metric, case)
+def _add_skipped_items(result: Result, skipped: tuple[SkippedItem, ...]) -> Result:
+    """Return a result that names the items of its case which the metric did not see."""
     if result.outcome.status != "scored" or result.outcome.skipped_items == skipped:
         return result
     return result.replace(outcome=result.outcome.model_copy(update={"skipped_items": skipped}))
