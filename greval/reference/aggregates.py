@@ -68,6 +68,18 @@ class _Count:
         return {"s": self.sources, "t": self.targets, "x": companions}[self.by]
 
 
+class Tally(NamedTuple):
+    """A count that a question asks for: the documents that state a relation, by the entities of one type.
+
+    `names` are those that the groups are restricted to; if it is empty, all are.
+    """
+
+    label: str
+    kind: str
+    names: tuple[str, ...]
+    documents: Mapping[str, frozenset[str]]
+
+
 def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None = None) -> tuple[str, ...]:
     """Return what a question asks to be counted, as texts for an answering model; empty if it asks for no count.
 
@@ -77,14 +89,32 @@ def compute_aggregates(index: ReferenceIndex, question: str, where: Where | None
     if schema is None:
         return ()
     count_question = read_count_question(index, schema, question)
-    if not count_question.labels:
-        return ()
-    planned = dict.fromkeys(
-        count for label in count_question.labels for count in _Planner(schema, count_question, label).plan_counts()
-    )
     scope = _Scope(index, where)
-    texts = (_compute_count(scope, schema, count, count_question) for count in [*planned][:MAX_AGGREGATES])
+    texts = (_compute_count(scope, schema, count, count_question) for count in _plan_counts(schema, count_question))
     return tuple(text for text in texts if text)
+
+
+def list_tallies(index: ReferenceIndex, question: str) -> list[Tally]:
+    """Return the documents behind the counts that a question asks for, as `compute_aggregates` counts them."""
+    schema = index.manifest.graph_schema
+    if schema is None:
+        return []
+    scope = _Scope(index, None)
+    return [
+        Tally(
+            count.label,
+            count.kind,
+            count.names,
+            {name: frozenset(documents) for name, documents in _list_documents(scope, count).items()},
+        )
+        for count in _plan_counts(schema, read_count_question(index, schema, question))
+    ]
+
+
+def _plan_counts(schema: GraphSchema, count_question: CountQuestion) -> list[_Count]:
+    """Return the counts that answer a question, each once."""
+    planners = (_Planner(schema, count_question, label) for label in count_question.labels)
+    return [*dict.fromkeys(count for planner in planners for count in planner.plan_counts())][:MAX_AGGREGATES]
 
 
 def derive_filter(index: ReferenceIndex, question: str) -> dict[str, tuple[str, ...]]:
@@ -131,7 +161,7 @@ class _Planner:
     def __init__(self, schema: GraphSchema, count_question: CountQuestion, label: str) -> None:
         self._label = label
         self._relation = schema.relations[label]
-        self._joins = _find_joins(schema, self._relation)
+        self._joins = find_joins(schema, self._relation)
         self._group_by = count_question.group_by
         names_by_kind: dict[str, tuple[str, ...]] = {}
         for entity in count_question.entities:
@@ -195,7 +225,7 @@ class _Planner:
         return _Companion(kind, names, label, forward)
 
 
-def _find_joins(schema: GraphSchema, relation: RelationType) -> dict[str, tuple[str, bool]]:
+def find_joins(schema: GraphSchema, relation: RelationType) -> dict[str, tuple[str, bool]]:
     """Return the types that are no end of a relation, but that documents relate to its sources, each with how."""
     joins: dict[str, tuple[str, bool]] = {}
     for label, between in schema.stated_by_documents.items():
@@ -240,6 +270,13 @@ def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
         return {str(row["name"]): int(str(row["number"])) for row in rows}, sum(
             int(str(row["number"])) for row in total
         )
+    groups = _list_documents(scope, count)
+    return {name: len(documents) for name, documents in groups.items()}, len(set[str]().union(*groups.values()))
+
+
+def _list_documents(scope: _Scope, count: _Count) -> Mapping[str, set[str]]:
+    """Return the counted documents by group."""
+    match, parameters = _build_match(count)
     groups: dict[str, set[str]] = defaultdict(set)
     companions = _read_companions(scope, count)
     end = "t" if count.companion and not count.companion.label else "s"
@@ -252,7 +289,7 @@ def _count_groups(scope: _Scope, count: _Count) -> tuple[dict[str, int], int]:
             continue
         for name in companions.get((str(row[end]), document), ()):
             groups[name if count.by == "x" else str(row[count.by])].add(document)
-    return {name: len(documents) for name, documents in groups.items()}, len(set[str]().union(*groups.values()))
+    return groups
 
 
 def _read_companions(scope: _Scope, count: _Count) -> dict[tuple[str, str], list[str]] | None:

@@ -104,7 +104,7 @@ def read_count_question(index: ReferenceIndex, schema: GraphSchema, question: st
         for (start, end), entity in _find_entities(index, question, schema)
     ]
     used = {position for (start, end), _ in mentions for position in range(start, end)}
-    type_words = {kind: (_split_name(kind), *entity.words) for kind, entity in schema.entities.items()}
+    type_words = {kind: (split_name(kind), *entity.words) for kind, entity in schema.entities.items()}
     types = _match_phrases(tokens, type_words, used)
     used |= {position for (start, end), _ in types for position in range(start, end)}
     words = {label: _list_relation_words(label, definition) for label, definition in schema.relations.items()}
@@ -173,12 +173,12 @@ def _match_phrases(
 
 def _list_relation_words(label: str, relation: RelationType) -> tuple[str, ...]:
     """Return the words that name a relation: those of the schema, and its label without a leading `has` or `is`."""
-    words = _split_name(label).split()
+    words = split_name(label).split()
     plain = words[1:] if len(words) > 1 and words[0] in {"has", "have", "is"} else words
     return (" ".join(plain), *relation.words)
 
 
-def _split_name(name: str) -> str:
+def split_name(name: str) -> str:
     """Return the words of a name such as HAS_NEGATIVE or ProductLine."""
     return " ".join(part.lower() for part in _NAME_PARTS.findall(name)) or name
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -16,7 +16,7 @@ from greval.cli.help_layout import input_option, judge_option, limit_option, out
 from greval.cli.judge_options import CapOptions, JudgeOptions
 from greval.cli.options import Concurrency, Only, ReportFormat, expand_groups, print_report
 from greval.cli.progress_bar import describe_stop, stop_on_signals
-from greval.reference.questions.records import QUESTION_TYPES, QuestionReport, QuestionType
+from greval.reference.questions.records import QUESTION_TYPES, CountPattern, QuestionReport
 
 if TYPE_CHECKING:
     from greval.reference.questions.generation import QuestionOptions
@@ -43,7 +43,11 @@ def questions(  # noqa: PLR0913 - the options of a command
     count: Annotated[int, input_option("--count", "-n", min=1, metavar="N", help="the number of questions")] = 50,
     types: Annotated[
         str,
-        input_option(metavar="TYPE,TYPE", help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default"),
+        input_option(
+            metavar="TYPE[=SHARE],...",
+            help=f"the types of questions: {', '.join(QUESTION_TYPES)}; all by default. Of an index with a schema also "
+            f"patterns of counts: {', '.join(get_args(CountPattern))}",
+        ),
     ] = ",".join(QUESTION_TYPES),
     seed: Annotated[int, input_option(metavar="N", help="the random seed; the same seed draws the same questions")] = 0,
     model: Annotated[
@@ -73,9 +77,8 @@ def questions(  # noqa: PLR0913 - the options of a command
     from greval.reference.questions.report import render
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
-    question_types = cast("Sequence[QuestionType]", [kind.strip() for kind in types.split(",") if kind.strip()])
     options: QuestionOptions = {
-        "types": question_types,
+        "types": _parse_shares(types),
         "seed": seed,
         "write": not dry_run,
         "model": settings.create_judge(model) if model else None,
@@ -94,6 +97,18 @@ def questions(  # noqa: PLR0913 - the options of a command
         raise typer.Exit(STOPPED if report.stopped == ASKED else FAILED)
     if faults or report.failed or not sum(report.accepted.values()):
         raise typer.Exit(FAILED)
+
+
+def _parse_shares(types: str) -> dict[str, float]:
+    """Return the share of each type of a list such as `single_fact,aggregation=2`."""
+    shares: dict[str, float] = {}
+    for kind in filter(None, map(str.strip, types.split(","))):
+        name, _, share = map(str.strip, kind.partition("="))
+        try:
+            shares[name] = float(share or 1)
+        except ValueError:
+            raise typer.BadParameter(f"--types {kind}: write it as TYPE or TYPE=SHARE, such as aggregation=2") from None
+    return shares
 
 
 async def _generate(folder: Path, out: Path, count: int, options: QuestionOptions) -> QuestionReport:

@@ -6,15 +6,23 @@ These are: the answer is there, it is the only one, and the question is new.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from greval.reference.questions.counts import COUNT_PATTERNS, CountTable
 from greval.reference.questions.descriptions import list_described_facts
 from greval.reference.questions.fact_table import FactTable
 from greval.reference.questions.facts import IndexText, has_phrase, list_facts
 from greval.reference.questions.patterns import draw_questions
-from greval.reference.questions.records import CoverageCount, DraftQuestion, QuestionType, Rejection, StatedFact
+from greval.reference.questions.records import (
+    CountPattern,
+    CoverageCount,
+    DraftQuestion,
+    QuestionType,
+    Rejection,
+    StatedFact,
+)
 from greval.reference.questions.sources import QuestionSource
 
 CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQuestion | None]]]
@@ -31,7 +39,7 @@ class QuestionDraw:
     """The questions that were drawn so far: accepted, rejected, and failed ones."""
 
     table: FactTable
-    types: Sequence[QuestionType]
+    shares: Mapping[QuestionType | CountPattern, float]
     count: int
     notes: Sequence[str] = ()
     accepted: list[DraftQuestion] = field(default_factory=list)
@@ -39,23 +47,22 @@ class QuestionDraw:
     failed: list[DraftQuestion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Draw the candidates of each type."""
-        self._left: Mapping[QuestionType, Iterator[DraftQuestion]] = {
-            kind: iter(draw_questions(self.table, kind)) for kind in self.types
+        """Begin to draw the candidates of each type."""
+        self._left: Mapping[QuestionType | CountPattern, Iterator[DraftQuestion]] = {
+            kind: draw_questions(self.table, kind, self.shares) for kind in self.shares
         }
 
-    def count_types(self, drafts: Sequence[DraftQuestion]) -> dict[str, int]:
-        """Count questions by the types that are drawn."""
-        counts = Counter(draft.type for draft in drafts)
-        return {kind: counts[kind] for kind in self.types}
+    def count_types(self, drafts: Sequence[DraftQuestion]) -> dict[QuestionType | CountPattern, int]:
+        """Count questions by the types and patterns that are drawn."""
+        counts = Counter(draft.pattern if draft.pattern in self.shares else draft.type for draft in drafts)
+        return {kind: counts[kind] for kind in self.shares}
 
     async def draw(self, check: CheckQuestions, batch: int) -> None:
         """Draw questions until there are enough or none are left, `batch` of them at a time.
 
-        The type with the fewest accepted questions is drawn from next, so that all types have equally many as long as
-        there are any.
+        The type that is furthest from its share of the accepted questions is drawn from next, as long as there are any.
         """
-        open_types = [*self.types]
+        open_types = [*self.shares]
         remaining = self.count * MAX_CHECKED_PER_QUESTION
         # A failed question keeps its place, because the same command asks it again.
         while open_types and remaining and (missing := self.count - len(self.accepted) - len(self.failed)) > 0:
@@ -68,12 +75,12 @@ class QuestionDraw:
             if None in checked:
                 return
 
-    def _take_candidates(self, open_types: list[QuestionType], most: int) -> list[DraftQuestion]:
+    def _take_candidates(self, open_types: list[QuestionType | CountPattern], most: int) -> list[DraftQuestion]:
         """Take candidates that pass the checks without a model; a type without any more is removed from the list."""
         candidates: list[DraftQuestion] = []
         while open_types and len(candidates) < most:
             counts = self.count_types([*self.accepted, *self.failed, *candidates])
-            kind = min(open_types, key=counts.__getitem__)
+            kind = min(open_types, key=lambda name: counts[name] / self.shares[name])
             draft = next(self._left[kind], None)
             if draft is None:
                 open_types.remove(kind)
@@ -109,9 +116,14 @@ class QuestionDraw:
 
 
 def build_draw(
-    source: QuestionSource, types: Sequence[QuestionType], count: int, seed: int, *, has_model: bool = False
+    source: QuestionSource,
+    shares: Mapping[QuestionType | CountPattern, float],
+    count: int,
+    seed: int,
+    *,
+    has_model: bool = False,
 ) -> QuestionDraw:
-    """Read the facts of an index, and prepare to draw questions of these types from them.
+    """Read the facts of an index, and prepare to draw questions of these types and patterns, with their shares.
 
     Descriptions of relations are read if a model is to word the questions, because templates cannot.
     """
@@ -121,11 +133,13 @@ def build_draw(
     random.shuffle(facts)
     described, unused = list_described_facts(text) if text.described and has_model else ([], [])
     random.shuffle(described)
-    notes = (*source.notes, *unused, *(_describe_limits(types, has_model=has_model) if text.described else ()))
-    return QuestionDraw(FactTable(text, facts, random, described), [*dict.fromkeys(types)], count, notes)
+    notes = (*source.notes, *unused, *(_describe_limits(shares, has_model=has_model) if text.described else ()))
+    schema = source.index.manifest.graph_schema if source.index else None
+    counts = CountTable(source.index, schema, text, seed) if source.index and schema else None
+    return QuestionDraw(FactTable(text, facts, random, described, counts), shares, count, notes)
 
 
-def _describe_limits(types: Sequence[QuestionType], *, has_model: bool) -> Iterator[str]:
+def _describe_limits(types: Collection[str], *, has_model: bool) -> Iterator[str]:
     """Yield what cannot be drawn of an index whose relations have descriptions, and why."""
     if not has_model:
         yield (
@@ -210,7 +224,11 @@ def is_duplicate(draft: DraftQuestion, earlier: DraftQuestion) -> bool:
         return True
     is_near = fuzz.ratio(draft.question, earlier.question) >= MIN_DUPLICATE_RATIO
     told = {(fact.chunk, fact.sentence) for fact in draft.evidence}
-    same = draft.type == earlier.type != "unanswerable" and told == {
-        (fact.chunk, fact.sentence) for fact in earlier.evidence
-    }
+    # Different counts may be over the same sentences.
+    is_count = draft.pattern in COUNT_PATTERNS
+    same = (
+        not is_count
+        and draft.type == earlier.type != "unanswerable"
+        and told == {(fact.chunk, fact.sentence) for fact in earlier.evidence}
+    )
     return same or (is_near and draft.answer == earlier.answer and draft.type not in {"unanswerable", "comparison"})

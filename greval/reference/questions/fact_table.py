@@ -10,6 +10,7 @@ from random import Random
 
 from greval.methods.index_records import Relation
 from greval.records.case import Edge, Gold
+from greval.reference.questions.counts import CountTable
 from greval.reference.questions.facts import (
     PREPOSITIONS,
     IndexText,
@@ -37,6 +38,7 @@ class FactTable:
     facts: Sequence[StatedFact]
     random: Random
     described: Sequence[StatedFact] = ()
+    counts: CountTable | None = None
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StatedFact]]:

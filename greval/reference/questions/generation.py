@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from greval.judging.model.reply_cache import ReplyCache
 from greval.judging.model.tokens import estimate_tokens
 from greval.records.result import Usage
 from greval.reference.index import ReferenceIndex
+from greval.reference.questions.counts import COUNT_PATTERNS, is_counted
 from greval.reference.questions.drawing import QuestionDraw, build_draw
 from greval.reference.questions.model_checks import QuestionModel, check_with_judge, word_question
 from greval.reference.questions.prompts import (
@@ -39,6 +40,7 @@ from greval.reference.questions.prompts import (
 from greval.reference.questions.records import (
     QUESTION_TYPES,
     CallForecast,
+    CountPattern,
     DraftQuestion,
     QuestionReport,
     QuestionType,
@@ -64,7 +66,7 @@ REPLIES_SUFFIX, SPENT_SUFFIX = ".replies.sqlite", ".spent.json"
 class QuestionOptions(TypedDict, total=False):
     """Options of a generation of questions; see `generate_questions`."""
 
-    types: Sequence[QuestionType]
+    types: Collection[str] | Mapping[str, float]
     seed: int
     write: bool
     model: JudgeModel | None
@@ -93,7 +95,9 @@ def generate_questions(
             identified by these.
         out: The file of questions, `.jsonl`. The drafts are written beside it, and with models also their replies.
         count: The number of questions; fewer are written if the texts do not hold as many.
-        **options: `types`: the types of questions, which get equally many as long as there are any; all by default.
+        **options: `types`: the types of questions, and of an index with a schema also patterns of counts
+            (`CountPattern`), which get equally many as long as there are any, or their shares if it is a mapping; all
+            types by default.
             `seed` (0): the random seed. The same index, seed and replies give the same questions. `write` (true): if
             false, no file is written and no call is made; with models, the report has a forecast of the calls. `model`:
             the model that words the drawn questions, as settings of a judge or a chat model; without it they have the
@@ -135,13 +139,13 @@ async def generate_questions_async(
     """Generate questions as `generate_questions` does; when `stop` is set, finish the calls in flight and stop."""
     check_options(options, QuestionOptions, "generate_questions")
     began = time.monotonic()
-    path, types, write = Path(out), options.get("types", QUESTION_TYPES), options.get("write", True)
-    _check_arguments(path, count, types)
+    path, write = Path(out), options.get("write", True)
+    shares = _read_shares(path, count, options.get("types", QUESTION_TYPES))
     model = options.get("model")
     judge = options.get("judge") or model
     with ExitStack() as opened:
         source = opened.enter_context(open_question_source(index))
-        draw = build_draw(source, types, count, options.get("seed", 0), has_model=model is not None)
+        draw = build_draw(source, shares, count, options.get("seed", 0), has_model=model is not None)
         find_chunks = source.find_chunks
         if judge is None or not write:
             await draw.draw(_accept_all, batch=1)
@@ -155,14 +159,25 @@ async def generate_questions_async(
     return _build_report(path, draw, {**labels, **figures, "seconds": time.monotonic() - began})
 
 
-def _check_arguments(path: Path, count: int, types: Sequence[str]) -> None:
-    """Raise `DataError` if a type is unknown, none is given, the count is below 1, or the output is no `.jsonl`."""
-    if unknown := [kind for kind in types if kind not in QUESTION_TYPES]:
-        raise DataError(f"types: {format_names(unknown)} unknown; the types are {', '.join(QUESTION_TYPES)}")
-    if not types or count < 1:
-        raise DataError(f"count, types: expected at least one of each, got {count} and {len(types)}")
+def _read_shares(
+    path: Path, count: int, types: Collection[str] | Mapping[str, float]
+) -> dict[QuestionType | CountPattern, float]:
+    """Return the share of each type or pattern of questions.
+
+    Raises:
+        DataError: If one is unknown, none is given, a share or the count is not positive, or the output is no `.jsonl`.
+    """
+    shares = dict(types) if isinstance(types, Mapping) else dict.fromkeys(types, 1.0)
+    if unknown := [kind for kind in shares if kind not in QUESTION_TYPES and kind not in COUNT_PATTERNS]:
+        known = f"the types are {', '.join(QUESTION_TYPES)}, and the patterns of counts {', '.join(COUNT_PATTERNS)}"
+        raise DataError(f"types: {format_names(unknown)} unknown; {known}")
+    if not shares or count < 1:
+        raise DataError(f"count, types: expected at least one of each, got {count} and {len(shares)}")
+    if refused := [f"{kind}={share:g}" for kind, share in shares.items() if not 0 < share < float("inf")]:
+        raise DataError(f"types: {format_names(refused)}: expected a share above 0")
     if path.suffix != ".jsonl" or path.is_dir():
         raise DataError(f"{path}: expected a file that ends in .jsonl for the questions; name another with -o")
+    return cast("dict[QuestionType | CountPattern, float]", shares)
 
 
 async def _accept_all(drafts: Sequence[DraftQuestion]) -> Sequence[DraftQuestion]:
@@ -295,7 +310,7 @@ def _forecast_calls(
         chunks = [*dict.fromkeys(fact.chunk for fact in draft.evidence)]
         if draft.type == "unanswerable":
             chunks = [*dict.fromkeys((*chunks, *find_chunks(draft.question)))]
-        calls = [(judge, build_answers_messages(draft.question, draw.table.text, chunks))]
+        calls = [] if is_counted(draft) else [(judge, build_answers_messages(draft.question, draw.table.text, chunks))]
         if draft.type != "unanswerable":
             calls += [
                 (judge, build_agreement_messages(draft, draft.answer)),

@@ -15,6 +15,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.prompt import join_lines, neutralise_fences
 from greval.records.result import Failure, Usage
 from greval.reference.model_call import ObjectReply, ask_for_object
+from greval.reference.questions.counts import is_counted
 from greval.reference.questions.drawing import quotes_answer
 from greval.reference.questions.fact_table import FactTable
 from greval.reference.questions.facts import IndexText, has_phrase
@@ -33,6 +34,7 @@ MAX_TRIES = 2
 OBJECTIONS: dict[Rejection, str] = {
     "changed_names": "the question must have the names of the draft, and no others",
     "changed_answer": "the answer must have the name or date of the expected answer",
+    "changed_count": "the question must ask for the same count, with the draft's words for what is counted",
     "quotes_answer": "the question gives the answer away",
     "no_reply": "it has not the form that was asked for",
 }
@@ -111,6 +113,8 @@ def _find_wording_fault(draft: DraftQuestion, worded: DraftQuestion, table: Fact
         return "changed_names"
     if not draft.fixed_answer and not any(has_phrase(worded.answer, name) for name in worded.answers):
         return "changed_answer"
+    if is_counted(draft) and table.counts and not table.counts.counts_alike(worded.question, draft):
+        return "changed_count"
     return "quotes_answer" if quotes_answer(worded) else None
 
 
@@ -121,8 +125,10 @@ async def check_with_judge(
 
     The judge answers it from the chunks of its evidence, and its only answer must be the expected one. Then it is asked
     without any document, and must not know the answer. Of a question that the documents do not answer, it is
-    shown the nearest chunks, and must find no answer in them.
+    shown the nearest chunks, and must find no answer in them. A count over many documents is asked without any only.
     """
+    if is_counted(draft):
+        return draft.model_copy(update={"rejected": await _find_recall_fault(draft, judge)})
     is_unanswerable = draft.type == "unanswerable"
     nearest = find_chunks(draft.question) if is_unanswerable else ()
     chunks = [*dict.fromkeys((*(fact.chunk for fact in draft.evidence), *nearest))]
@@ -144,6 +150,11 @@ async def _find_answer_fault(draft: DraftQuestion, answers: Sequence[str], judge
         return "several_answers"
     if not candidates or not await _agrees(draft, candidates[0], judge):
         return "not_answered_from_gold"
+    return await _find_recall_fault(draft, judge)
+
+
+async def _find_recall_fault(draft: DraftQuestion, judge: QuestionModel) -> Rejection | None:
+    """Return the check that a question fails if the judge knows its answer without any document."""
     reply = await judge.ask("recall", build_recall_messages(draft.question))
     recalled = reply.fields.get("answer") if reply.fields else None
     if not isinstance(recalled, str):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import cast
 
 from greval.records.case import Gold
+from greval.reference.questions.counts import COUNT_PATTERNS, take_turns
 from greval.reference.questions.descriptions import DESCRIPTION_DRAWERS
 from greval.reference.questions.fact_table import FactTable, build_gold, find_role, find_stem
 from greval.reference.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
-from greval.reference.questions.records import NOT_STATED, DraftQuestion, QuestionType, StatedFact
+from greval.reference.questions.records import NOT_STATED, CountPattern, DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import (
     ask_for_object,
     ask_for_subject,
@@ -31,18 +33,35 @@ MAX_COUNT = 10
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def draw_questions(table: FactTable, kind: QuestionType) -> list[DraftQuestion]:
-    """Return all questions of a type that the facts allow, one document after the other in turn.
+def draw_questions(
+    table: FactTable, name: QuestionType | CountPattern, others: Collection[str]
+) -> Iterator[DraftQuestion]:
+    """Yield the questions of a type or a pattern, those of facts one document after the other in turn.
 
-    Those that count mentions come last, because they ask least of a system.
+    Of a type, the patterns among the `others` that are asked for by their names are left out. All patterns of counts
+    and the facts take turns. Those that count mentions come last, because they ask least of a system.
     """
-    described = DESCRIPTION_DRAWERS.get(kind)
-    drafts = [*_DRAWERS[kind](table), *(described(table) if described else ())]
+    if name in COUNT_PATTERNS:
+        yield from table.counts.draw(cast("CountPattern", name)) if table.counts else ()
+        return
+    counted = [pattern for pattern, kind in COUNT_PATTERNS.items() if kind == name and pattern not in others]
+    drafts = _draw_facts(table, cast("QuestionType", name))
     last = [draft for draft in drafts if draft.pattern == "mentions"]
-    return [*_take_turns(draft for draft in drafts if draft.pattern != "mentions"), *_take_turns(last)]
+    yield from take_turns(
+        [
+            *(table.counts.draw(pattern) for pattern in counted if table.counts),
+            iter(_turn_documents(draft for draft in drafts if draft.pattern != "mentions")),
+        ]
+    )
+    yield from _turn_documents(last)
 
 
-def _take_turns(drafts: Iterable[DraftQuestion]) -> list[DraftQuestion]:
+def _draw_facts(table: FactTable, kind: QuestionType) -> list[DraftQuestion]:
+    described = DESCRIPTION_DRAWERS.get(kind)
+    return [*_DRAWERS[kind](table), *(described(table) if described else ())]
+
+
+def _turn_documents(drafts: Iterable[DraftQuestion]) -> list[DraftQuestion]:
     """Return the drafts so that each document has its turn before one has a second."""
     groups: dict[str, list[DraftQuestion]] = {}
     for draft in drafts:

@@ -15,6 +15,7 @@ from greval.judging.answer_schema import build_object_schema
 from greval.judging.prompt import format_need
 from greval.records.case import Case
 from greval.reference.model_call import MATERIAL_RULE
+from greval.reference.questions.counts import is_counted
 from greval.reference.questions.facts import IndexText
 from greval.reference.questions.records import DraftQuestion, QuestionType
 
@@ -34,6 +35,8 @@ TYPE_RULES: Mapping[QuestionType, str] = {
     "temporal": "It asks when something happened.",
     "unanswerable": "The sentences do not answer it, and it must stay so: keep exactly what the draft asks.",
 }
+COUNT_RULE = "It asks for the same counts as the draft, with the draft's words for what is counted."
+MAX_COUNTED_SENTENCES = 5
 WORDING_PROMPT = """\
 You turn a draft question, which a template made, into a question that a person would ask, with a short answer.
 
@@ -90,15 +93,17 @@ def build_schema(request: RequestName, *, bounded: bool) -> dict[str, Any]:
 
 
 def build_wording_messages(draft: DraftQuestion) -> list[BaseMessage]:
-    """Build the request to word a drawn question from its sentences."""
+    """Build the request to word a drawn question from its sentences, of a count from some of them."""
     sentences = [*dict.fromkeys(fact.sentence for fact in draft.evidence)]
+    if is_counted(draft):
+        sentences = sentences[:MAX_COUNTED_SENTENCES]
     case = Case(question=draft.question, expected_answer=draft.answer, chunks=sentences)
     return _build_messages(
         WORDING_PROMPT,
         {"question": "...", "answer": "..."},
         [format_need(need, case) for need in ("question", "expected_answer", "chunks")],
         "Word the draft question.",
-        rule=TYPE_RULES[draft.type],
+        rule=COUNT_RULE if is_counted(draft) else TYPE_RULES[draft.type],
     )
 
 

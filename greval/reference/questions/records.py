@@ -13,13 +13,23 @@ from greval.records.result import Usage
 
 QuestionType = Literal["single_fact", "multi_hop", "comparison", "aggregation", "temporal", "unanswerable"]
 QUESTION_TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
-QuestionPattern = Literal["edge", "chain", "description", "intersection", "star", "mentions", "pair", "date", "absent"]
+CountPattern = Literal[
+    "top_objects", "top_subjects", "all_objects", "all_subjects", "number", "two_subjects", "look_up"
+]
+"""The pattern of a question that a count over the whole graph answers; see `QuestionPattern`."""
+QuestionPattern = (
+    Literal["edge", "chain", "description", "intersection", "star", "mentions", "pair", "date", "absent"] | CountPattern
+)
 """The pattern of the graph that a question was drawn from.
 
 `edge` is one statement; `chain` two of which one ends where the other begins; `description` one in which another one
 stands in place of a name; `intersection` two about the entity that is asked for; `star` all with one predicate and one
 object; `mentions` all documents with one name; `pair` two with one predicate; `date` one with a date; `absent` one that
 no text makes.
+
+Of an index with a schema, `top_objects` is what is stated most of one subject, `top_subjects` of which subjects one
+object is stated most, `all_objects` and `all_subjects` the same over the whole graph, `number` in how many documents
+one object is stated of one subject, `two_subjects` of which of two it is stated more, `look_up` the only document.
 """
 Rejection = Literal[
     "answer_not_in_documents",
@@ -28,6 +38,7 @@ Rejection = Literal[
     "near_duplicate",
     "changed_names",
     "changed_answer",
+    "changed_count",
     "not_answered_from_gold",
     "answered_without_documents",
     "answered_by_documents",

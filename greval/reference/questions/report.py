@@ -21,6 +21,7 @@ REJECTION_TEXTS = {
     "near_duplicate": "near-duplicate of another question",
     "changed_names": "the model's wording changed the names",
     "changed_answer": "the model gave a different answer",
+    "changed_count": "the index counts something else for the model's wording",
     "not_answered_from_gold": "not answered from the gold documents",
     "answered_by_documents": "the documents may answer it (expected: unanswerable)",
     "answered_without_documents": "answered without any document",

@@ -33,11 +33,15 @@ Grounded = TypeVar("Grounded", Entity, Relation)
 
 @dataclass(frozen=True)
 class QuestionSource:
-    """The text of an index, the search for the chunks nearest to a question, and what was left out of the index."""
+    """The text of an index, the search for the chunks nearest to a question, and what was left out of the index.
+
+    `index` is the index itself if it is one of greval, which counts.
+    """
 
     text: IndexText
     find_chunks: FindChunks
     notes: tuple[str, ...] = ()
+    index: ReferenceIndex | None = None
 
 
 @contextmanager
@@ -66,7 +70,7 @@ def open_question_source(index: str | Path | ReferenceIndex) -> Iterator[Questio
 
 def _read_reference(index: ReferenceIndex) -> QuestionSource:
     text = IndexText.build(index.read_chunks(index.chunk_ids), index.read_entities(), index.read_relations())
-    return QuestionSource(text, partial(_find_nearest, index))
+    return QuestionSource(text, partial(_find_nearest, index), index=index)
 
 
 def _find_nearest(index: ReferenceIndex, question: str) -> list[str]:

@@ -119,7 +119,7 @@ def test_words_that_are_sent_back_open_no_fence(fleet, tmp_path):
 async def test_words_of_a_model_may_not_be_those_of_another_question(fleet):
     """Near duplicates are looked for among the worded questions too, because words change after the draw."""
     with open_question_source(fleet) as source:
-        draw = build_draw(source, ["single_fact"], 2, 0)
+        draw = build_draw(source, {"single_fact": 1}, 2, 0)
 
     async def word(drafts):
         return [each.model_copy(update={"question": "Who is it?", "wording": "model"}) for each in drafts]
