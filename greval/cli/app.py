@@ -61,7 +61,7 @@ COMMAND_GROUPS = {
         "cache": "Show or clear the replies that --cache stores.",
     },
     "Serve": {
-        "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
+        "serve": "Serve metrics over HTTP: REST and a web page.",
         "keys": "Create, list and remove API keys of a server.",
     },
     "More": {

@@ -1,6 +1,7 @@
-"""The HTTP server: metrics over LangServe and plain REST, and a web page.
+"""The HTTP server: metrics over plain REST and LangServe, and a web page.
 
-It is an app beside greval, which needs it for nothing. What it needs itself: `pip install 'greval[server]'`.
+It is an app beside greval, which needs it for nothing. What it needs itself: `pip install 'greval[server]'`, and for
+the routes of LangServe `pip install 'greval[langserve]'`.
 """
 
 from __future__ import annotations

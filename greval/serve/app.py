@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 
 import greval
 from greval._util.concurrency import reduce_collections, run_in_background
+from greval.errors import MissingExtraError
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.middleware.access import AccessMiddleware
 from greval.serve.middleware.cancellation import CancellationMiddleware
@@ -33,7 +35,6 @@ from greval.serve.routes import (
     grid,
     health,
     imports,
-    langserve,
     metrics,
     page,
     people,
@@ -57,11 +58,13 @@ OUTER_MIDDLEWARE = (RequestLogMiddleware, HeadMiddleware)
 INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddleware)
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
-    *(health, metrics, evaluate, langserve, datasets),
+    *(health, metrics, evaluate, datasets),
     *(runs, replay, imports, trust, results, grid, walks, figures, downloads, people, argilla),
     *(forecast, usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""
+LANGSERVE_PACKAGES = ("langserve", "sse_starlette")
+"""The packages of the extra `langserve`, which the server does without."""
 
 
 MIN_GZIP_BYTES = 4096
@@ -104,7 +107,6 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
     )
     app.state.service = service
     app.state.runner = runner = MetricRunner(service)
-    app.state.handlers = langserve.cache_handlers(service, runner)
     app.state.readiness = health.ReadinessCheck(settings, service.models)
     # What is added last is outermost.
     for inner in reversed(INNER_MIDDLEWARE):
@@ -124,7 +126,25 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
     add_error_handlers(app)
     for module in ROUTES:
         app.include_router(module.router)
+    _add_langserve(app)
     return app
+
+
+def _add_langserve(app: FastAPI) -> None:
+    """Add the LangServe routes, or without LangServe one in their place that says what to install."""
+    if any(find_spec(package) is None for package in LANGSERVE_PACKAGES):
+        app.add_api_route("/metrics/{path:path}", _refuse_langserve, methods=["GET", "POST"], include_in_schema=False)
+        return
+    from greval.serve.routes import langserve
+
+    app.state.handlers = langserve.cache_handlers(app.state.service, app.state.runner)
+    app.include_router(langserve.router)
+
+
+async def _refuse_langserve() -> None:
+    """Refuse a request of a LangServe client."""
+    extra = "langserve"
+    raise MissingExtraError(extra, extra)
 
 
 @asynccontextmanager

@@ -118,6 +118,10 @@ class GrevalApi(FastAPI):
             for method in METHODS:
                 if method in operations:
                     self._complete_operation(method, path, operations[method])
+        operations = (operation for methods in document.get("paths", {}).values() for operation in methods.values())
+        tags = {tag for operation in operations for tag in operation.get("tags", ())}
+        # Without its extra, LangServe has no operation.
+        document["tags"] = [tag for tag in document["tags"] if tag["name"] in tags]
         schemas = parts.setdefault("schemas", {})
         # All errors are problem documents.
         for unused in ("HTTPValidationError", "ValidationError"):

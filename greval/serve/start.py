@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SETTINGS_VARIABLE = "GREVAL_SERVE_SETTINGS"
 """The environment variable that passes the settings to the processes, as JSON."""
-REQUIRED_PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
+REQUIRED_PACKAGES = ("fastapi", "prometheus_client", "uvicorn")
 BACKLOG = 4096
 KEEP_ALIVE_SECONDS = 75
 """The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that

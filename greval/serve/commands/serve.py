@@ -135,7 +135,10 @@ def serve(  # noqa: PLR0913 - the options of a command
     ] = None,
     limits: LimitOptions,
 ) -> None:
-    """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
+    """Serve metrics over HTTP: REST and a web page. Without keys, for this machine only.
+
+    If LangServe is installed (the extra langserve), each metric is a LangServe runnable too.
+    """
     from greval.serve.start import choose_token, parse_origins, run_server
 
     token = None if keys or no_token else choose_token()
