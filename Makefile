@@ -12,7 +12,9 @@
 # make docs   builds the site of the documentation into site/; its links are checked, and it needs no network to be read
 # make test-docs      the examples of docstrings, and each Python block, command line, notebook and link of the pages;
 #                     part of make test
-# make serve  the server with the embedded judge, on 127.0.0.1:8000
+# make serve  the server with the embedded judge, on 127.0.0.1:8000: REST and the page, without LangServe
+# make sbom   the bill of materials (CycloneDX) of greval[EXTRAS] in dist/, by default of greval[server]
+# make lock   the versions and hashes of all that greval[EXTRAS] installs, in dist/
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -25,6 +27,11 @@ SDK := $(VENV)/argilla-sdk/.installed-$(MADE_OF)
 REAL_ARGILLA := tests/trust/argilla/real_server
 DOCS := tests/test_docs.py tests/test_notebooks.py tests/test_site.py
 CORE := $(VENV)/core
+RELEASE := $(VENV)/release/.installed-$(MADE_OF)
+EXTRAS ?= server
+comma := ,
+MATERIALS := dist/greval-$(subst $(comma),-,$(EXTRAS)).cdx.json
+LOCKED := dist/requirements-$(subst $(comma),-,$(EXTRAS)).txt
 PART ?= tests
 TEST := $(BIN)/python -m pytest
 PARALLEL := $(TEST) -n 3 --dist loadfile
@@ -37,7 +44,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 
 .PHONY: demo serve test test-core test-docs test-services test-server test-model test-browser test-argilla test-cluster \
-  test-published test-nightly test-without-apps environments browser check docs golden clean
+  test-published test-nightly test-without-apps environments browser check docs golden sbom lock clean
 
 demo: $(USE)
 	$(BIN)/greval demo --fetch
@@ -118,9 +125,23 @@ test-docs: $(DEV)
 golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/test_docs.py tests/demo \
-	  tests/cli/test_refusals.py
+	  tests/cli/test_refusals.py tests/test_dependencies.py
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py tests/serve/test_openapi_examples.py \
 	  tests/serve/test_refusals.py
+
+# in a new environment without pip, so that nothing else is listed
+sbom: $(RELEASE)
+	$(PYTHON) -m venv --clear --without-pip $(VENV)/materials
+	$(VENV)/release/bin/python -m pip --python $(VENV)/materials install -q -c constraints.txt '.[$(EXTRAS)]'
+	@mkdir -p dist
+	$(VENV)/release/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o $(MATERIALS) $(VENV)/materials
+
+# no address of an index or of a folder of wheels is written into the file
+lock: $(RELEASE)
+	@mkdir -p dist
+	$(VENV)/release/bin/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options -c constraints.txt \
+	  $(foreach extra,$(subst $(comma), ,$(EXTRAS)),--extra $(extra)) -o $(LOCKED) pyproject.toml
 
 # the generator of clients, apart: it needs another typer than greval
 $(CLIENT): | $(DEV)
@@ -132,6 +153,12 @@ $(SDK): | $(DEV)
 	@test -x $(VENV)/argilla-sdk/bin/python || $(BIN)/python -m venv $(VENV)/argilla-sdk
 	$(VENV)/argilla-sdk/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[argilla,stats]' aiohttp hypothesis playwright pytest pytest-asyncio
 	@rm -f $(VENV)/argilla-sdk/.installed-*
+	@touch $@
+
+$(RELEASE):
+	@test -x $(VENV)/release/bin/python || $(PYTHON) -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --disable-pip-version-check -q build==1.6.1 cyclonedx-bom==7.5.0 pip-tools==7.6.2
+	@rm -f $(VENV)/release/.installed-*
 	@touch $@
 
 clean:

@@ -106,7 +106,7 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         lifespan=_lifespan,
     )
     app.state.service = service
-    app.state.runner = runner = MetricRunner(service)
+    app.state.runner = MetricRunner(service)
     app.state.readiness = health.ReadinessCheck(settings, service.models)
     # What is added last is outermost.
     for inner in reversed(INNER_MIDDLEWARE):
