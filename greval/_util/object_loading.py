@@ -74,7 +74,7 @@ def import_user_module(
     if module.endswith(PYTHON_SUFFIX):
         return _import_file(Path(module), spec, error)
     if from_here:
-        _add_to_import_path(Path.cwd())
+        add_to_import_path(Path.cwd())
     try:
         return importlib.import_module(module)
     except Exception as cause:
@@ -107,7 +107,7 @@ def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
     name = f"{FILE_MODULE_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode() + source).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    _add_to_import_path(path.parent)
+    add_to_import_path(path.parent)
     # Registered before it runs, as `dataclasses` and `pickle` look modules up by name.
     module = sys.modules[name] = ModuleType(name)
     module.__file__ = str(path)
@@ -120,6 +120,10 @@ def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
     return module
 
 
-def _add_to_import_path(folder: Path) -> None:
+def add_to_import_path(folder: Path) -> None:
+    """Make the modules of a folder importable.
+
+    They come after all installed ones: a file beside a metric must not replace a package that is imported later.
+    """
     if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+        sys.path.append(str(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from importlib.util import find_spec
 from string import ascii_lowercase
 
 import pytest
@@ -73,8 +74,14 @@ def test_a_file_may_be_called_as_any_package(folder):
     """A file called as a package of Python is loaded by its path, once, and shadows nothing."""
     (folder / "sub").mkdir()
     (folder / "sub" / "json.py").write_text("seen = []\ndef ask(sample):\n    return 'mine'\n", encoding="utf-8")
+    for place in (folder, folder / "sub"):
+        (place / "this.py").write_text("raise AssertionError\n", encoding="utf-8")
+    installed = find_spec("this").origin
     assert asked(load_method("sub/json.py:ask")).answer == "mine"
     assert load_object("sub/json.py:seen") is load_object(f"{folder}/sub/json.py:seen")
+    assert asked(load_method("my_rag_d:ask")).answer == "Who?"
+    # a module that nothing has imported yet
+    assert find_spec("this").origin == installed
 
 
 @pytest.mark.parametrize(
