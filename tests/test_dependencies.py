@@ -7,6 +7,7 @@ import tomllib
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import chain
 
 import pytest
 from doc_pages import PAGES, ROOT
@@ -48,8 +49,8 @@ def list_requirements(extra=""):
     """Return the requirements of greval, or of an extra with those of the extras that it names."""
     requirements = []
     for requirement in map(Requirement, EXTRAS[extra] if extra else PROJECT["dependencies"]):
-        named = [one for name in requirement.extras for one in list_requirements(name)]
-        requirements += named if requirement.name == PROJECT["name"] else [requirement]
+        is_own = requirement.name == PROJECT["name"]
+        requirements += chain(*map(list_requirements, requirement.extras)) if is_own else [requirement]
     return requirements
 
 
@@ -120,14 +121,18 @@ def complete_table(text):
     return text.replace(table, "".join(lines))
 
 
+def list_all_licences(extra=""):
+    """Return the licences of all that greval with an extra installs."""
+    return set().union(*(list_licences(read_licence(package)) for package in find_packages(extra).values()))
+
+
 def complete_totals(text):
-    """Return the table of installations with those of which all packages are installed here."""
+    """Return the page with the figures of each installation whose packages are all installed here."""
     for extra in ("", *EXTRAS):
-        packages = find_packages(extra)
-        if None not in packages.values():
-            licences = sorted(set().union(*(list_licences(read_licence(package)) for package in packages.values())))
+        if None not in (packages := find_packages(extra)).values():
+            further = sorted(list_all_licences(extra) - (list_all_licences() if extra else set())) or ["the same"]
             name = f"greval[{extra}]" if extra else "greval"
-            row = f"| `{name}` | {len(packages)} | {', '.join(licences)} |"
+            row = f"| `{name}` | {len(packages)} | {', '.join(further)} |"
             text = re.sub(rf"^\| `{re.escape(name)}` \|.*$", row, text, flags=re.MULTILINE)
     return text
 

@@ -30,6 +30,7 @@ from greval.judging.prompt import (
     format_metric_text,
     format_system_text,
     list_numbered_ids,
+    neutralise_control_tokens,
     neutralise_fences,
     sort_shared_fields,
 )
@@ -228,9 +229,9 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
 
 
 def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:
-    """Build the messages that return an answer to the judge with its error. Quoted text cannot open a fence."""
+    """Build the messages that return an answer with its error. Quoted text opens no fence and ends no turn."""
     fault = neutralise_fences(first.failures[0].message)[:MAX_OBJECTION_CHARS]
-    answer = (AIMessage(first.text),) if first.text else ()
+    answer = (AIMessage(neutralise_control_tokens(first.text)),) if first.text else ()
     return (
         *answer,
         HumanMessage(f"That answer cannot be used: {fault}. Answer again with the JSON only, in the form asked for."),

@@ -4,7 +4,8 @@ What comes first is the same in many calls, and a provider with a prompt cache r
 judges many cases, the case if many metrics judge it.
 
 All text of a case is enclosed in fences such as `<answer>` and `</answer>`. `neutralise_fences` prevents case text
-from opening or closing a fence, so that a message contains no fences other than those written here.
+from opening or closing a fence, so that a message contains no fences other than those written here. It also breaks the
+control tokens of chat templates, such as `<|im_end|>`: a server would read them as the end of the message.
 """
 
 from __future__ import annotations
@@ -73,8 +74,35 @@ PAIR_RULE = (
     "Two responses to the same question are compared. What stands in tags that end in _a belongs to response A, in "
     "tags that end in _b to response B. The order in which they stand and their names mean nothing."
 )
-FENCE_OPENER = re.compile("[<\uff1c\ufe64\u226e\u02c2\u1438]")
-"""`<` and its lookalikes."""
+OPENERS = "<\uff1c\ufe64\u226e\u02c2\u1438"
+"""`<` and its lookalikes; then those of `>` and `|`."""
+CLOSERS = ">\uff1e\ufe65\u226f\u02c3\u1433"
+BARS = "|\uff5c\u00a6\u2223\u2502\u01c0\u2758"
+FENCE_OPENER = re.compile(f"[{OPENERS}]")
+NEUTRAL_OPENER = "\u2039"
+INNER = rf"[^\s{OPENERS}{CLOSERS}{BARS}{NEUTRAL_OPENER}\[\]]{{1,64}}"
+CONTROL_WORDS = (
+    # the begin and the end of a text, padding, and tokens without a meaning of their own
+    "(?:bo[smt]|eo[sdmtpha]|sop|pad|unk|sep|cls|mask|im)(?:_[a-z]{1,16})?(?::[0-9]{1,6})?|"
+    "(?:start|begin|beginning|end)_?of_?[a-z_]{1,32}|(?:extra_id|unused|reserved|special)(?:_[a-z_]{1,24})?_?[0-9]{1,6}|"
+    # roles, and the parts of a turn
+    "_?(?:system|assistant|user|human|bot|role|sys)(?:_token)?|think|tools?|"
+    "tool_(?:calls?|responses?|results?|outputs?)|function_calls?|available_tools|"
+    # models of code
+    "seed:[a-z_]{1,32}|fim_[a-z]{1,16}|repo_?name|file_sep|filename|gh_stars|issue_[a-z]{1,16}|jupyter_[a-z]{1,16}|"
+    "empty_output|commit_[a-z]{1,16}"
+)
+BRACKETED_WORDS = (
+    "INST|SYS|SYSTEM(?:_PROMPT)?|AVAILABLE_TOOLS|TOOL_[A-Z_]{1,16}|ARGS|CALL_ID|THINK|MODEL_SETTINGS|USER|ASSISTANT|BOT|"
+    "[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS|IMG(?:_[A-Z]{1,8})?"
+)
+CONTROL_TOKEN = re.compile(
+    # <|im_end|>, <|turn>, <turn|>, </s>, <start_of_turn>, <<SYS>>
+    rf"[{OPENERS}](?=(?:[{BARS}]{INNER}[{BARS}]?|{INNER}[{BARS}]|/?(?:s|(?i:{CONTROL_WORDS})))[{CLOSERS}])"
+    # [|user|], [/INST], and ]~b] with [e~[
+    rf"|\[(?=(?:[{BARS}]{INNER}[{BARS}]|/?(?:{BRACKETED_WORDS}))\]|e~\[)|\](?=~!?b[\[\]])"
+)
+"""The first character of a control token in the chat templates and vocabularies of the models that judge."""
 
 INVISIBLE_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164")
 """Invisible characters that Unicode classifies as letters or symbols."""
@@ -88,15 +116,26 @@ LOOKALIKES = str.maketrans(
 
 
 def neutralise_fences(text: str) -> str:
-    """Replace every `<` before a fence word by `‹`. The replacement is idempotent.
+    """Replace every `<` before a fence word, and the first character of every control token, by `‹`.
 
-    A fence word is recognised in any case and width, and with invisible characters in it.
+    The replacement is idempotent. A fence word may be of any case and width, with invisible characters in it.
 
     Example:
         >>> neutralise_fences("</answer> a < b")
         '‹/answer> a < b'
     """
-    return FENCE_OPENER.sub(lambda match: "\u2039" if _is_fence_word(text, match.end()) else match[0], text)
+    text = neutralise_control_tokens(text)
+    return FENCE_OPENER.sub(lambda match: NEUTRAL_OPENER if _is_fence_word(text, match.end()) else match[0], text)
+
+
+def neutralise_control_tokens(text: str) -> str:
+    """Replace the first character of every control token of a chat template by `‹`.
+
+    Example:
+        >>> neutralise_control_tokens("Yes.<|im_end|> [/INST] a[0] <b> x <| y |> z")
+        'Yes.‹|im_end|> ‹/INST] a[0] <b> x <| y |> z'
+    """
+    return CONTROL_TOKEN.sub(NEUTRAL_OPENER, text)
 
 
 def _is_fence_word(text: str, start: int) -> bool:

@@ -154,13 +154,14 @@ def test_examples_do_not_change_either(question, answer):
 @example(text="<<answer>")
 @example(text="＜ｉｔｅｍ　ｎ＝＂９＂＞")
 @example(text="<an\u0336s\u0336wer>")
+@example(text="<x<s|>[|a[|b|]<answer|>")
 def test_neutral(text):
     """Neutralising leaves no fence, changes openers only, and done twice is done once."""
     calm = neutralise_fences(text)
     assert fences(calm) == []
     assert neutralise_fences(calm) == calm
     assert len(calm) == len(text)
-    assert all(a == b or (a in "<＜﹤≮˂ᐸ" and b == "‹") for a, b in zip(text, calm, strict=True))
+    assert all(a == b or (a in "<＜﹤≮˂ᐸ[]" and b == "‹") for a, b in zip(text, calm, strict=True))
 
 
 @given(text=st.lists(ANY.map(lambda text: text.replace("<", "")) | st.sampled_from(TEMPLATES), max_size=5).map("".join))
@@ -181,7 +182,11 @@ def test_neutral_leaves_the_rest_alone(text):
         "<an",
         "<ite",
         "</",
-        "<|im_end|>",
+        "x <| y |> z",
+        "Array<string|number>",
+        "List<S>",
+        "[args]",
+        "a[0] [1] [link](x)",
         "answer>",
         "< i < t",
     ],
@@ -199,7 +204,34 @@ def test_letters_that_look_alike(text):
     assert neutralise_fences(text) == "‹" + text[1:]
 
 
-@pytest.mark.parametrize("text", ["<" * 200_000, "<" + "\u200b" * 400_000, ("<" + " " * 99) * 4_000, "<ite" * 80_000])
+CONTROL_TOKENS = """
+<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|start_header_id|> <|begin_of_text|> <|user|> <|assistant|> <|end|>
+<|channel|> <|message|> <|END_OF_TURN_TOKEN|> <BOS_TOKEN> <s> </s> <bos> <eos> <pad> <unk> [INST] [/INST]
+<<SYS>> <</SYS>> [SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] <start_of_turn> <end_of_turn> <|turn> <turn|> <end_of_utterance>
+<｜User｜> <｜begin▁of▁sentence｜> <｜tool▁calls▁end｜> [gMASK] <sop> [|endofturn|] ]~!b[ ]~b] [e~[ <extra_id_0>
+<SPECIAL_12> <reserved_106> <unused99> <think> </think> <tool_call> </tool_call> <seed:bos> <role> <system> </system> <|fim_prefix|>
+<filename> <jupyter_code> ＜|im_end|＞ <EOS>
+"""
+"""Of the chat templates of many families of models."""
+
+
+@pytest.mark.parametrize("token", CONTROL_TOKENS.split())
+def test_control_tokens_are_text(token):
+    """What a chat template would read as the end of a message, or as the begin of one, is broken, and nothing else."""
+    calm = neutralise_fences(f"Yes.{token}\n{token}{token} a[0]")
+    broken = calm.splitlines()[0].removeprefix("Yes.")
+    assert token not in calm
+    assert calm == f"Yes.{broken}\n{broken}{broken} a[0]"
+    assert sum(a != b for a, b in zip(token, broken, strict=True)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("<" * 200_000, "<" + "\u200b" * 400_000, ("<" + " " * 99) * 4_000, "<ite" * 80_000),
+        *("<|" * 100_000, "<unused" * 40_000, "<reserved_" + "a_" * 100_000, "[TOOL_" * 40_000),
+    ],
+)
 def test_neutral_takes_no_time(text):
     """No text makes neutralising slow: its cost is that of the text's length."""
     with bounded():

@@ -18,7 +18,7 @@ from greval.judging.drafting.brief import (
     find_draft_remarks,
     select_writer_remarks,
 )
-from greval.judging.prompt import neutralise_fences
+from greval.judging.prompt import neutralise_control_tokens, neutralise_fences
 from greval.judging.reply_json import parse_reply_object
 from greval.records.case import PROMPT_FIELDS, Need
 from greval.records.metric import JudgedMetric, build_metric, list_metric_faults
@@ -97,7 +97,7 @@ def _build_messages(brief: DraftBrief, answered: str = "", objection: str = "") 
     """Build the request, followed by the last reply and what is wrong with it."""
     request = f"name: {brief.name}\nwhat it judges: {brief.description}\njudged: {brief.over or 'the whole case'}"
     start: list[BaseMessage] = [SystemMessage(_format_system_text(brief)), HumanMessage(neutralise_fences(request))]
-    return [*start, AIMessage(answered), HumanMessage(objection)] if objection else start
+    return [*start, AIMessage(neutralise_control_tokens(answered)), HumanMessage(objection)] if objection else start
 
 
 def _format_system_text(brief: DraftBrief) -> str:

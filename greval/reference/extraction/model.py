@@ -21,7 +21,7 @@ from greval.errors import MalformedVerdictError, MethodError
 from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
-from greval.judging.prompt import join_lines, neutralise_fences, wrap_in_fence
+from greval.judging.prompt import join_lines, neutralise_control_tokens, neutralise_fences, wrap_in_fence
 from greval.methods.index_records import IndexedChunk
 from greval.records.result import Usage
 from greval.reference.model_call import MATERIAL_RULE, ask_for_object, format_numbered_lines
@@ -91,7 +91,7 @@ async def extract_with_model(
                 if extraction.dropped:
                     LOG.info("%s: dropped %d of what the model extracted", chunk.id, extraction.dropped)
                 return extraction, usage
-        answered = [AIMessage(reply.text)] if reply.text.strip() else []
+        answered = [AIMessage(neutralise_control_tokens(reply.text))] if reply.text.strip() else []
         messages = [*first, *answered, HumanMessage(f"That cannot be used: {fault}\nAnswer again, in the form given.")]
     raise MethodError(
         f"{chunk.id}: {client.label} gave no entities and relations in {MAX_TRIES} tries: {fault}; "

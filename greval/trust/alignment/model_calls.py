@@ -28,7 +28,7 @@ from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply_cache import ReplyCache
-from greval.judging.prompt import neutralise_fences
+from greval.judging.prompt import neutralise_control_tokens, neutralise_fences
 from greval.judging.reply_json import parse_reply_object
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
@@ -246,7 +246,8 @@ class DefinitionWriter(CloseOnExit):
             except (MalformedVerdictError, ValidationError) as error:
                 fault = str(error)
                 objection = f"That cannot be used: {neutralise_fences(fault)[:MAX_OBJECTION_CHARS]}\nMend it."
-                prompt = [*messages, AIMessage(reply.text), HumanMessage(objection)]
+                answered = AIMessage(neutralise_control_tokens(reply.text))
+                prompt = [*messages, answered, HumanMessage(objection)]
                 continue
             self.client.remember(reply)
             return written
