@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
+from greval.judging.injection import INJECTION_NOTE, find_injection
 from greval.judging.metric_runnable import CaseOutcome
 from greval.judging.model.answer_format import asks_for_many
 from greval.judging.model.call_context import CallContext, CallForm, CallRecord, list_messages
@@ -178,6 +179,8 @@ class MetricJudge:
         except MalformedVerdictError as error:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
+        if judgements and (phrase := find_injection(self._get_judged_text(case, batch, messages))):
+            judgements = tuple(_add_note(judgement, INJECTION_NOTE, phrase) for judgement in judgements)
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if context.recorder:
             case_messages = list_messages(messages[len(self.start) :])
@@ -194,6 +197,12 @@ class MetricJudge:
             self.client.remember(reply, one_of_many=context.one_of_many)
         served_by = (reply.served_by,) if reply.served_by else ()
         return AttemptResult(judgements, failures, reply.usage, reply.text, served_by)
+
+    def _get_judged_text(self, case: Case, batch: ItemBatch, messages: Sequence[BaseMessage]) -> str:
+        """Return what a call shows of its case, without the request, which may quote the scale."""
+        starts_with_metric = not self._starts_with_case
+        text = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
+        return text.rpartition("\n")[0] if batch else text
 
     def _read_reply(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
@@ -226,6 +235,11 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
     """Build the failure of an unreadable reply, with its text verbatim."""
     raw = (reply.failure.raw if reply.failure else None) or reply.text or None
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
+
+
+def _add_note(judgement: Judgement, name: str, content: JsonValue) -> Judgement:
+    """Return a judgement with one note more; a note of the metric with this name stays."""
+    return judgement.model_copy(update={"notes": {name: content, **judgement.notes}})
 
 
 def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:

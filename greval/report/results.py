@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 
+from greval.judging.injection import INJECTION_NOTE
 from greval.records.judge_call import JudgeCall
 from greval.report.tables import Column, build_fields, build_table, print_line, shorten_name
 
+SPEAKS_TO_JUDGE = "the text speaks to the judge"
 FIELDS = {"question": "question", "answer": "answer", "expected_answer": "expected", "item_text": "judged"}
 """The columns of texts, and their names in a block."""
 
@@ -42,7 +44,8 @@ def _format_value(row: Mapping[str, object]) -> str:
 
 
 def _format_reason(row: Mapping[str, object]) -> str:
-    return str(row.get("reason") or row.get("message") or "")
+    reason = str(row.get("reason") or row.get("message") or "")
+    return f"{reason} [{SPEAKS_TO_JUDGE}]" if f'"{INJECTION_NOTE}"' in str(row.get("notes")) else reason
 
 
 def print_call(call: JudgeCall, console: Console) -> None:

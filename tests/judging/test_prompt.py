@@ -206,11 +206,11 @@ def test_letters_that_look_alike(text):
 
 CONTROL_TOKENS = """
 <|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|start_header_id|> <|begin_of_text|> <|user|> <|assistant|> <|end|>
-<|channel|> <|message|> <|END_OF_TURN_TOKEN|> <BOS_TOKEN> <s> </s> <bos> <eos> <pad> <unk> [INST] [/INST]
-<<SYS>> <</SYS>> [SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] <start_of_turn> <end_of_turn> <|turn> <turn|> <end_of_utterance>
-<｜User｜> <｜begin▁of▁sentence｜> <｜tool▁calls▁end｜> [gMASK] <sop> [|endofturn|] ]~!b[ ]~b] [e~[ <extra_id_0>
-<SPECIAL_12> <reserved_106> <unused99> <think> </think> <tool_call> </tool_call> <seed:bos> <role> <system> </system> <|fim_prefix|>
-<filename> <jupyter_code> ＜|im_end|＞ <EOS>
+<|channel|> <|message|> <|END_OF_TURN_TOKEN|> <BOS_TOKEN> <s> </s> <bos> <eos> <pad> <unk> [INST] [/INST] <<SYS>>
+<</SYS>> [SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] <start_of_turn> <end_of_turn> <|turn> <turn|>
+<end_of_utterance> <｜User｜> <｜begin▁of▁sentence｜> <｜tool▁calls▁end｜> [gMASK] <sop> [|endofturn|] ]~!b[ ]~b] [e~[
+<extra_id_0> <SPECIAL_12> <reserved_106> <unused99> <think> </think> <tool_call> </tool_call> <seed:bos> <role>
+<system> </system> <|fim_prefix|> <filename> <jupyter_code> ＜|im_end|＞ <EOS>
 """
 """Of the chat templates of many families of models."""
 
