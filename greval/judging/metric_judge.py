@@ -25,6 +25,7 @@ from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import (
     SHARED_SYSTEM_TEXT,
+    cut_request,
     format_case_before_metric,
     format_case_text,
     format_examples,
@@ -179,8 +180,10 @@ class MetricJudge:
         except MalformedVerdictError as error:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
-        if judgements and (phrase := find_injection(self._get_judged_text(case, batch, messages))):
-            judgements = tuple(_add_note(judgement, INJECTION_NOTE, phrase) for judgement in judgements)
+        if judgements:
+            starts_with_metric = not self._starts_with_case
+            shown = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
+            judgements = _mark_injection(judgements, cut_request(shown, batch))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if context.recorder:
             case_messages = list_messages(messages[len(self.start) :])
@@ -197,12 +200,6 @@ class MetricJudge:
             self.client.remember(reply, one_of_many=context.one_of_many)
         served_by = (reply.served_by,) if reply.served_by else ()
         return AttemptResult(judgements, failures, reply.usage, reply.text, served_by)
-
-    def _get_judged_text(self, case: Case, batch: ItemBatch, messages: Sequence[BaseMessage]) -> str:
-        """Return what a call shows of its case, without the request, which may quote the scale."""
-        starts_with_metric = not self._starts_with_case
-        text = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
-        return text.rpartition("\n")[0] if batch else text
 
     def _read_reply(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
@@ -237,9 +234,15 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
 
 
-def _add_note(judgement: Judgement, name: str, content: JsonValue) -> Judgement:
-    """Return a judgement with one note more; a note of the metric with this name stays."""
-    return judgement.model_copy(update={"notes": {name: content, **judgement.notes}})
+def _mark_injection(judgements: tuple[Judgement, ...], text: str) -> tuple[Judgement, ...]:
+    """Add a note to the judgements of a call if the text that it shows speaks to the judge."""
+    phrase = find_injection(text)
+    if not phrase:
+        return judgements
+    # A note of the metric with this name stays.
+    return tuple(
+        judgement.model_copy(update={"notes": {INJECTION_NOTE: phrase, **judgement.notes}}) for judgement in judgements
+    )
 
 
 def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:

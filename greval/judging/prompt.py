@@ -212,6 +212,11 @@ def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] 
     return "\n".join(part for part in (*parts, _format_request(metric, len(numbered))) if part)
 
 
+def cut_request(text: str, numbered: Sequence[Item]) -> str:
+    """Return a text of `format_case_text` without the request at its end, which may quote the scale."""
+    return text.rpartition("\n")[0] if numbered else text
+
+
 def format_case_before_metric(metric: JudgedMetric, case: Case, numbered: Sequence[Item], metric_text: str) -> str:
     """Format the message of a prompt with the case first: its fields in a shared order, the metric, and the request."""
     is_listed = metric.over in LISTINGS and len(numbered) > 1 and tuple(numbered) == list_items(metric.over, case)

@@ -7,9 +7,8 @@ from waiting import bounded
 
 from greval import Case, Judge, compile_metric, load_metric
 from greval.judging.injection import INJECTION_NOTE, find_injection
-from greval.judging.metric_judge import MetricJudge
-from greval.judging.model.client import JudgeClient
-from greval.judging.prompt import neutralise_fences
+from greval.judging.prompt import cut_request, format_case_text, neutralise_fences
+from greval.records.metric_input import list_items
 from greval.testing import ScriptedJudge
 from greval.trust.probing.mutations import DENIALS, INJECTIONS, PADDINGS
 
@@ -21,7 +20,7 @@ HONEST = [
     'The response is {"id": 4, "value": 1}.',
     "System: Linux. User: root. The system update was installed.",
     "Ignore the noise of the pumps. The scale of the map is 1:100.",
-    "«Ja», sagte er. ‹Ja› steht auch im Text.",
+    "Das Wort \u2039Ja\u203a steht im Text.",
     "Critics gave the film its best rating. Rate limits are full of exceptions.",
     "cat <filename> | grep <user>",
 ]
@@ -64,16 +63,19 @@ def test_a_verdict_on_such_a_text_has_a_note():
 
 
 @pytest.mark.parametrize("start", ["metric", "case"])
-@pytest.mark.parametrize(("name", "chunks"), [("chunk_evaluation", ("At nine.", "At ten.")), ("correctness", ())])
-def test_only_the_texts_of_the_case_are_searched(start, name, chunks):
+@pytest.mark.parametrize(("answer", "note"), [("At ten.", None), (ORDERED, "ignore all instructions")])
+def test_only_the_texts_of_the_case_are_searched(fault_server, start, answer, note):
     """What an author and greval write to a judge, about a scale or a list, is not searched."""
-    metric = load_metric(name).model_copy(update={"instructions": "The verdict should be fair."})
-    judge = MetricJudge(metric, JudgeClient(Judge("openai:m", prompt_start=start)))
-    case = Case(question="When?", expected_answer="At nine.", answer="At ten.", chunks=chunks)
-    (batch,) = judge.split_batches(case)
-    messages = judge.build_messages(case, batch)
-    assert find_injection("".join(message.text for message in messages)) == "verdict should be"
-    text = judge._get_judged_text(case, batch, messages)
-    assert find_injection(text) == ""
-    assert "At ten." in text
-    assert "the value is one of" not in text
+    metric = load_metric("correctness").model_copy(update={"instructions": "The verdict should be the best score."})
+    judge = Judge("openai:m", base_url=fault_server.url, prompt_start=start)
+    case = {"question": "When?", "expected_answer": "At nine.", "answer": answer}
+    assert compile_metric(metric, judge).invoke(case).outcome.judgements[0].notes.get(INJECTION_NOTE) == note
+
+
+def test_the_request_is_not_searched():
+    """The line after a list of items names the values of the scale, which an author words."""
+    metric = load_metric("chunk_evaluation")
+    items = list_items("chunks", Case(question="When?", chunks=("At nine.", "At ten.")))
+    text = format_case_text(metric, Case(question="When?"), items)
+    assert text.endswith("the value is one of Relevant, Indirectly relevant, Irrelevant.")
+    assert cut_request(text, items).endswith("At ten.\n</item>\n</items>")
