@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 from pathlib import Path
 
 import httpx
@@ -188,6 +189,23 @@ def test_any_text_comes_back(text, number, tmp_path_factory):
             .replace(latency=answer.json()["output"]["latency"])
             .model_dump_json()
         )
+
+
+@pytest.mark.parametrize("package", ["langserve", "sse_starlette"])
+def test_without_langserve_there_is_rest_and_the_extra_is_named(tmp_path, monkeypatch, package):
+    """The server needs neither package: its own routes work, and those of LangServe say what to install."""
+    monkeypatch.setitem(sys.modules, package, None)
+    app = app_of(tmp_path)
+    client = client_of(app)
+    missing = client.post("/metrics/correctness/invoke", json={"input": CASE})
+    assert (missing.status_code, missing.json()["code"]) == (501, "extra_missing")
+    assert "pip install 'greval[langserve]'" in missing.json()["detail"]
+    assert client.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["correctness"]}).status_code == 200
+    assert client.get("/").status_code == 200
+    document = app.openapi()
+    assert "/v1/evaluate" in document["paths"]
+    assert [path for path in document["paths"] if path.startswith("/metrics/")] == []
+    assert "langserve" not in {tag["name"] for tag in document["tags"]}
 
 
 def test_streams_work_in_loops_after_one_another(tmp_path):
