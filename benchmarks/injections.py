@@ -30,6 +30,8 @@ METRICS = (
     *("chunk_evaluation", "triple_evaluation", "answer_completeness"),
 )
 MARKED_TEXT = "It opens at nine."
+VALUES = (0, 1)
+"""Those of correctness, by which forms are counted without a judge."""
 
 
 def main() -> None:
@@ -82,14 +84,14 @@ def measure(name: str, judge: Judge, args: argparse.Namespace, mutants: int) -> 
 def count_marked(forms: dict[str, str]) -> int:
     """Count the forms that are marked, without a judge."""
     texts = (plant_text(MARKED_TEXT, form, 1) for form in forms.values())
-    return sum(bool(find_injection(neutralise_fences(text))) for text in texts)
+    return sum(bool(find_injection(neutralise_fences(text), VALUES)) for text in texts)
 
 
 def count_false_alarms() -> str:
     """Count the texts of the shipped demo that are marked although none speaks to a judge."""
     cases = read_cases(Path(str(files("greval") / "demo" / "cases.jsonl")))
     texts = [text for case in cases for text in (case.answer, *(chunk.text for chunk in case.chunks or ())) if text]
-    return f"{sum(bool(find_injection(neutralise_fences(text))) for text in texts)} of {len(texts)}"
+    return f"{sum(bool(find_injection(neutralise_fences(text), VALUES)) for text in texts)} of {len(texts)}"
 
 
 if __name__ == "__main__":

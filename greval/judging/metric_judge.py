@@ -41,6 +41,7 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
 from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
+from greval.records.scale import Value
 
 REPAIRABLE_FAILURES = frozenset({"malformed", "off_scale", "missing_item"})
 """Failures that a second answer may repair. A refusal or a truncated answer would repeat itself."""
@@ -74,6 +75,7 @@ class MetricJudge:
         self.question = self.strategy.question
         self.max_items = self.strategy.max_items
         self.many = asks_for_many(metric, self.max_items)
+        self._values: tuple[Value, ...] = tuple(metric.scale.answer_schema().get("enum", ()))
         reason = client.judge.reason_position
         # Examples are turns of their own after the metric, so that it comes first.
         self._starts_with_case = client.judge.prompt_start == "case" and not metric.examples
@@ -183,7 +185,7 @@ class MetricJudge:
         if judgements:
             starts_with_metric = not self._starts_with_case
             shown = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
-            judgements = _mark_injection(judgements, cut_request(shown, batch))
+            judgements = _mark_injection(judgements, find_injection(cut_request(shown, batch), self._values))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if context.recorder:
             case_messages = list_messages(messages[len(self.start) :])
@@ -234,9 +236,8 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
 
 
-def _mark_injection(judgements: tuple[Judgement, ...], text: str) -> tuple[Judgement, ...]:
-    """Add a note to the judgements of a call if the text that it shows speaks to the judge."""
-    phrase = find_injection(text)
+def _mark_injection(judgements: tuple[Judgement, ...], phrase: str) -> tuple[Judgement, ...]:
+    """Add a note with the phrase with which the text of a call speaks to the judge, if there is one, to its judgements."""
     if not phrase:
         return judgements
     # A note of the metric with this name stays.
