@@ -237,7 +237,7 @@ def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None)
 
 
 def _mark_injection(judgements: tuple[Judgement, ...], phrase: str) -> tuple[Judgement, ...]:
-    """Add a note with the phrase with which the text of a call speaks to the judge, if there is one, to its judgements."""
+    """Add a note with a phrase that speaks to the judge to the judgements of its call; there may be no phrase."""
     if not phrase:
         return judgements
     # A note of the metric with this name stays.
