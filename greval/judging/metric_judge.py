@@ -184,8 +184,8 @@ class MetricJudge:
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         if judgements:
             starts_with_metric = not self._starts_with_case
-            shown = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
-            judgements = _mark_injection(judgements, find_injection(cut_request(shown, batch), self._values))
+            text = messages[len(self.start)].text if starts_with_metric else format_case_text(self.metric, case, batch)
+            judgements = _mark_injection(judgements, find_injection(cut_request(text, batch), self._values))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if context.recorder:
             case_messages = list_messages(messages[len(self.start) :])
