@@ -33,7 +33,7 @@ _SIGNS = {
         (?:^|[\[(<\#*]\s?) (?:(?:system|developer)\s(?:message|prompt|override)\s?[:\])>] | (?:human|assistant):)""",
     ("scale", "rubric"): r"""
         \b(?:the|this)\s(?:scale|rubric)\b [^.!?\n]{0,30}?
-        \b(?:has|was|is)\s(?:been\s|now\s)?(?:changed|updated|replaced|revised|void|cancell?ed|suspended)""",
+        \b(?:has|was|is)\s(?:been\s|now\s)?(?:changed|updated|replaced|revised|void|suspended)""",
     ("score", "grade", "rating", "verdict", "judgment", "judgement"): r"""
         \b(?:score|grade|rating|verdict|judge?ment)\b [^.!?\n]{0,40}?
         \b(?:must|should|shall|has\sto|needs\sto)\sbe\b""",
