@@ -8,7 +8,7 @@ What trec_eval 10 has beside them, or computes otherwise, is added from its help
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -32,6 +32,7 @@ NO_FIGURES = frozenset({"runid", "relstring"})
 WITHOUT_QUESTIONS = frozenset({"num_q", "gm_map", "gm_bpref"})
 """Measures that have no value for a single question."""
 _CUT = re.compile(r"_[0-9.]+$")
+_CUTS = re.compile(r"(?P<family>.+?)[._](?P<cuts>[0-9]+(?:[.][0-9]+)?(?:,[0-9]+(?:[.][0-9]+)?)*)")
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,11 @@ def trec_eval(qrels: Qrels, rankings: Rankings, names: Iterable[str] = (ALL_MEAS
         (0.5, 0.2)
     """
     measures = expand_trec_measures(names)
-    rows = _evaluate(qrels, rankings, {_find_family(name) for name in measures if name not in ADDED_MEASURES})
+    added = {name: compute for name in measures if (compute := _find_added(name))}
+    rows = _evaluate(qrels, rankings, {*measures} - added.keys())
     hits = rankings.find_hits(qrels)
-    for name in ADDED_MEASURES.keys() & {*measures}:
-        values = dict(zip(qrels.questions, ADDED_MEASURES[name](qrels, hits).tolist(), strict=True))
+    for name, compute in added.items():
+        values = dict(zip(qrels.questions, compute(qrels, hits).tolist(), strict=True))
         for question, row in rows.items():
             row[name] = values[question]
     by_question = {
@@ -88,15 +90,13 @@ def _import_pytrec_eval() -> Any:  # noqa: ANN401 - the package is untyped
     return pytrec_eval
 
 
-def _evaluate(qrels: Qrels, rankings: Rankings, families: set[str]) -> dict[str, Values]:
+def _evaluate(qrels: Qrels, rankings: Rankings, measures: set[str]) -> dict[str, Values]:
     """Compute the measures of each question that is judged and has a ranking."""
     ranked = rankings.ranked
-    if not families:
-        families = {"num_q"}
     # trec_eval 9 reads scores in single precision, so that it gets the order of the documents in place of them
     places = np.repeat(ranked.starts[1:], ranked.lengths) - np.arange(len(ranked))
     grades = qrels.judged.list_by_question(qrels.grades.tolist())
-    evaluator = _import_pytrec_eval().RelevanceEvaluator(grades, families, relevance_level=qrels.relevant)
+    evaluator = _import_pytrec_eval().RelevanceEvaluator(grades, measures or {"num_q"}, relevance_level=qrels.relevant)
     rows: dict[str, Values] = evaluator.evaluate(ranked.list_by_question(places.astype(np.float64).tolist()))
     return {question: rows[question] for question in qrels.questions if question in rows}
 
@@ -118,12 +118,12 @@ def list_trec_measures() -> tuple[str, ...]:
 def expand_trec_measures(names: Iterable[str]) -> tuple[str, ...]:
     """Return the measures that names stand for, as those after trec_eval's `-m`.
 
-    A name is that of a measure as it is printed (`ndcg_cut_10`) or requested (`ndcg_cut.10`), of all measures with
-    cut-offs of one kind (`P`), or `all_trec`.
+    A name is that of a measure as it is printed (`ndcg_cut_10`) or requested (`ndcg_cut.10`), with any cut-offs
+    (`P.3,7`), of all measures with the usual cut-offs of one kind (`P`), or `all_trec`.
 
     Example:
-        >>> expand_trec_measures(["map", "ndcg_cut.10", "success"])
-        ('map', 'ndcg_cut_10', 'success_1', 'success_5', 'success_10')
+        >>> expand_trec_measures(["map", "ndcg_cut.23", "P_3,7", "success"])
+        ('map', 'ndcg_cut_23', 'P_3', 'P_7', 'success_1', 'success_5', 'success_10')
     """
     return tuple(dict.fromkeys(measure for name in names for measure in _expand_name(name)))
 
@@ -133,11 +133,40 @@ def _expand_name(name: str) -> list[str]:
     if name == ALL_MEASURES:
         return [*measures]
     exact = [measure for measure in measures if measure in {name, name.replace(".", "_", 1)}]
-    expanded = exact or [measure for measure in measures if _find_family(measure) == name]
+    expanded = exact or [measure for measure in measures if _find_family(measure) == name] or [*_name_cuts(name)]
     if not expanded:
         hint = did_you_mean(name, measures)
-        raise DefinitionError(f"no measure of trec_eval is called {name!r}{hint} ({ALL_MEASURES} stands for all)")
+        families = ", ".join(dict.fromkeys(_find_family(measure) for measure in measures if _CUT.search(measure)))
+        raise DefinitionError(
+            f"no measure of trec_eval is called {name!r}{hint} ({ALL_MEASURES} stands for all, and cut-offs may follow "
+            f"{families}, as in P.5,10)"
+        )
     return expanded
+
+
+def _name_cuts(name: str) -> Iterator[str]:
+    """Yield the names of the measures of one kind with cut-offs of the user; none if the kind has no such cut-offs."""
+    match = _CUTS.fullmatch(name)
+    if match is None:
+        return
+    family, cuts = match["family"], match["cuts"].split(",")
+    usual = [measure for measure in list_trec_measures() if _CUT.search(measure) and _find_family(measure) == family]
+    is_level = any("." in measure for measure in usual)
+    if usual and all(is_level or (cut.isdecimal() and int(cut)) for cut in cuts):
+        for cut in sorted(cuts, key=float):
+            yield f"{family}_{float(cut):.2f}" if is_level else f"{family}_{int(cut)}"
+
+
+def _find_added(measure: str) -> Callable[[Qrels, Hits], Floats] | None:
+    """Return what computes a measure that pytrec-eval-terrier lacks, or computes as trec_eval 9 does."""
+    cut = measure.rpartition("_")[2]
+    match _find_family(measure):
+        case "iprec_at_recall":
+            return partial(_interpolate_precision, level=float(cut))
+        case "unj":
+            return partial(_share_unjudged, cut=int(cut))
+        case _:
+            return ADDED_MEASURES.get(measure)
 
 
 def _find_family(measure: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 import pytrec_eval
 
 from greval.analysis.ranking.trec_measures import ADDED_MEASURES, list_trec_measures
+from greval.errors import DefinitionError
 from greval.ranking import Qrels, Rankings, trec_eval
 
 
@@ -77,3 +78,34 @@ def test_interpolated_precision_rounds_the_level_of_recall():
     measured = trec_eval(qrels, Rankings.from_lists({"q": ["d0", "x", "y", "d1"]})).by_question["q"]
     assert (measured["iprec_at_recall_0.10"], measured["iprec_at_recall_0.20"]) == (1.0, 0.0)
     assert measured["11pt_avg"] == pytest.approx(2 / 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    [
+        ("P_3", ["P_3"]),
+        ("ndcg_cut.23", ["ndcg_cut_23"]),
+        ("success.7,2", ["success_2", "success_7"]),
+        ("iprec_at_recall.0.15", ["iprec_at_recall_0.15"]),
+        ("unj.3", ["unj_3"]),
+        ("Rprec_mult.0.3", ["Rprec_mult_0.30"]),
+    ],
+)
+def test_cut_offs_may_be_any(name, measures):
+    """Other cut-offs than the usual ones are computed as by the package, and printed as by trec_eval."""
+    qrels = Qrels.from_dicts({"q": {"a": 1, "b": 0, "c": 2}})
+    rankings = Rankings.from_lists({"q": ["b", "a", "x", "c"]})
+    found = trec_eval(qrels, rankings, [name, "P"]).overall
+    assert [*found][: len(measures)] == measures
+    assert found["P_5"] == 0.4
+    if measures[0] not in {"iprec_at_recall_0.15", "unj_3"}:
+        evaluator = pytrec_eval.RelevanceEvaluator({"q": {"a": 1, "b": 0, "c": 2}}, {name})
+        theirs = evaluator.evaluate({"q": {"b": 4.0, "a": 3.0, "x": 2.0, "c": 1.0}})["q"]
+        assert {measure: found[measure] for measure in measures} == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("name", ["P_0", "map.5", "ndcg.1=3.5", "P.2.5", "utility.1,-1,0,0", "P."])
+def test_what_is_no_cut_off_is_refused(name):
+    """The package would compute something else without a word; the message says which measures have cut-offs."""
+    with pytest.raises(DefinitionError, match=r"cut-offs may follow .*ndcg_cut"):
+        trec_eval(Qrels.from_dicts({"q": {"a": 1}}), Rankings.from_lists({"q": ["a"]}), [name])
