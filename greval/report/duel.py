@@ -20,6 +20,7 @@ from greval.report.tables import (
     split_table,
 )
 from greval.stats.interval import Measured, Undefined
+from greval.stats.summary import NO_VALUE
 
 PROMINENT = (*JOIN_REMARKS, "NOT COMPARABLE", "POSITION BIAS", "LENGTH BIAS", "TIE HABIT")
 PAIR_COLUMNS = (
@@ -61,13 +62,17 @@ def describe_preferences(duel: Duel) -> Iterator[str]:
         for pair in findings.pairs:
             # The winner comes first, whichever method the table lists first.
             if pair.verdict in STYLES:
-                names = (pair.first, pair.second) if pair.verdict == "first preferred" else (pair.second, pair.first)
+                names = [*map(_name_method, (pair.first, pair.second))][
+                    :: 1 if pair.verdict == "first preferred" else -1
+                ]
                 counts = sorted((pair.won, pair.lost), reverse=True)
                 preferred.append(
                     f"{names[0]} is preferred to {names[1]} ({counts[0]} won, {pair.tied} tied, {counts[1]} lost)"
                 )
             else:
-                others.setdefault(pair.verdict, []).append(f"{pair.first} and {pair.second}")
+                others.setdefault(pair.verdict, []).append(
+                    f"{_name_method(pair.first)} and {_name_method(pair.second)}"
+                )
         parts = [*preferred, *(f"{verdict} between {format_names(pairs)}" for verdict, pairs in others.items())]
         yield f"{findings.metric}: {'; '.join(parts)}."
 
@@ -88,9 +93,8 @@ def build_duel_tables(duel: Duel, console: Console | None = None) -> Iterator[Ta
 def format_duel_legend(duel: Duel) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     yield (
-        "Each pair was judged in both orders. Verdicts that differ are a tie and count as a flip. Win rate: the share "
-        "of questions that the first method won, ties as half; at equal length: by a logistic regression on the ratio "
-        "of the lengths."
+        f"{_describe_orders(duel)} Win rate: the share of questions that the first method won, ties as half; at equal "
+        "length: by a logistic regression on the ratio of the lengths."
     )
     test = (
         "exact sign test without ties"
@@ -98,8 +102,8 @@ def format_duel_legend(duel: Duel) -> Iterator[str]:
         else f"sign flips of whole clusters of {duel.cluster_by}"
     )
     yield (
-        f"p: {test}, corrected ({duel.correction.capitalize()}) over {format_count(duel.tests, 'test')}. Intervals are "
-        f"{duel.level:.0%}, over questions."
+        f"p: {test}, corrected ({duel.correction.capitalize()}) over {format_count(duel.tests, 'test')}"
+        f"{_describe_factor(duel)}. Intervals are {duel.level:.0%}, over questions."
     )
     if any(len(findings.ranking) > 2 for findings in duel.metrics):  # noqa: PLR2004 - as above
         yield "Strength: log odds by Davidson's model (Bradley and Terry's with ties); those of all methods sum to 0."
@@ -110,6 +114,22 @@ def format_duel_legend(duel: Duel) -> Iterator[str]:
     for label, figure in _list_figures(duel):
         if isinstance(figure, Undefined):
             yield f"{label} is undefined: {figure.reason}."
+
+
+def _describe_orders(duel: Duel) -> str:
+    """Describe in which orders the pairs were judged; imported verdicts are of one order."""
+    flips = "Verdicts that differ are a tie and count as a flip."
+    if not duel.one_order:
+        return f"Each pair was judged in both orders. {flips}"
+    verdicts = f"{duel.one_order:,} {'verdict is' if duel.one_order == 1 else 'verdicts are'}"
+    return f"{verdicts} not known to be of both orders: a preference for the first response wins there. {flips}"
+
+
+def _describe_factor(duel: Duel) -> str:
+    """Describe by how much p is multiplied if some tests cannot reach significance."""
+    if duel.counted >= duel.tests:
+        return ""
+    return f", of which {duel.counted} at most can reach significance: this is the factor of p (Tarone)"
 
 
 def _list_figures(duel: Duel) -> Iterator[tuple[str, Measured]]:
@@ -124,7 +144,7 @@ def _list_figures(duel: Duel) -> Iterator[tuple[str, Measured]]:
 def _format_pair(pair: PairResult) -> tuple[str | tuple[str, str], ...]:
     figures = (pair.win_rate, pair.adjusted_win_rate, pair.flip_rate)
     return (
-        *(pair.metric, pair.first, pair.second),
+        *(pair.metric, _name_method(pair.first), _name_method(pair.second)),
         *(f"{count:,}" for count in (pair.won, pair.tied, pair.lost)),
         *map(format_measured, figures),
         format_number(pair.test.corrected if pair.test else None, digits=4),
@@ -135,7 +155,11 @@ def _format_pair(pair: PairResult) -> tuple[str | tuple[str, str], ...]:
 def _name_winner(pair: PairResult) -> str:
     """Format the verdict with the name of the method that is preferred."""
     winner = {"first preferred": pair.first, "second preferred": pair.second}.get(pair.verdict)
-    return pair.verdict if winner is None else f"{winner} preferred"
+    return pair.verdict if winner is None else f"{_name_method(winner)} preferred"
+
+
+def _name_method(name: str) -> str:
+    return name or NO_VALUE
 
 
 def _format_ranking(findings: PreferenceFindings) -> Iterator[tuple[str, ...]]:
@@ -143,7 +167,7 @@ def _format_ranking(findings: PreferenceFindings) -> Iterator[tuple[str, ...]]:
         yield (
             findings.metric,
             "-" if ranked.rank is None else str(ranked.rank),
-            ranked.method,
+            _name_method(ranked.method),
             format_measured(ranked.strength),
         )
 

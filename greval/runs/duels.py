@@ -58,6 +58,7 @@ def list_pairs(
         for by_method in shared[:limit]
         for first, second in combinations(by_method, 2)
     ]
+    _check_labels(pairs, method_names, source)
     if not pairs:
         joins = (join for join in join_methods(samples, chosen) if join.met_nothing)
         hint = next((f"; {join.describe()}" for join in joins), "")
@@ -66,6 +67,19 @@ def list_pairs(
             f"found {', '.join(name or '(none)' for name in method_names) or 'no case'}{hint}"
         )
     return pairs
+
+
+def _check_labels(pairs: Iterable[Case], method_names: Collection[str], source: object) -> None:
+    """Raise `DataError` if a pair of methods would have the name of another pair, or of a method."""
+    names: dict[str, tuple[str, ...]] = {name: (name,) for name in method_names}
+    for pair in pairs:
+        methods_of_pair = split_pair_label(pair, pair.method)
+        if (earlier := names.setdefault(pair.method, methods_of_pair)) != methods_of_pair:
+            pair_names, taken = (" and ".join(map(repr, methods)) for methods in (methods_of_pair, earlier))
+            raise DataError(
+                f"{source}: the pair of {pair_names} would be called {pair.method!r}, as is {taken}; "
+                f"rename a method that has {VERSUS.strip()!r} in its name"
+            )
 
 
 def join_methods(samples: Mapping[str, Collection[str]], methods: Collection[str]) -> Iterator[IdJoin]:

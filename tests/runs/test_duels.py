@@ -161,3 +161,16 @@ def test_only_preferences_judge_a_duel(run):
         duel(run, [load_metric("correctness")], ScriptedJudge(TIE))
     with pytest.raises(DefinitionError, match="no metric is given"):
         duel(run, [], ScriptedJudge(TIE))
+
+
+@pytest.mark.parametrize("names", [("a", "b", "a vs b"), ("a", "b vs c", "a vs b", "c")])
+def test_a_pair_never_has_the_name_of_another(names):
+    """Methods whose pairs could not be told apart are refused, with what to rename."""
+    with pytest.raises(DataError, match="rename a method that has 'vs' in its name"):
+        list_pairs(cases(1, names), [CLEAR])
+
+
+def test_a_method_may_have_no_name():
+    """The pair of a method without a name is read as that of these two."""
+    (pair,) = list_pairs(cases(1, ("", "b")), [CLEAR])
+    assert split_pair_label(pair, pair.method) == ("", "b")

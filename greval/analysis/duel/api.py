@@ -21,7 +21,7 @@ from greval.runs.duels import find_pair_remarks
 from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.store import Store
 from greval.runs.store.reader import read_case_heads
-from greval.stats.correction import Correction, correct_discrete
+from greval.stats.correction import Correction, correct_discrete, count_capable
 from greval.stats.interval import LEVEL, Measured, MeasuredValue, check_level
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def summarise_stored_duel(
     names = _select_metrics(store, metrics)
     verdicts_by_metric = [(name, read_verdicts(store, name, cluster_by)) for name in names]
     findings, warnings = summarise_verdicts(verdicts_by_metric, correction=correction, level=level)
+    tests = [pair.test for finding in findings for pair in finding.pairs if pair.test]
+    judged = [verdict for _, verdicts in verdicts_by_metric for verdict in verdicts if verdict.outcome is not None]
     # Methods whose samples do not pair, if the run holds their cases and not only the pairs.
     remarks = find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(store) if head.other is None)
     return Duel(
@@ -100,7 +102,9 @@ def summarise_stored_duel(
         level=level,
         correction=correction,
         cluster_by=cluster_by,
-        tests=sum(pair.test is not None for finding in findings for pair in finding.pairs),
+        tests=len(tests),
+        counted=count_capable((test.least for test in tests), round(1 - level, 12)),
+        one_order=sum(not verdict.orders for verdict in judged),
         metrics=findings,
         warnings=(*remarks, *warnings),
     )

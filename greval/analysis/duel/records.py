@@ -83,12 +83,19 @@ class PreferenceFindings(Record):
 
 
 class Duel(NotebookDisplay, Record):
-    """The preferences of a run. `tests` is the number of tests in the family."""
+    """The preferences of a run.
+
+    `tests` is the number of tests in the family, and `counted` of those that can come below the level (Tarone's K),
+    which is the factor of the smallest p. `one_order` is the number of judged pairs whose verdict was not given in both
+    orders, as imported ones are.
+    """
 
     folder: str
     level: float
     correction: Correction
     cluster_by: str | None
     tests: int
+    counted: int = 0
+    one_order: int = 0
     metrics: tuple[PreferenceFindings, ...]
     warnings: tuple[str, ...]
