@@ -473,15 +473,19 @@ def _find_passed_over(row: Mapping[str, object]) -> dict[str, str]:
         return {"context": "deepeval's ideal context, not what was retrieved"}
     text = row.get("context_text")
     if isinstance(text, str) and not _has_passages(row["context"], text):
-        return {"context": "context_text holds the text, this does not"}
+        return {"context": "context_text holds what was retrieved, this does not"}
     return {}
 
 
 def _has_passages(context: object, text: str) -> bool:
-    """Return whether passages, rather than ids or tables, make up at least half of the length of a text."""
+    """Return whether passages of a retrieved text, rather than ids, tables or other texts, make up half of it."""
     items = context if isinstance(context, list | tuple) else [context]
     texts = [item.get("text") if isinstance(item, Mapping) else item for item in items]
-    return all(isinstance(item, str) for item in texts) and 2 * sum(map(len, map(str, texts))) >= len(text)
+    retrieved = " ".join(text.split())
+    passages = [
+        part for passage in texts if isinstance(passage, str) and (part := " ".join(passage.split())) in retrieved
+    ]
+    return len(passages) == len(texts) and 2 * sum(map(len, passages)) >= len(retrieved)
 
 
 def split_dotted(name: str) -> tuple[str, str] | None:

@@ -173,12 +173,17 @@ SHAPES = {
     "context of ids beside its text": Shape(
         [{**BASE, "context": ["d1", "d2"], "context_text": TEXT}],
         [Case(**BASE, chunks=[TEXT])],
-        ignored="ignored context (context_text holds the text, this does not)",
+        ignored="ignored context (context_text holds what was retrieved, this does not)",
     ),
     "context of tables beside its text": Shape(
         [{**BASE, "context": {"entities": [1]}, "context_text": TEXT}],
         [Case(**BASE, chunks=[TEXT])],
-        ignored="ignored context (context_text holds the text, this does not)",
+        ignored="ignored context (context_text holds what was retrieved, this does not)",
+    ),
+    "context of other passages beside its text": Shape(
+        [{**BASE, "context": ["What should have been retrieved is this long sentence."], "context_text": TEXT}],
+        [Case(**BASE, chunks=[TEXT])],
+        ignored="ignored context (context_text holds what was retrieved, this does not)",
     ),
     "context of passages beside its text": Shape(
         [{**BASE, "context": TEXT.split(". "), "context_text": TEXT}],
