@@ -154,6 +154,7 @@ class CaseAssertions:
         equals: float | str | None = None,
         one_of: Collection[float | str] | None = None,
         repeats: int = 1,
+        within_noise: bool = False,
     ) -> Result:
         """Judge a case by a metric, and assert that the value is within bounds.
 
@@ -165,6 +166,8 @@ class CaseAssertions:
             equals: The accepted value.
             one_of: The accepted values.
             repeats: How often the case is judged. The majority of the repeats decides.
+            within_noise: Whether the mean of the repeats decides, and may miss a number by as much as the noise of the
+                judge explains.
 
         Returns:
             The result.
@@ -179,6 +182,7 @@ class CaseAssertions:
 
         try:
             expected = {"at_least": at_least, "at_most": at_most, "equals": equals, "one_of": one_of}
+            expected["within_noise"] = within_noise
             result, message = self._check(case, metric, expected, repeats)
         except GrevalError as error:
             # The trace would show greval's own code, which says nothing about the test.

@@ -16,6 +16,7 @@ from greval.records.metric import Metric
 from greval.records.record import Record
 from greval.records.result import Failed, Judgement, Result, Skipped
 from greval.records.scale import CategoricalScale, Scale, Value, find_number_range
+from greval.stats.judge_noise import compute_tolerance, estimate_noise
 
 ROUNDING = 1e-9
 """The relative difference below which two figures are equal: a mean is rounded."""
@@ -25,7 +26,8 @@ class Bounds(Record):
     """What is expected of a value: a number or a category of the scale, or one of several.
 
     `at_least` and `at_most` compare numbers, or the places of two categories of an ordered scale, whose best one comes
-    first. `equals` and `one_of` compare values.
+    first. `equals` and `one_of` compare values. `within_noise` lets numbers be beyond an end by as much as the noise of
+    the judge, measured by the repeats of this result, explains at an error rate of 5 %.
 
     Example:
         >>> print(Bounds(at_least=0.5, at_most=0.8))
@@ -36,6 +38,7 @@ class Bounds(Record):
     at_most: int | float | str | None = None
     equals: int | float | str | None = None
     one_of: tuple[int | float | str, ...] | None = None
+    within_noise: bool = False
 
     def __str__(self) -> str:
         """Return the bounds in words."""
@@ -105,6 +108,8 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     """
     bounds.check(metric)
     judgements = _get_judgements(result)
+    if bounds.within_noise:
+        return _check_within_noise(judgements, metric, bounds)
     # By its level, not by a number between levels that weighs them by their probabilities.
     if len(judgements) == 1 and judgements[0].item is None:
         return _check_one(judgements[0], metric, bounds)
@@ -126,6 +131,30 @@ def check_bounds(result: Result, metric: Metric, bounds: Bounds) -> BoundCheck:
     values = format_names(map(repr, dict.fromkeys(judgement.value for judgement in missed)))
     value = f"{values} for {count}" if missed else "as is"
     return BoundCheck(holds=not missed, value=value, shown=missed)
+
+
+def _check_within_noise(judgements: Sequence[Judgement], metric: Metric, bounds: Bounds) -> BoundCheck:
+    """Compare the mean of all repeats with ends that are wider by the noise of the judge."""
+    scale = metric.scale
+    votes = [
+        [
+            number
+            for text, count in (judgement.votes or {}).items()
+            for number in [_read_vote(scale, text)[1] or 0] * count
+        ]
+        for judgement in judgements
+    ]
+    noise = estimate_noise(votes, find_number_range(scale))
+    if noise is None or not bounds.compares_numbers:
+        raise DefinitionError(
+            f"{metric.name}: within_noise needs at_least or at_most as a number, and repeats of 2 or more"
+        )
+    mean = fmean(number for numbers in votes for number in numbers)
+    tolerance = compute_tolerance(noise, [sum(map(len, votes))])
+    ends = ((bounds.at_least, 1), (bounds.at_most, -1))
+    nearest = ((end, mean + way * tolerance, way) for end, way in ends if end is not None)
+    holds = all(_compare(scale, number, number, end, way) for end, number, way in nearest)
+    return BoundCheck(holds=holds, value=f"{mean:.3g} (noise {tolerance:.2g})", shown=tuple(judgements))
 
 
 def _get_judgements(result: Result) -> Sequence[Judgement]:
@@ -152,7 +181,7 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
     if not judgement.votes:
         holds = bounds.hold(scale, judgement.value, scale.number(judgement.value))
         return BoundCheck(holds=holds, value=repr(judgement.value), shown=(judgement,))
-    within = sum(count for text, count in judgement.votes.items() if _holds_vote(bounds, scale, text))
+    within = sum(count for text, count in judgement.votes.items() if bounds.hold(scale, *_read_vote(scale, text)))
     total = sum(judgement.votes.values())
     # A tie is not decided by chance.
     if 2 * within == total:
@@ -163,11 +192,11 @@ def _check_one(judgement: Judgement, metric: Metric, bounds: Bounds) -> BoundChe
     return BoundCheck(holds=2 * within > total, value=value, shown=(judgement,), split=0 < within < total)
 
 
-def _holds_vote(bounds: Bounds, scale: Scale, text: str) -> bool:
-    """Return whether a vote, whose value is stored as text, is within the bounds."""
+def _read_vote(scale: Scale, text: str) -> tuple[Value, float | None]:
+    """Return the value of a vote, which is stored as text, and its number."""
     # Votes are keys of JSON, where numbers are texts.
     value: Value = text if isinstance(scale, CategoricalScale) else float(text)
-    return bounds.hold(scale, value, scale.number(value))
+    return value, scale.number(value)
 
 
 def _compare(scale: Scale, value: Value, number: float | None, end: float | str, direction: int) -> bool:

@@ -139,3 +139,18 @@ def test_no_value_is_never_compared(outcome, kind):
     with pytest.raises(OutcomeError) as caught:
         check_bounds(found, DEPTH, Bounds(at_least=1))
     assert caught.value.kind == kind
+
+
+def test_within_noise_the_mean_of_repeats_may_miss_a_number():
+    """Repeats that differ widen the bound; repeats that agree do by one flip that was not seen."""
+    votes = [Scored(judgements=(judged(DEPTH, value),)) for value in (3, 5, 3, 5, 3)]
+    (noisy,) = merge_repeats(DEPTH, votes).judgements
+    (steady,) = merge_repeats(DEPTH, [Scored(judgements=(judged(DEPTH, 2),))] * 30).judgements
+    missed = Bounds(at_least=4)
+    assert not check_bounds(result(DEPTH, noisy), DEPTH, missed).holds
+    check = check_bounds(result(DEPTH, noisy), DEPTH, missed.model_copy(update={"within_noise": True}))
+    assert check.holds
+    assert check.value.startswith("3.8 (noise ")
+    assert not check_bounds(result(DEPTH, steady), DEPTH, Bounds(at_least=4, within_noise=True)).holds
+    with pytest.raises(DefinitionError, match="repeats of 2 or more"):
+        check_bounds(result(DEPTH, judged(DEPTH, 3)), DEPTH, Bounds(at_least=4, within_noise=True))

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from greval._util.arguments import require_iterable, resolve_run_folder
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.gate.conditions import BASELINE, GateCondition, parse_condition
-from greval.analysis.gate.figures import ComparisonFigures, GateFigures, GateRunFigures
+from greval.analysis.gate.figures import ComparisonFigures, GateFigures, GatePlace, GateRunFigures, read_verdicts
 from greval.analysis.summary import GateCheck
 from greval.records.formula import FormulaError, FormulaInput, Limit
+from greval.records.scale import CategoricalScale, find_number_range
+from greval.runs.run_reader import read_metric
 from greval.runs.store import Store
 from greval.stats.interval import Undefined
+from greval.stats.judge_noise import compute_tolerance, estimate_noise
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -29,7 +32,8 @@ def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[s
     On a comparison, a limit with `baseline` is compared with the baseline's mean over the questions that both have, a
     number with the method's mean over all its questions. A condition that cannot be decided, because its figure is
     undefined or not complete, or the two sides were judged by different definitions or judges, counts as met and is
-    marked `undecided`: a gate never passes without data.
+    marked `undecided`: a gate never passes without data. A condition `within noise` is met only if the figure is beyond
+    its limit by more than the noise of the judge, measured by repeats, explains at an error rate of 5 %.
 
     Args:
         of: The comparison, or the run: what `evaluate` returned, its folder, or a `Store` opened for reading.
@@ -84,19 +88,56 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
 def _check_method(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
     """Check a condition for one method."""
     limit = condition.limit
+    contrast = None
     if limit.bound.names and isinstance(figures, ComparisonFigures):
-        return _check_contrast(figures.get_contrast(condition.place, method), limit)
+        contrast = figures.get_contrast(condition.place, method)
+    margin = _measure_margin(figures, condition, method, contrast)
+    if isinstance(margin, str):
+        return None, margin
+    if contrast:
+        return _check_contrast(contrast, limit, margin)
     measured, remark = figures.get_figure(condition.place, method, condition.figure)
     if isinstance(measured, Undefined):
         return None, measured.reason
     value = measured.value
     number = f"{value:.4g}" if condition.figure not in {"n", "failed"} else f"{value:.0f}"
     note = f" ({remark})" if remark else ""
-    met = limit.is_met(value)
-    return met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{note}"
+    met = limit.is_met(value + margin)
+    return met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{_format_margin(margin)}{note}"
 
 
-def _check_contrast(contrast: Contrast, limit: Limit) -> _MethodCheck:
+def _measure_margin(
+    figures: GateFigures, condition: GateCondition, method: str, contrast: Contrast | None
+) -> float | str:
+    """Return what noise may add to a figure, away from meeting its limit; or why that is not known."""
+    if condition.error_rate is None:
+        return 0.0
+    sides = [(figures.folder, method)]
+    if contrast and isinstance(figures, ComparisonFigures):
+        against = figures.against
+        sides.append((Path(against), method) if against else (figures.folder, contrast.baseline))
+    verdicts = [[*read_verdicts([folder], condition.place, name).values()] for folder, name in sides]
+    repeated = [numbers for of_side in verdicts for numbers in of_side]
+    if probe := condition.probe:
+        folders = [Path(probe), *sorted(Path(probe).glob("repeat-*"))]
+        repeated = [*read_verdicts(folders, GatePlace(condition.place.metric), None).values()]
+    with Store.open(figures.folder) as store:
+        scale = read_metric(store, condition.place.metric).scale
+    noise = estimate_noise(repeated, find_number_range(scale))
+    if noise is None or not all(verdicts):
+        return "the noise of the judge is not measured; judge with --repeats 3, or write within noise of a probe"
+    # the majority of repeated categories varies less than one verdict, the mean of repeated values as means do
+    counts = [len(side) if isinstance(scale, CategoricalScale) else sum(map(len, side)) for side in verdicts]
+    tolerance = compute_tolerance(noise, counts, error_rate=condition.error_rate)
+    return tolerance if condition.limit.sign.startswith("<") else -tolerance
+
+
+def _format_margin(margin: float) -> str:
+    """Format what noise may add to a figure, on the side of the limit."""
+    return f" {'-' if margin > 0 else '+'} {abs(margin):.2g} for noise" if margin else ""
+
+
+def _check_contrast(contrast: Contrast, limit: Limit, margin: float) -> _MethodCheck:
     """Compare a method's mean with the baseline's, over the same questions."""
     mean, baseline = contrast.method_mean, contrast.baseline_mean
     if mean is None or baseline is None or contrast.test is None:
@@ -107,10 +148,10 @@ def _check_contrast(contrast: Contrast, limit: Limit) -> _MethodCheck:
         bound = limit.compute_bound(baseline=baseline)
     except FormulaError as error:
         return None, f"the limit has no value: {error}"
-    met = limit.is_met(mean, baseline=baseline)
+    met = limit.is_met(mean + margin, baseline=baseline)
     formula = limit.bound.fill({BASELINE: FormulaInput(baseline)})
     result = "" if limit.bound.text.strip() == BASELINE else f" = {bound:.4g}"
-    relation = f"{mean:.4g} {_format_sign(limit, met=met)} {formula}{result}"
+    relation = f"{mean:.4g} {_format_sign(limit, met=met)} {formula}{result}{_format_margin(margin)}"
     return met, f"{relation} (n = {contrast.n}, corrected p = {contrast.test.corrected:.2g})"
 
 

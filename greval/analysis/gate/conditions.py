@@ -10,22 +10,34 @@ from greval._util.arguments import build_unknown_name_error
 from greval.analysis.gate.figures import FIGURES, FigureName, GateFigures, GatePlace
 from greval.errors import DataError
 from greval.records.formula import Limit, split_comparison
+from greval.stats.judge_noise import ERROR_RATE
 
 BASELINE = "baseline"
+EVEN = 0.5
 GRAMMAR = (
     "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n .failed or .passed for another figure than the "
-    "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2"
+    "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2; after it, within "
+    "noise, within noise at 1 % or within noise of runs/probe"
+)
+_NOISE = re.compile(
+    r"(?P<condition>.*\S)\s+within\s+noise(?:\s+at\s+(?P<percent>\d+(?:\.\d+)?)\s*%)?(?:\s+of\s+(?P<folder>\S.*))?"
 )
 
 
 class GateCondition(NamedTuple):
-    """A parsed condition: its text, place, figure, method (None for each method) and limit."""
+    """A parsed condition: its text, place, figure, method (None for each method) and limit.
+
+    `error_rate` is the probability that noise of the judge alone meets it, None if no margin is left for noise; `probe`
+    is the folder of the probe that measured the noise, empty for repeats of the run.
+    """
 
     text: str
     place: GatePlace
     figure: FigureName
     method: str | None
     limit: Limit
+    error_rate: float | None = None
+    probe: str = ""
 
 
 def parse_condition(text: str, figures: GateFigures) -> GateCondition:
@@ -36,6 +48,7 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     """
     left_side, limit = split_condition(text)
     where = format_place_of_error(text)
+    error_rate, probe = _read_noise(text)
     if limit.bound.names and not figures.has_baseline:
         raise DataError(f"{where}: there is no baseline; {figures.remedy}")
     method, what = _split_method(left_side, figures)
@@ -47,14 +60,30 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
         )
     if limit.bound.names and figure != "mean":
         raise DataError(f"{where}: baseline is a mean, so .{figure} needs a number as its limit, such as 0.7")
-    return GateCondition(text.strip(), place, figure, method, limit)
+    if error_rate and figure != "mean":
+        raise DataError(f"{where}: noise moves means, so .{figure} has none; leave 'within noise' out")
+    return GateCondition(text.strip(), place, figure, method, limit, error_rate, probe)
+
+
+def _read_noise(text: str) -> tuple[float | None, str]:
+    """Return the error rate of the margin that a condition states at its end, and the folder of a probe."""
+    match = _NOISE.fullmatch(text.strip())
+    if match is None:
+        return None, ""
+    rate = float(match["percent"]) / 100 if match["percent"] else ERROR_RATE
+    if not 0 < rate < EVEN:
+        raise DataError(
+            f"{format_place_of_error(text)}: within noise at: expected a share from 0 to 50 %, got {rate:.2%}"
+        )
+    return rate, match["folder"] or ""
 
 
 def split_condition(text: str) -> tuple[str, Limit]:
     """Split a condition into the name on its left side and its limit."""
     where = format_place_of_error(text)
     try:
-        name, limit = split_comparison(text, [BASELINE])
+        match = _NOISE.fullmatch(text.strip())
+        name, limit = split_comparison(match["condition"] if match else text, [BASELINE])
     except ValueError as error:
         raise DataError(f"{where}: {error}; {GRAMMAR}") from error
     if not name:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
+
+from pydantic_core import from_json
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.records.case import sort_methods
-from greval.runs.run_reader import read_metrics
+from greval.records.scale_values import parse_on_scale
+from greval.runs.run_reader import read_metric, read_metrics
 from greval.runs.run_summary import OUTLINE_COLUMNS, is_passed
 from greval.runs.store import Store
+from greval.runs.store.disk import ResultFilter
 from greval.runs.store.plans import count_planned
 from greval.stats.interval import Measured, MeasuredValue, build_measured
 from greval.stats.summary import NO_VALUE, ResultTallies, Summary
@@ -55,6 +60,7 @@ class ComparisonFigures:
     def __init__(self, comparison: Comparison) -> None:
         self._tag = " · ".join(comparison.by) or ALL
         self._levels = {(self._place(level.metric, level.group), level.method): level for level in comparison.levels}
+        self.folder, self.against = Path(comparison.folder), comparison.against
         self._contrasts = {
             (self._place(contrast.metric, contrast.group), contrast.method): contrast
             for contrast in comparison.contrasts
@@ -99,7 +105,7 @@ class GateRunFigures:
     remedy = "a single run has none; use greval compare RUN --baseline METHOD, or --against RUN"
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store, self.folder = store, store.folder
         self._scales = {name: metric.scale for name, metric in read_metrics(store).items()}
         self._methods: dict[GatePlace, dict[str, None]] = {GatePlace(metric): {} for metric in self._scales}
         self._conditions = {name: metric.pass_if for name, metric in read_metrics(store).items()}
@@ -172,6 +178,25 @@ class GateRunFigures:
     def format_method(self, method: str) -> str:
         """Return the name of a method and a colon; empty if the run has no named method."""
         return "" if self.methods in {(), ("",)} else f"{method or NO_VALUE}: "
+
+
+def read_verdicts(folders: Iterable[Path], metric_group: GatePlace, method: str | None) -> dict[object, list[float]]:
+    """Read the numbers of all repeats by item, those within runs and those in several folders, as a probe has them."""
+    numbers: dict[object, list[float]] = {}
+    for folder in folders:
+        with Store.open(folder) as store, store.snapshot():
+            scale = read_metric(store, metric_group.metric).scale
+            chosen = ResultFilter(metrics=(metric_group.metric,), method=method)
+            for sample_id, name, tags, line in store.select(("sample_id", "method", "tags", "row"), chosen):
+                parts = (_parse_tags(tags).get(tag) or NO_VALUE for tag in metric_group.tag.split(" · "))
+                if metric_group.tag and " · ".join(parts) != metric_group.value:
+                    continue
+                for judgement in from_json(line)["outcome"].get("judgements", ()):
+                    votes = judgement.get("votes") or {}
+                    values = [scale.number(parse_on_scale(scale, text)) for text in Counter(votes).elements()]
+                    of_item = numbers.setdefault((sample_id, name, judgement["item"]), [])
+                    of_item += [number for number in values or [judgement.get("number")] if number is not None]
+    return numbers
 
 
 GateFigures = ComparisonFigures | GateRunFigures
