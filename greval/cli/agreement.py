@@ -9,6 +9,7 @@ import typer
 
 from greval.cli.options import (
     By,
+    Floors,
     LabelOptions,
     Level,
     ReportFormat,
@@ -51,6 +52,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     treat_as: TreatAs = None,
+    floor: Floors = None,
     level: Level = 0.95,
     form: ReportFormat = "table",
 ) -> None:
@@ -66,6 +68,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
         combine=people,
         treat_as=treat_as,
         by=by or (),
+        floors=floor or (),
         level=level,
     )
     print_report(figures, form, render)

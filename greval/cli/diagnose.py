@@ -59,6 +59,8 @@ def diagnose(  # noqa: PLR0913 - the options of a command
     from greval.analysis.diagnosis.api import diagnose_run, tabulate_run
     from greval.analysis.diagnosis.records import WRONG
     from greval.report.diagnosis import print_notes, render
+    from greval.report.tables import print_lines
+    from greval.trust.annotations.files import ANNOTATIONS_FILE
 
     causes = [_parse_cause(name) for name in show or ()]
     inventory = read_index(index)
@@ -72,8 +74,13 @@ def diagnose(  # noqa: PLR0913 - the options of a command
         typer.echo(table.select_causes(causes).model_dump_json(indent=2))
         return
     out = create_console()
-    metrics = ", ".join(sorted({row.metric for row in rows if row.metric}))
-    render(table, out, title=f"{run}: why answers are wrong{f', by {metrics}' if metrics else ''}", show=causes)
+    metrics = sorted({row.metric for row in rows if row.metric})
+    decided = f", by {', '.join(metrics)}" if metrics else ""
+    render(table, out, title=f"{run}: why answers are wrong{decided}", show=causes)
+    if (run / ANNOTATIONS_FILE).is_file():
+        from greval.report.agreement import describe_reliability
+
+        print_lines(out, describe_reliability(run, metrics))
     print_notes(inventory.notes if inventory else (), out)
     if not causes:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")

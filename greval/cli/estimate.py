@@ -36,6 +36,10 @@ def estimate(  # noqa: PLR0913 - the options of a command
     new_questions: Annotated[
         bool, typer.Option("--new-questions", help="intervals for new questions like these, not for this run only")
     ] = False,
+    floor: Annotated[
+        str | None,
+        typer.Option(metavar="METRIC", help="a computed metric to use beside the judge; by default shared words"),
+    ] = None,
     level: Level = 0.95,
     form: ReportFormat = "table",
 ) -> None:
@@ -52,6 +56,7 @@ def estimate(  # noqa: PLR0913 - the options of a command
         baseline=baseline,
         drawn_by=drawn_by,
         new_questions=new_questions,
+        floor=floor,
         level=level,
     )
     print_report(estimates, form, render)

@@ -72,6 +72,12 @@ LabelColumns = Annotated[
 ]
 Concurrency = Annotated[int | None, limit_option(min=1, metavar="N")]
 Level = Annotated[float, output_option(metavar="SHARE", help="the confidence level of the intervals")]
+Floors = Annotated[
+    list[str] | None,
+    output_option(
+        "--floor", metavar="METRIC", help="a computed metric that the judge has to beat as well; may be repeated"
+    ),
+]
 ReportFormat = Annotated[
     Literal["table", "json"], output_option("--format", help="a table for people, or JSON for programs")
 ]

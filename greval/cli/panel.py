@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from greval.cli.agreement import TreatAs
-from greval.cli.options import By, LabelColumns, Level, ReportFormat, exit_if_off_scale, print_report
+from greval.cli.options import By, Floors, LabelColumns, Level, ReportFormat, exit_if_off_scale, print_report
 
 if TYPE_CHECKING:
     from greval.trust.panels.api import PanelOptions
@@ -31,6 +31,7 @@ def panel(  # noqa: PLR0913 - the options of a command
         typer.Option(help="the panel's verdict; by default the majority of categories, the median of numbers"),
     ] = None,
     treat_as: TreatAs = None,
+    floor: Floors = None,
     level: Level = 0.95,
     out: Annotated[
         Path | None,
@@ -50,6 +51,7 @@ def panel(  # noqa: PLR0913 - the options of a command
         "combine": combine,
         "treat_as": treat_as,
         "by": by or (),
+        "floors": floor or (),
         "level": level,
     }
     comparison = compare_judges(runs, metric, **options)

@@ -5,14 +5,17 @@ A paragraph at its head says what it means for the use of the judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
+from greval.metrics.files import write_metric
+from greval.records.formula_metric import FormulaMetric
 from greval.report.tables import (
     UNLIMITED_WIDTH,
     build_table,
@@ -26,15 +29,20 @@ from greval.report.tables import (
     split_table,
     split_warnings,
 )
-from greval.stats.interval import MeasuredValue, NumberSpread, Undefined
+from greval.stats.interval import Measured, MeasuredValue, NumberSpread, Undefined
+from greval.trust.agreement.api import agreement as measure_agreement
 from greval.trust.agreement.records import (
     Agreement,
     AgreementGroup,
     AgreementVerdict,
+    Baseline,
+    BaselineVerdict,
     CategoricalAgreement,
     NumericAgreement,
     PeopleAgreement,
 )
+from greval.trust.agreement.verdict import BASELINE_FIGURES
+from greval.trust.annotations.files import read_run_annotations
 from greval.trust.annotations.reading import STATUS_UNKNOWN
 
 PROMINENT = ("MIXED", "ENRICHED", *JOIN_REMARKS)
@@ -57,6 +65,8 @@ def render(agreement: Agreement, console: Console) -> None:
     print_lines(console, notes, "yellow")
     print_line(console, format_verdict(agreement))
     print_tables(console, build_agreement_tables(agreement, console))
+    best = find_best_floor(agreement.verdict.best_floor, agreement.groups[0].baselines)
+    print_lines(console, format_rule_metric(agreement.metric, best))
     print_lines(console, format_agreement_legend(agreement), "dim")
     print_lines(console, other_warnings, "yellow")
 
@@ -75,7 +85,7 @@ def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
             "Weighted kappa and ordinal alpha use the order of the categories; unweighted kappa and nominal alpha do "
             "not. If the categories have no order, add --treat-as unordered."
         )
-    yield "The length baseline is fitted and tested on different questions. A useful judge is well above both."
+    yield "Rules of one line are fitted and tested on different questions. A useful judge is well above all of them."
     for name, figure in overall.judge.figures.items():
         if isinstance(figure, Undefined):
             yield f"{format_name(name, overall.judge.distance)} is undefined: {figure.reason}."
@@ -197,44 +207,89 @@ def format_verdict(agreement: Agreement) -> str:
     return " ".join(["What this means:", *_list_sentences(agreement)])
 
 
+def describe_reliability(folder: Path, metrics: Iterable[str]) -> Iterator[str]:
+    """Yield how far the verdicts of a run can be relied on, for each of these metrics that people labelled in it."""
+    labelled = {annotation.metric for annotation in read_run_annotations(folder).annotations}
+    yield from (f"{name}: {format_verdict(measure_agreement(folder, name))}" for name in metrics if name in labelled)
+
+
 def _list_sentences(agreement: Agreement) -> Iterator[str]:
     verdict, overall = agreement.verdict, agreement.groups[0]
     if verdict.why:
         remedy = " Use the weighted figures, and greval estimate." if overall.enriched else ""
         yield f"the rules do not apply, because {verdict.why}.{remedy}"
         return
-    yield _describe_baselines(verdict, overall.things)
+    best = find_best_floor(verdict.best_floor, overall.baselines)
+    yield describe_best_floor(verdict.baselines, best, overall.judge.figures)
     yield _describe_people(verdict)
     yield from _describe_use(verdict)
 
 
-def _describe_baselines(verdict: AgreementVerdict, items: int) -> str:
-    """Describe how the judge stands against the baselines."""
-    # The worst news is told alone: being better than one baseline does not make up for another.
-    if worse := [name for name, standing in verdict.baselines.items() if standing == "not better"]:
-        return f"the judge is no better than a baseline ({', '.join(worse)})."
-    if level := [name for name, standing in verdict.baselines.items() if standing == "not shown"]:
-        overlap = f"the intervals overlap on {format_count(items, 'item')}"
-        return f"the judge is not clearly better than a baseline ({', '.join(level)}): {overlap}."
-    better = [name for name, standing in verdict.baselines.items() if standing == "better"]
-    if len(better) == len(verdict.baselines) > 1:
-        return "the judge is better than both baselines; the intervals do not overlap."
-    return (
-        f"the judge is better than a baseline ({', '.join(better)}); the other one could not be computed."
-        if better
-        else ("no baseline could be computed to compare the judge with.")
+def describe_best_floor(
+    verdicts: Mapping[str, BaselineVerdict],
+    best: Baseline | None,
+    judge: Mapping[str, Measured],
+    who: str = "the judge",
+) -> str:
+    """Describe how a judge stands against the best of the baselines, which decides alone."""
+    # Being better than one baseline does not make up for another, so that only the best one is named.
+    if best is None:
+        return f"no baseline could be computed to compare {who} with."
+    names = (name for kind in BASELINE_FIGURES.values() for name in kind if name in best.figures and name in judge)
+    figure = next(names, "")
+    values = " against ".join(format_measured(figures.get(figure)) for figures in (best.figures, judge))
+    compared = f"{best.name}, {format_name(figure)} {values}"
+    if best.rule and is_ahead(best):
+        difference = format_measured(best.lead, partial(format_number, sign=True))
+        how = "better than" if isinstance(best.lead, MeasuredValue) and best.lead.value < 0 else "as well as"
+        return f"a rule of one line does {how} {who}: use it ({compared}, difference {difference}; {best.rule})."
+    if verdicts[best.name] == "better":
+        return f"{who} is better than every baseline; the intervals do not overlap (the best: {compared})."
+    if verdicts[best.name] == "not better" or is_ahead(best):
+        return f"{who} is no better than a baseline ({compared})."
+    return f"{who} is not clearly better than the best baseline ({compared}): the intervals overlap."
+
+
+def is_ahead(best: Baseline) -> bool:
+    """Return whether a baseline agrees with people as well as the judge does, or better, on the same items."""
+    return isinstance(best.lead, MeasuredValue) and best.lead.value <= 0
+
+
+def format_rule_metric(name: str, best: Baseline | None) -> Iterator[str]:
+    """Yield the lines of the metric to use in place of a judge that a rule of one line beats."""
+    if best is None or not best.metric or not is_ahead(best):
+        return
+    if not best.formula:
+        yield f"The rule as a metric: greval evaluate CASES -m {best.metric}"
+        return
+    low, high = sorted(map(float, (best.formula.split()[0], best.formula.split()[-1])))
+    metric = FormulaMetric(
+        name=f"{name}_by_rule",
+        description=f"{best.name}: {best.rule}.",
+        formula=best.formula,
+        metrics={"number": best.metric},
+        scale={"low": min(low, 0.0), "high": max(high, 1.0)},
     )
+    yield f"The rule as a metric, for a file {metric.name}.yaml:"
+    yield from write_metric(metric).splitlines()
+
+
+def find_best_floor(best_floor: str | None, baselines: Iterable[Baseline]) -> Baseline | None:
+    """Return the baseline that decides."""
+    return next((baseline for baseline in baselines if baseline.name == best_floor), None)
 
 
 def _describe_people(verdict: AgreementVerdict) -> str:
     difference = format_measured(verdict.difference, partial(format_number, sign=True))
     match verdict.people:
         case "as good":
-            return f"It agrees with people as well as they agree with each other ({difference})."
+            return f"The judge agrees with people as well as they agree with each other ({difference})."
         case "worse":
-            return f"It agrees with people less than they agree with each other ({difference})."
+            return f"The judge agrees with people less than they agree with each other ({difference})."
         case "not shown":
-            return f"Whether it agrees with people as well as they do with each other is undecided ({difference})."
+            return (
+                f"Whether the judge agrees with people as well as they do with each other is undecided ({difference})."
+            )
         case "not known":
             return "How well people agree with each other is unknown."
 
@@ -249,9 +304,9 @@ def _describe_use(verdict: AgreementVerdict) -> Iterator[str]:
         case "means":
             yield f"{same}: how many items a mean needs is unknown; do not use single cases."
         case "nothing yet":
-            yield "Do not rely on it yet: label more items."
+            yield "Do not rely on the judge yet: label more items."
         case "nothing":
-            yield "Do not use it for this metric."
+            yield "Do not use the judge for this metric."
     if verdict.use in {"single cases", "means"}:
         yield from _describe_bias(verdict)
 

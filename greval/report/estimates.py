@@ -30,6 +30,7 @@ NAMES = {
     "labels_only": "labels alone",
     "plain": "labels, plain",
     "prediction_powered": "both (PPI++)",
+    "with_rule": "both and a rule",
     "rogan_gladen": "Rogan-Gladen",
 }
 BEST = "prediction_powered"
@@ -83,6 +84,8 @@ def format_estimate_legend(estimate: Estimate) -> Iterator[str]:
         f"estimate what people would say of {population}."
     )
     yield "To halve: this number of labels, drawn in the same way, would give an interval of half the length."
+    if any(row.with_rule for row in estimate.rows):
+        yield f"The rule beside the judge: {estimate.rule}. It needs no judge, and cannot make the estimate wrong."
     if refused := next((row.plain.reason for row in estimate.rows if row.plain), None):
         yield f"labels, plain: {refused}."
     if lines := [f"{count} {name.replace('_', ' ')}" for name, count in estimate.not_used if count]:

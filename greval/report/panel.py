@@ -9,7 +9,7 @@ from rich.table import Table
 
 from greval._util.joins import JOIN_REMARKS
 from greval._util.wording import format_count
-from greval.report.agreement import build_pairs_tables
+from greval.report.agreement import build_pairs_tables, describe_best_floor, find_best_floor
 from greval.report.tables import format_by_question, format_measured, format_name, print_report, split_table
 from greval.trust.panels.records import Panel, PanelGroup, SideAgreement
 
@@ -42,6 +42,10 @@ def describe_panel(panel: Panel) -> Iterator[str]:
     for name, figure in [*people.items()][:1]:
         items = format_count(figure.n, "item")
         yield f"The panel's verdict and people on {items}: {format_name(name)} {format_measured(figure)}."
+    if overall.people and overall.baselines:
+        best = find_best_floor(overall.best_floor, overall.baselines)
+        sentence = describe_best_floor(overall.standings, best, people, "the panel")
+        yield f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def _build_tables(panel: Panel, overall: PanelGroup, groups: Sequence[PanelGroup], console: Console) -> Iterator[Table]:
@@ -114,6 +118,14 @@ def _list_judges(overall: PanelGroup) -> TableContent:
 def _list_people(overall: PanelGroup, panel: SideAgreement) -> TableContent:
     sides = [("the panel", panel), *((judge.name, judge.people) for judge in overall.judges if judge.people)]
     names = _list_names(against for _, against in sides)
+    sides += [
+        (
+            f"baseline: {baseline.name}",
+            SideAgreement(n=next(iter(baseline.figures.values())).n, figures=baseline.figures),
+        )
+        for baseline in overall.baselines
+        if baseline.figures
+    ]
     rows = (_format_cells(name, against, names) for name, against in sides)
     return ("against people", "n", "tied", *map(format_name, names)), [*rows]
 

@@ -49,6 +49,7 @@ def format_probe_legend(probe: Probe) -> Iterator[str]:
     """Yield sentences about what each check expects, the noise, the checks not made, and the cost."""
     for check in probe.checks:
         yield f"{check.name}: {check.holds}"
+    yield from describe_rule(probe)
     if any(isinstance(check.rate, MeasuredValue) and check.rate.clustered for check in probe.checks):
         yield '"by question" resamples whole questions, because verdicts on one question are correlated'
     if probe.noise:
@@ -59,6 +60,18 @@ def format_probe_legend(probe: Probe) -> Iterator[str]:
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     cost = "" if probe.cost is None else f", {format_cost(probe.cost)}"
     yield f"asked now: {format_count(usage.calls, 'call')}, {tokens}{cost}"
+
+
+def describe_rule(probe: Probe) -> Iterator[str]:
+    """Yield what a rule of one line would catch of the same mutants, and the checks in which the judge is no better."""
+    tried = [check for check in probe.checks if check.rule_mutants]
+    if not tried:
+        return
+    counts = ", ".join(f"{check.name} {check.rule_killed} of {check.rule_mutants}" for check in tried)
+    yield f"a rule of one line ({probe.rule}) would catch: {counts}"
+    shares = ((check, check.rule_killed / check.rule_mutants) for check in tried if check.mutants > check.killed)
+    if beaten := [check.name for check, share in shares if share >= check.killed / check.mutants]:
+        yield f"the judge catches no more than a rule of one line: {', '.join(beaten)}"
 
 
 def format_noise(noise: JudgeNoise) -> str:

@@ -223,7 +223,8 @@ class ScoreColumns:
 class JudgedColumns:
     """Every judged item of a metric: one entry in each column, and the indices of the requested items.
 
-    `values` are numbers, or the indices of categories if not all categories have a score.
+    `values` are numbers, or the indices of categories if not all categories have a score. `keys` are empty unless they
+    were asked for.
     """
 
     scale: Scale
@@ -232,6 +233,7 @@ class JudgedColumns:
     method: array[int] = field(default_factory=lambda: array("q"))
     group: array[int] = field(default_factory=lambda: array("q"))
     places: dict[ItemKey, int] = field(default_factory=dict)
+    keys: list[ItemKey] = field(default_factory=list)
     methods: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -267,11 +269,12 @@ class JudgedColumns:
 
 
 def read_judged_columns(
-    store: Store, metric: str, *, by: Sequence[str], case_keys: Collection[CaseKey]
+    store: Store, metric: str, *, by: Sequence[str], case_keys: Collection[CaseKey], with_keys: bool = False
 ) -> JudgedColumns:
     """Read the judged items of a metric, in groups by tags.
 
     `case_keys` are the samples and methods whose items need an index; a method may be empty if it is not known.
+    `with_keys` also lists the key of every item.
     """
     scales = read_known_scales(store)
     if metric not in scales:
@@ -286,8 +289,11 @@ def read_judged_columns(
         numbers = _convert_row(judged, outlined)
         if numbers is None:
             continue
-        if (sample_id, method) in case_keys or (sample_id, "") in case_keys:
-            for n, judgement in enumerate(Result.model_validate_json(line).judgements):
+        is_indexed = (sample_id, method) in case_keys or (sample_id, "") in case_keys
+        judgements = Result.model_validate_json(line).judgements if is_indexed or with_keys else ()
+        judged.keys.extend((sample_id, method, judgement.item) for judgement in judgements if with_keys)
+        if is_indexed:
+            for n, judgement in enumerate(judgements):
                 judged.places.setdefault((sample_id, method, judgement.item), len(judged.values) + n)
         judged.values.extend(numbers)
         for column, number in (

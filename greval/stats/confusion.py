@@ -55,6 +55,42 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     return bootstrap_values(sample, statistic, _build_basis(choices), values=compute_figures(choices), level=level)
 
 
+def compare_kappas(choices: Choices, other: Integers, *, level: float) -> Measured:
+    """Compute how much higher Cohen's kappa of one side with the truth is than that of another, on the same items.
+
+    Each resample draws the items of both sides together, so that an item that is hard for both widens no interval.
+
+    Args:
+        choices: The truth, and the side whose kappa comes first.
+        other: The categories of the other side.
+        level: The confidence level.
+    """
+    n, size = len(choices.truth), choices.size
+    sides = (choices.given, other)
+    # two columns say which side agrees, and three blocks of columns count the categories of the truth and the sides
+    places = [np.full(n, 0), np.full(n, 1), *(2 + size * k + side for k, side in enumerate((choices.truth, *sides)))]
+    addends = [*(np.where(side == choices.truth, 1.0, 0.0) for side in sides), *[np.ones(n)] * 3]
+    values = (np.stack(addends, axis=1) * choices.weights[:, None]).ravel()
+    rows = build_sparse(
+        (np.repeat(np.arange(n), len(places)), np.stack(places, axis=1).ravel()), values, (n, 2 + 3 * size)
+    )
+
+    def compute_difference(sums: Floats) -> dict[str, Floats]:
+        agreed, counts = sums[:, :2], sums[:, 2:].reshape(-1, 3, size)
+        total = counts[:, 0].sum(axis=1)
+        kappas = []
+        for number in range(2):
+            chance = _divide((counts[:, 0] * counts[:, 1 + number]).sum(axis=1), total**2)
+            kappas.append(_divide(_divide(agreed[:, number], total) - chance, 1 - chance))
+        return {"difference": kappas[0] - kappas[1]}
+
+    sample = BootstrapSample(rows, choices.things, choices.questions)
+    basis = ValueBasis(n=n, why="both sides use one and the same category only")
+    value = float(compute_difference(rows.sum(axis=0).reshape(1, -1))["difference"][0])
+    measured = bootstrap_values(sample, compute_difference, lambda _: basis, values={"difference": value}, level=level)
+    return measured["difference"]
+
+
 def compute_figures(choices: Choices) -> dict[str, float]:
     """Compute the agreement figures of the sample itself; NaN if undefined."""
     figures = compute_resampled_figures(confusion_matrix(choices)[None], ordered=_has_distances(choices))

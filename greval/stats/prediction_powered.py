@@ -25,11 +25,13 @@ class EstimateTerm:
         shares: The weight of each labelled item in this mean, 0 for items that are not part of it.
         judged: The judge's mean over all items of this mean.
         sign: 1, or -1 for the subtracted mean of a difference.
+        control: The mean over all items of this mean of another number that is known of each.
     """
 
     shares: Floats
     judged: float
     sign: float = 1.0
+    control: float = 0.0
 
 
 class MeanEstimate(NamedTuple):
@@ -143,6 +145,35 @@ def estimate_prediction_powered(
     totals = of_labels - fit.without * of_verdicts - changed
     value = weighted_mean(drawn, sides, labels) + fit.power * off
     return MeanEstimate(value, drawn.compute_spread(totals, max_errors, fitted=fit.fitted), fit.power)
+
+
+def estimate_with_control(
+    drawn: WeightedSample,
+    sides: Sequence[EstimateTerm],
+    labels: Floats,
+    verdicts: Floats,
+    numbers: Floats,
+    *,
+    width: float,
+) -> MeanEstimate:
+    """Estimate a mean as `estimate_prediction_powered` does, with a second number (`numbers`) known of all items.
+
+    Both powers are those of the regression of the labels on both: what the judge's values leave of the labels is
+    estimated with what they leave of the control. One degree of freedom is subtracted for each power.
+
+    Source:
+        Cochran (1977), chapter 7; Lovell, "Seasonal adjustment of economic time series and multiple regression
+        analysis", JASA 1963 (the theorem of Frisch and Waugh).
+    """
+    power, shared = (_fit_power(drawn, sides, values, verdicts).power for values in (labels, numbers))
+    rest = [EstimateTerm(side.shares, side.control - shared * side.judged, side.sign) for side in sides]
+    estimate = estimate_prediction_powered(
+        drawn, rest, labels - power * verdicts, numbers - shared * verdicts, width=width
+    )
+    spread, units = estimate.spread, drawn.unit_count
+    # the first power is not fitted again without each unit
+    spread = spread._replace(variance=spread.variance * units / (units - 1), df=max(spread.df - 1, 1.0))
+    return MeanEstimate(estimate.value + power * sum(side.sign * side.judged for side in sides), spread, estimate.power)
 
 
 class _FittedPower(NamedTuple):

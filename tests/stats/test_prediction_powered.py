@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_population import LABELS, TINY, VERDICTS, jackknife_variance, mean_of_all
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.weightstats import DescrStatsW
+from statsmodels.tools import add_constant
 
 from greval.stats.misclassification import rogan_gladen
 from greval.stats.prediction_powered import (
@@ -17,6 +19,7 @@ from greval.stats.prediction_powered import (
     compute_jackknife_totals,
     estimate_from_labels,
     estimate_prediction_powered,
+    estimate_with_control,
     weighted_mean,
 )
 from greval.stats.sampling import EstimateSpread, build_weighted_sample
@@ -215,3 +218,35 @@ def test_a_level_without_width_gives_the_value():
     estimated = MeanEstimate(0.25, EstimateSpread(0.01, 50.0))
     value, interval, cut = compute_interval(estimated, level=1e-17, ends=(0.0, 1.0), share=True)
     assert (value, interval.low, interval.high, cut) == (0.25, 0.25, 0.25, False)
+
+
+def draw_with_control(rng, count, population=2000):
+    """Draw labels, a judge's values and a rule's numbers of a population, and the first `count` as the sample."""
+    labels = rng.normal(size=population)
+    verdicts, numbers = labels + rng.normal(size=population), labels + 0.7 * rng.normal(size=population)
+    side = EstimateTerm(np.ones(count), verdicts.mean(), control=numbers.mean())
+    sample = build_weighted_sample(np.ones(count), population=population)
+    return labels, (sample, [side], labels[:count], verdicts[:count], numbers[:count])
+
+
+def test_an_estimate_with_a_control_is_that_of_a_regression_on_both():
+    """The value is that of the regression estimator of statsmodels with two explaining numbers."""
+    _, (sample, (side,), labels, verdicts, numbers) = draw_with_control(np.random.default_rng(5), 60)
+    found = estimate_with_control(sample, [side], labels, verdicts, numbers, width=20)
+    fit = OLS(labels, add_constant(np.stack([verdicts, numbers], axis=1))).fit()
+    assert found.value == pytest.approx(fit.predict([[1, side.judged, side.control]])[0])
+    alone = estimate_prediction_powered(sample, [side], labels, verdicts, width=20)
+    assert found.spread.variance < alone.spread.variance
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("count", [20, 40, 100])
+def test_intervals_with_a_control_cover_the_truth(count):
+    """Of 2,000 samples, 95 % intervals cover the mean of all items."""
+    rng = np.random.default_rng(count)
+    covered = 0
+    for _ in range(2000):
+        labels, drawn = draw_with_control(rng, count)
+        found = estimate_with_control(*drawn, width=20)
+        covered += abs(found.value - labels.mean()) <= found.spread.compute_half_width(0.95)
+    assert 0.935 <= covered / 2000 <= 0.975

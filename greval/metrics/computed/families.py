@@ -27,7 +27,7 @@ class MetricFamily(NamedTuple):
     """Metrics of one base name with different settings.
 
     `at` is the kind of number after @; `options` are the words allowed after hyphens, in their standard order;
-    `threshold` is the default threshold.
+    `threshold` is the default threshold; without one, the metric without a threshold is a number that decides nothing.
     """
 
     name: str

@@ -11,14 +11,23 @@ from decimal import Decimal
 from functools import cache
 
 from greval._util.wording import find_similar
-from greval.metrics.computed import claim_shares, efficiency, judged_ranking, ranking, repository, text, traversal
+from greval.metrics.computed import (
+    claim_shares,
+    efficiency,
+    judged_ranking,
+    ranking,
+    repository,
+    shared_words,
+    text,
+    traversal,
+)
 from greval.metrics.computed.families import MetricFamily, MetricSetting
 from greval.metrics.computed.judged_ranking import JUDGED
 from greval.records.metric import FunctionMetric
 
 FAMILIES: dict[str, MetricFamily] = {
     family.name: family
-    for families in (ranking, repository, traversal, text, efficiency)
+    for families in (ranking, repository, traversal, text, shared_words, efficiency)
     for family in families.FAMILIES
 }
 """Every family of metrics that are computed from a case, by name."""
@@ -32,6 +41,7 @@ _NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", 
 _CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _THRESHOLD_NUMBER = re.compile(r"0?\.[0-9]{1,4}|1(?:\.0{1,4})?")
 EXAMPLE_CUTOFF = 10
+EXAMPLE_THRESHOLD = "0.50"
 
 
 class _BadNameError(ValueError):
@@ -129,10 +139,12 @@ def _parse_cutoff(family: MetricFamily, text: str | None) -> int | None:
 
 
 def _parse_threshold(family: MetricFamily, at: str | None) -> str:
-    """Return a threshold with at least two digits after the point."""
+    """Return a threshold with at least two digits after the point; an empty one if the family needs none."""
     text = family.threshold if at is None else at
+    if at is None and not text:
+        return ""
     if not _THRESHOLD_NUMBER.fullmatch(text) or not Decimal(text):
-        usual = f"{family.name}@{family.threshold}"
+        usual = f"{family.name}@{family.threshold or EXAMPLE_THRESHOLD}"
         raise _BadNameError(f"after @ stands a number above 0, up to 1, got {text!r}; write {usual}")
     integer, _, digits = text.partition(".")
     return f"{integer or '0'}.{digits.rstrip('0').ljust(2, '0')}"

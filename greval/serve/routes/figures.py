@@ -20,7 +20,9 @@ from greval.analysis.diagnosis import api as diagnosis
 from greval.analysis.diagnosis.records import Cause, DiagnosisTable
 from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
+from greval.report.agreement import format_verdict
 from greval.report.comparison import describe_findings
+from greval.report.panel import describe_panel
 from greval.runs.store import Store
 from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
 from greval.serve.ids import ID_PATTERN
@@ -67,6 +69,10 @@ TreatLevels = Annotated[TreatAs | None, Query(description="how the levels of a v
 OtherRuns = Annotated[
     list[Annotated[str, StringConstraints(pattern=ID_PATTERN)]],
     Query(min_length=1, max_length=MAX_JUDGES, description="a run of another judge on the same cases; may be repeated"),
+]
+Floors = Annotated[
+    list[ShortText] | None,
+    Query(max_length=20, description="a computed metric that the judge has to beat as well; may be repeated"),
 ]
 COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 501, 503, 504)}
 
@@ -199,8 +205,14 @@ def compare_folders(
     return DescribedComparison(**dict(named), findings=tuple(describe_findings(comparison)))
 
 
-@router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)
-async def measure_agreement(
+class DescribedAgreement(Agreement):
+    """An agreement with what it means in plain sentences, those that the command line prints."""
+
+    findings: tuple[str, ...] = ()
+
+
+@router.get("/{id}/agreement", responses=COMMON, response_model=DescribedAgreement)
+async def measure_agreement(  # noqa: PLR0913 - what one may ask for
     figures: TheRunFigures,
     *,
     metric: OneMetric,
@@ -209,10 +221,18 @@ async def measure_agreement(
         Literal["majority", "mean", "each"] | None, Query(description="what stands for several people")
     ] = None,
     treat_as: TreatLevels = None,
+    floor: Floors = None,
     level: Level = 0.95,
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
-    return await figures.respond(agreement, metric=metric, combine=people, treat_as=treat_as, by=by or (), level=level)
+    options = {"combine": people, "treat_as": treat_as, "floors": floor or (), "level": level}
+    return await figures.respond(describe_agreement, metric=metric, by=by or (), **options)
+
+
+def describe_agreement(folder: Path, **options: Any) -> DescribedAgreement:  # noqa: ANN401 - those of `agreement`
+    """Measure how far the judge of a run agrees with people, and describe it."""
+    measured = agreement(folder, **options)
+    return DescribedAgreement(**dict(measured), findings=(format_verdict(measured),))
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
@@ -226,10 +246,11 @@ async def estimate_verdicts(  # noqa: PLR0913 - what one may ask for
         Literal["items", "questions"] | None, Query(description="what was drawn for annotation in one go")
     ] = None,
     new_questions: Annotated[bool, Query(description="intervals for new questions like these")] = False,
+    floor: Annotated[ShortText | None, Query(description="a computed metric to use beside the judge")] = None,
     level: Level = 0.95,
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
-    options = {"drawn_by": drawn_by, "new_questions": new_questions, "level": level}
+    options = {"drawn_by": drawn_by, "new_questions": new_questions, "floor": floor, "level": level}
     return await figures.respond(estimate, metric=metric, by=by or (), baseline=baseline, **options)
 
 
@@ -256,7 +277,13 @@ def diagnose_folder(folder: Path, *, metric: str | None, by: Sequence[str], caus
         return diagnosis.tabulate_run([*diagnosis.diagnose_run(store, metric=metric)], by, folder).select_causes(causes)
 
 
-@router.get("/{id}/panel", responses=COMMON, response_model=Panel)
+class DescribedPanel(Panel):
+    """A panel with what it found in plain sentences, those that the command line prints."""
+
+    findings: tuple[str, ...] = ()
+
+
+@router.get("/{id}/panel", responses=COMMON, response_model=DescribedPanel)
 async def compare_panel(  # noqa: PLR0913 - what one may ask for
     figures: TheRunFigures,
     *,
@@ -265,15 +292,17 @@ async def compare_panel(  # noqa: PLR0913 - what one may ask for
     by: By = None,
     combine: Annotated[CombineJudges | None, Query(description="the panel's verdict of several judges")] = None,
     treat_as: TreatLevels = None,
+    floor: Floors = None,
     level: Level = 0.95,
 ) -> Response:
     """Compare the judges of several runs on the cases that all judged, and with people if there are annotations."""
     names = [name for name in dict.fromkeys(run) if name != figures.folder.name]
     other_folders = [find_judged_folder(figures.tenant, name) for name in names]
-    options = {"combine": combine, "treat_as": treat_as, "level": level}
+    options = {"combine": combine, "treat_as": treat_as, "floors": floor or (), "level": level}
     return await figures.respond(compare_judges, *other_folders, metric=metric, by=by or (), **options)
 
 
-def compare_judges(*folders: Path, metric: str, **options: Any) -> Panel:  # noqa: ANN401 - those of `panel`
-    """Compare the judges of several runs."""
-    return panel(folders, metric, **options)
+def compare_judges(*folders: Path, metric: str, **options: Any) -> DescribedPanel:  # noqa: ANN401 - those of `panel`
+    """Compare the judges of several runs, and describe what was found."""
+    compared = panel(folders, metric, **options)
+    return DescribedPanel(**dict(compared), findings=tuple(describe_panel(compared)))

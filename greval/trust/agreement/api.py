@@ -12,10 +12,9 @@ from greval._util.joins import OFF_SCALE
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
-from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.agreement.baselines import compute_baselines, measure_lengths
+from greval.trust.agreement.baselines import compute_baselines
 from greval.trust.agreement.figures import (
     collect_ratings,
     compute_judge_figures,
@@ -23,6 +22,7 @@ from greval.trust.agreement.figures import (
     compute_weighted_figures,
 )
 from greval.trust.agreement.records import Agreement, AgreementGroup, AgreementVerdict, CombineAnnotators, TreatAs
+from greval.trust.agreement.rules import FloorSource, Rule, read_rules
 from greval.trust.agreement.value_pairs import MatchedItems, ValuePair, build_no_match_error, match_items, pair_values
 from greval.trust.agreement.verdict import decide_verdict
 from greval.trust.agreement.warnings import find_warnings
@@ -40,6 +40,7 @@ class AgreementOptions(TypedDict, total=False):
     by: str | Sequence[str]
     level: float
     label_columns: str | Sequence[str]
+    floors: Sequence[FloorSource]
 
 
 def agreement(
@@ -60,7 +61,8 @@ def agreement(
             scale are compared as "categories" (default for two levels) or as "numbers"; "unordered" compares as
             categories whose order does not count. `by`: tags or "method" to
             group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
-            the files that hold labels, each an annotator; without files, columns of the cases (tags).
+            the files that hold labels, each an annotator; without files, columns of the cases (tags). `floors`: names
+            of computed metrics, or metrics, that the judge has to beat like the length of the text and shared words.
 
     Returns:
         The agreement as data; `greval agreement` prints it.
@@ -97,12 +99,12 @@ def _compute_agreement(
         items = _match_annotated_items(store, metric, annotations, options)
         matched, scale, things = items.matched, items.scale, items.matched.things
         check_tags(things, tags, str(folder))
-        lengths = measure_lengths(store, metric, things)
+        rules = read_rules(store, metric, (thing.key for thing in things), options.get("floors", ()))
     combine, level = items.combine, check_level(options.get("level", LEVEL))
     groups = [
         group
         for name, members in group_items(things, tags)
-        if (group := _build_group(name, members, scale, combine, lengths, level=level))
+        if (group := _build_group(name, members, scale, combine, rules, level=level))
     ]
     # The group of all items comes first and has no name. It is missing if people are tied on all of them.
     if not groups or groups[0].name:
@@ -174,7 +176,7 @@ def _build_group(
     things: Sequence[AnnotatedItem],
     scale: Scale,
     combine: CombineAnnotators,
-    lengths: dict[ItemKey, int],
+    rules: Sequence[Rule],
     *,
     level: float,
 ) -> AgreementGroup | None:
@@ -193,5 +195,5 @@ def _build_group(
         judge=compute_judge_figures(pairs, things, scale, level=level),
         weighted=compute_weighted_figures(pairs, scale, level=level) if enriched else {},
         people=compute_rater_agreement(collect_ratings(things, scale), scale, level=level),
-        baselines=compute_baselines(pairs, scale, lengths, level=level),
+        baselines=compute_baselines(pairs, scale, rules, level=level),
     )

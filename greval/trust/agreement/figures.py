@@ -20,7 +20,7 @@ from greval.trust.agreement.records import (
     NumericAgreement,
     PeopleAgreement,
 )
-from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories
+from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories, name_first_f1
 from greval.trust.annotations.matching import AnnotatedItem
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ def compute_judge_figures(
             for index, name in enumerate(scale.names)
         )
         reliability = compute_reliability(alpha, level=level)
+        # how well a search finds what is relevant is read off this one
+        if things and things[0].item is not None:
+            figures[name_first_f1(scale)] = classes[0].f1
         # The AC1 of judge and people is already there; that of `reliability` is over all raters.
         figures |= {name: figure for name, figure in reliability.items() if name not in figures}
         table = tuple(tuple(map(float, row)) for row in confusion_matrix(columns))

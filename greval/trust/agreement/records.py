@@ -85,10 +85,21 @@ class PeopleAgreement(Record):
 
 
 class Baseline(Record):
-    """A trivial baseline: the floor that a judge must exceed. `why` is the reason if there are no figures."""
+    """A floor that a judge must exceed: a constant value, or a rule of one line. `why` is the reason without figures.
+
+    `lead` is how much more the judge agrees with people than the rule does, on the items that the rule decides: the
+    difference of their kappas, with an interval that resamples both together; for numbers that of the mean absolute
+    errors or of Spearman's correlations. `rule` is the rule with its threshold. `metric` is the computed metric that it
+    reads, or for items the one that decides by it. `formula` decides by the `number` of this metric. Both are empty if
+    nothing computes the rule.
+    """
 
     name: str
     figures: dict[str, Measured] = Field(default_factory=dict)
+    lead: Measured | None = None
+    rule: str = ""
+    metric: str = ""
+    formula: str = ""
     why: str | None = None
 
 
@@ -121,7 +132,8 @@ class AgreementVerdict(Record):
     """What an agreement says about the use of its judge, by the rules of docs/agreement.md.
 
     `use` is what the judge can be relied on for, and `why` the reason if the rules do not apply. `baselines` has the
-    verdict on each baseline, `people` that on people. `difference` is how much more the judge agrees with people than
+    verdict on each baseline, `best_floor` is the name of the baseline that decides, and `people` is the verdict on
+    people. `difference` is how much more the judge agrees with people than
     people do with each other. `same` is the share of items with people's value, within a tenth of the scale. `mean_of`
     is the number of items from which a mean is exact to a tenth of the scale, without the bias. `bias` is the mean
     error as a share of the scale's width.
@@ -130,6 +142,7 @@ class AgreementVerdict(Record):
     use: JudgeUse
     why: str | None = None
     baselines: dict[str, BaselineVerdict] = Field(default_factory=dict)
+    best_floor: str | None = None
     people: PeopleVerdict = "not known"
     difference: Measured | None = None
     same: Measured | None = None

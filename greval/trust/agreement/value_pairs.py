@@ -96,6 +96,19 @@ def index_categories(scale: Scale) -> Mapping[Value, int]:
     return {name: index for index, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
 
 
+def read_category_numbers(scale: CategoricalScale) -> Mapping[str, float]:
+    """Return the numbers of categories, of two without scores 1 for the first; empty if they have none."""
+    scores = {category.name: category.score for category in scale.categories if category.score is not None}
+    if len(scores) == len(scale.names):
+        return scores
+    return dict(zip(scale.names, (1.0, 0.0), strict=True)) if len(scale.names) == BINARY_SIZE else {}
+
+
+def name_first_f1(scale: CategoricalScale) -> str:
+    """Return the name of the F1 of the first category as a figure."""
+    return f"f1 of {scale.names[0]}"
+
+
 def _build_columns(pairs: Sequence[ValuePair], *, weighted: bool) -> tuple[Integers, Integers, Floats]:
     """Build the columns of item numbers, question numbers and weights."""
     import numpy as np

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from math import ceil
+from math import ceil, inf
 from statistics import fmean
 
 from greval.records.scale import CategoricalScale, MeasureScale, NumberRange, Scale, Value, find_number_range
@@ -22,7 +22,7 @@ from greval.trust.agreement.records import (
     JudgeUse,
     PeopleVerdict,
 )
-from greval.trust.agreement.value_pairs import ValuePair
+from greval.trust.agreement.value_pairs import ValuePair, read_category_numbers
 from greval.trust.annotations.matching import AnnotatedItem
 
 MARGIN = 0.05
@@ -35,6 +35,7 @@ Z = 1.96
 """The standard errors that cover 95 of 100 means."""
 BASELINE_FIGURES = {"categorical": ("kappa", "accuracy"), "numeric": ("mae", "spearman")}
 """The figures by which a judge is compared with a baseline; the first that both have with an interval counts."""
+HARSHEST_FIRST: tuple[BaselineVerdict, ...] = ("not better", "not shown", "better")
 LOWER_IS_BETTER = frozenset({"mae"})
 PERFECT = 1 - 1e-9
 """A correlation of 1, up to rounding, that is the same in all resamples of different items, and so has no interval."""
@@ -54,16 +55,15 @@ def decide_verdict(
     questions = [pair.thing.sample_id for pair in pairs]
     hits, squares, errors = _list_errors(pairs, scale, width)
     figures = _complete_figures(group, errors, questions, width, level=level)
-    baselines = {
-        baseline.name: _compare_with_baseline(figures, baseline, group.judge.kind) for baseline in group.baselines
-    }
+    baselines, best_floor = rank_baselines(figures, group.baselines, group.judge.kind)
     same = _measure_mean(hits, questions, SHARE, level=level)
     squared = _measure_mean(squares, questions, SHARE, level=level)
     bias = None if errors is None else _measure_mean(errors, questions, DIFFERENCE, level=level)
-    use = _decide_use([*baselines.values()], same)
+    use = decide_use([*baselines.values()], same)
     return AgreementVerdict(
         use=use,
         baselines=baselines,
+        best_floor=best_floor,
         people=_decide_against_people(difference),
         difference=difference,
         same=same,
@@ -87,7 +87,7 @@ def _complete_figures(
     return {**figures, "mae": MeasuredValue(value=mean_error.value * width, n=mean_error.n, interval=interval)}
 
 
-def _decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUse:
+def decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUse:
     """Decide on the use: nothing unless the judge is better than every known baseline."""
     verdicts = [verdict for verdict in baselines if verdict != "not known"]
     if "not better" in verdicts:
@@ -98,8 +98,30 @@ def _decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUs
     return "single cases" if ends and ends.low >= RELIABLE else "means"
 
 
+def rank_baselines(
+    judge: Mapping[str, Measured], baselines: Sequence[Baseline], kind: str
+) -> tuple[dict[str, BaselineVerdict], str | None]:
+    """Compare a judge with each baseline, and return the verdicts and the name of the best baseline.
+
+    The best one decides. It is that with the worst verdict on the judge, and of several the one of which the judge is
+    the least ahead, so that one more baseline never makes the verdict kinder.
+    """
+    verdicts = {baseline.name: _compare_with_baseline(judge, baseline, kind) for baseline in baselines}
+    leads = {
+        baseline.name: baseline.lead.value if isinstance(baseline.lead, MeasuredValue) else inf
+        for baseline in baselines
+        if verdicts[baseline.name] != "not known"
+    }
+    best = min(leads, key=lambda name: (HARSHEST_FIRST.index(verdicts[name]), leads[name]), default=None)
+    return verdicts, best
+
+
 def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, kind: str) -> BaselineVerdict:
     """Compare the judge with a baseline by their intervals: apart, overlapping, or apart on the wrong side."""
+    lead = baseline.lead
+    # resampled together, both can be told apart although their own intervals overlap
+    if lead and (ends := _get_interval(lead)) and ends.high < 0:
+        return "not better"
     names = [name for name in BASELINE_FIGURES[kind] if name in baseline.figures and name in judge]
     if not names:
         return "not known"
@@ -114,7 +136,10 @@ def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, ki
     # A correlation of 1 is the only figure that is shown to be better without an interval.
     if _get_interval(judge_figure) is None and judge_figure.value < PERFECT:
         return "not shown"
-    return "better" if low > ceiling else "not better" if high < floor or high <= ceiling == floor else "not shown"
+    if low > ceiling:
+        # the baseline may be of fewer items, and be ahead on these
+        return "not shown" if isinstance(lead, MeasuredValue) and lead.value <= 0 else "better"
+    return "not better" if high < floor or high <= ceiling == floor else "not shown"
 
 
 def _get_interval(figure: Measured) -> Interval | None:
@@ -204,14 +229,12 @@ def _list_errors(
 
 
 def _read_numbers(pairs: Sequence[ValuePair], scale: Scale) -> list[tuple[float, float]] | None:
-    """Return the values as numbers: of two categories the first is 1; None for others without scores."""
+    """Return the values as numbers; None for categories without any."""
     if not isinstance(scale, CategoricalScale):
         return [(float(pair.people), float(pair.judge)) for pair in pairs]
-    scores = {category.name: category.score for category in scale.categories if category.score is not None}
-    if len(scores) < len(scale.names):
-        if len(scale.names) != PAIR:
-            return None
-        scores = {scale.names[0]: 1.0, scale.names[1]: 0.0}
+    scores = read_category_numbers(scale)
+    if not scores:
+        return None
     return [(scores[str(pair.people)], scores[str(pair.judge)]) for pair in pairs]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
@@ -16,6 +17,7 @@ from greval.runs.store.disk import ResultFilter
 from greval.stats.interval import LEVEL, ClusterSums, check_level
 from greval.stats.sampling import WeightedSample
 from greval.stats.summary import METHOD, NO_VALUE
+from greval.trust.agreement.rules import LENGTH, MAX_COMPUTED_CASES, FloorSource, Rule, read_rules
 from greval.trust.annotations.adjudication import unite_annotators
 from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.matching import fill_in_method, get_item_key, hash_judged_contents
@@ -47,6 +49,7 @@ class EstimateOptions(TypedDict, total=False):
     new_questions: bool
     level: float
     label_columns: str | Sequence[str]
+    floor: FloorSource | None
 
 
 class _EstimateTarget(NamedTuple):
@@ -59,11 +62,12 @@ class _EstimateTarget(NamedTuple):
 
 
 class _EstimateSettings(NamedTuple):
-    """The confidence level, the population of questions, and the reason why labels are not used."""
+    """The confidence level, the population of questions, the reason why labels are not used, and a rule's numbers."""
 
     level: float
     new_questions: bool
     unlike: str | None
+    rule: Floats | None
 
 
 def estimate(
@@ -88,7 +92,8 @@ def estimate(
             were sampled for annotation, "questions" if whole questions were; by default this is inferred from the
             labels. `label_columns`: the columns of the files that hold labels, each an annotator; without files,
             columns of the cases. `new_questions`: whether the intervals are for new questions like these; by default
-            they are for the judged items of this run.
+            they are for the judged items of this run. `floor`: the computed metric, or its name, that is used beside
+            the judge in one more figure; by default the share of words that two texts have in common.
 
     Returns:
         The estimate as data; `greval estimate` prints it.
@@ -130,10 +135,12 @@ def _compute_estimate(
     labels_in = options.get("label_columns", ())
     loaded = load_annotations(folder, annotations, metric=metric, label_columns=labels_in)
     people, united = unite_annotators([annotation for annotation in loaded.annotations if annotation.metric == metric])
+    floor = options.get("floor")
     with Store.open(folder) as store, store.snapshot():
-        judged = read_judged_columns(
-            store, metric, by=tags, case_keys={(annotation.sample_id, annotation.method) for annotation in people}
-        )
+        case_keys = {(annotation.sample_id, annotation.method) for annotation in people}
+        is_rule_read = floor is not None or store.count() <= MAX_COMPUTED_CASES
+        judged = read_judged_columns(store, metric, by=tags, case_keys=case_keys, with_keys=is_rule_read)
+        rule = _read_rule(store, metric, judged, floor) if is_rule_read else None
         _check_baseline(judged, baseline, folder)
         people = fill_in_method(people, judged.methods)
         contents = hash_judged_contents(store, metric, people)
@@ -149,8 +156,9 @@ def _compute_estimate(
         needed = f"{metric}: an estimate needs labels of at least two judged items"
         raise DataError(f"{needed}, got {len(labels.found)}{why}{hint}")
     drawn, unit, unlike, sample_warnings = infer_design(judged, labels, options.get("drawn_by"))
-    targets = [*_build_targets(judged, labels, drawn)]
-    rules = _EstimateSettings(level, options.get("new_questions", False), unlike)
+    numbers = _fill_numbers(rule, judged) if rule else None
+    targets = [*_build_targets(judged, labels, drawn, numbers)]
+    rules = _EstimateSettings(level, options.get("new_questions", False), unlike, numbers)
     rows = [
         _build_row(judged, cell, target, labels, rules)
         for cell in iterate_cells(judged, baseline, grouped=bool(tags))
@@ -171,6 +179,7 @@ def _compute_estimate(
         labels=len(labels.found),
         not_used=labels.not_used,
         refused=unlike,
+        rule=rule.name if rule else None,
         rows=tuple(rows),
         unread=loaded.unread,
         warnings=(*labels.warnings, *united, *sample_warnings, *find_failures(judged.statuses)),
@@ -187,13 +196,31 @@ def _check_baseline(judged: JudgedColumns, baseline: str | None, folder: Path) -
         raise DataError(f"{folder}: {baseline} is the only method; a difference needs two")
 
 
-def _build_targets(judged: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
+def _read_rule(store: Store, metric: str, judged: JudgedColumns, floor: FloorSource | None) -> Rule | None:
+    """Read the rule to use beside the judge: that of the user, or that of shared words; None if there is none."""
+    rules = read_rules(store, metric, judged.keys, [] if floor is None else [floor])
+    return next((rule for rule in reversed(rules) if rule.name != LENGTH and rule.numbers), None)
+
+
+def _fill_numbers(rule: Rule, judged: JudgedColumns) -> Floats:
+    """Return the rule's number of each judged item; the mean for items that have none."""
+    import numpy as np
+
+    # any number that is known of all items is allowed here, so that a missing one may be anything
+    mean = fmean(rule.numbers.values())
+    return np.array([rule.numbers.get(key, mean) for key in judged.keys])
+
+
+def _build_targets(
+    judged: JudgedColumns, labels: ItemLabels, drawn: WeightedSample, rule: Floats | None
+) -> Iterator[_EstimateTarget]:
     """Yield the quantities to estimate: the mean, or for categories without scores the share of each."""
     import numpy as np
 
     verdicts = judged.get_verdicts()
     places = np.array([label.place for label in labels.found])
     people = np.array([label.value for label in labels.found])
+    control = None if rule is None else rule[places]
     if not judged.categories:
         ends = find_direction(judged.scale).ends
         values = np.r_[verdicts, people]
@@ -202,12 +229,12 @@ def _build_targets(judged: JudgedColumns, labels: ItemLabels, drawn: WeightedSam
         yield _EstimateTarget(
             None,
             verdicts,
-            LabelledSample(drawn, people, verdicts[places]),
+            LabelledSample(drawn, people, verdicts[places], control),
             ValueRange(ends, width, binary and ends == (0, 1)),
         )
     for number, name in enumerate(judged.categories):
         share = (verdicts == number).astype(float)
-        sample = LabelledSample(drawn, (people == number).astype(float), share[places])
+        sample = LabelledSample(drawn, (people == number).astype(float), share[places], control)
         yield _EstimateTarget(name, share, sample, ValueRange((0.0, 1.0), 1.0, binary=True))
 
 
@@ -230,7 +257,10 @@ def _build_row(
         return EstimateRow(
             **described, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none
         )
-    sides = [side.build_side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
+    sides = [
+        side.build_side(target.verdicts, places, sign, rule=rules.rule)
+        for side, sign in zip(of, (1.0, -1.0), strict=False)
+    ]
     error = ClusterSums(*of_questions).error ** 2 if rules.new_questions else 0.0
     both = compute_figures(target.sample, sides, target.reach, judged=count, level=rules.level, judge_error=error)
     if rules.unlike:
@@ -243,6 +273,7 @@ def _build_row(
         plain=EstimateFigure(reason=REFUSED) if labels.enriched else None,
         prediction_powered=both.prediction_powered,
         power=both.power,
+        with_rule=both.with_rule,
         rogan_gladen=both.rogan_gladen,
         sensitivity=both.rates and both.rates.sensitivity,
         specificity=both.rates and both.rates.specificity,

@@ -19,6 +19,7 @@ from greval.stats.prediction_powered import (
     compute_interval,
     estimate_from_labels,
     estimate_prediction_powered,
+    estimate_with_control,
     linearise_scores,
 )
 from greval.stats.sampling import WeightedSample
@@ -41,6 +42,10 @@ MIN_QUESTIONS = {"labels_only": (8, 30), "prediction_powered": (40, 60), "rogan_
 With fewer the coverage of some 95 % intervals is below 93 % or above 97 % (benchmarks/estimate_coverage.py)."""
 
 
+MIN_RULE_LABELS = 20
+"""The number of labels from which on a rule is used beside the judge: it is a second parameter to fit."""
+
+
 class EstimateCell(NamedTuple):
     """One mean, or the difference of two, and the number of its group (None for all questions)."""
 
@@ -57,16 +62,22 @@ class CellItems:
     which: Integers
     shares: Floats
 
-    def build_side(self, verdicts: Floats, places: Integers, sign: float) -> EstimateTerm:
+    def build_side(
+        self, verdicts: Floats, places: Integers, sign: float, *, rule: Floats | None = None
+    ) -> EstimateTerm:
         """Build this mean as an input of the estimate; `places` are the indices of the labelled items in `verdicts`.
 
-        `sign` is -1 for the mean that is subtracted, else 1.
+        `sign` is -1 for the mean that is subtracted, else 1. `rule` has the number of a rule for each item.
         """
         import numpy as np
 
         all_shares = np.zeros(len(verdicts))
         all_shares[self.which] = self.shares
-        return EstimateTerm(all_shares[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
+        judged, control = (
+            0.0 if values is None else float(self.shares @ values[self.which] / self.shares.sum())
+            for values in (verdicts, rule)
+        )
+        return EstimateTerm(all_shares[places], judged, sign, control)
 
 
 def iterate_cells(judged: JudgedColumns, baseline: str | None, *, grouped: bool) -> Iterator[EstimateCell]:
@@ -132,11 +143,12 @@ class ValueRange(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledSample:
-    """The labelled items of a metric: their sampling design, people's values and the judge's values."""
+    """The labelled items of a metric: their sampling design, people's values, the judge's, and a rule's if known."""
 
     drawn: WeightedSample
     labels: Floats
     verdicts: Floats
+    rule: Floats | None = None
 
 
 class CellFigures(NamedTuple):
@@ -147,6 +159,7 @@ class CellFigures(NamedTuple):
     power: float | None
     rogan_gladen: EstimateFigure
     rates: JudgeRates | None = None
+    with_rule: EstimateFigure | None = None
 
 
 def compute_figures(
@@ -179,12 +192,17 @@ def compute_figures(
     if reach.binary:
         corrected = rogan_gladen(*labelled, sample.verdicts, level=level)
     drop_interval = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
+    with_rule: EstimateFigure | None = None
+    if sample.rule is not None and min(counts) >= MIN_RULE_LABELS:
+        estimate = estimate_with_control(*labelled, sample.verdicts, sample.rule, width=reach.width)
+        with_rule = drop_interval("prediction_powered", _build_figure(estimate, form, new))
     return CellFigures(
         drop_interval("labels_only", _build_figure(estimate_from_labels(*labelled, width=reach.width), form, new)),
         drop_interval("prediction_powered", _build_figure(both, form, new)),
         both.power,
         drop_interval("rogan_gladen", _build_corrected_figure(corrected, form, new)),
         corrected.rates[0] if isinstance(corrected, CorrectedRate) and form.mean else None,
+        with_rule,
     )
 
 

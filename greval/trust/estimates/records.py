@@ -50,6 +50,7 @@ class EstimateRow(Record):
     plain: EstimateFigure | None = None
     prediction_powered: EstimateFigure
     power: float | None = None
+    with_rule: EstimateFigure | None = None
     rogan_gladen: EstimateFigure
     sensitivity: float | None = None
     specificity: float | None = None
@@ -77,7 +78,8 @@ class Estimate(NotebookDisplay, Record):
     figures that ignore the weights are refused. `new_questions` is true if the intervals are for new questions like
     these rather than for the judged items of the run. `refused` is the reason why labels give no figure at all, if
     they are not consistent with the stated sampling design. `unread` are the rows of files that are not annotations,
-    and `notes` say what people should know of how the files were read.
+    and `notes` say what people should know of how the files were read. `rule` is the name of the rule of one line that
+    was used beside the judge.
     """
 
     folder: str
@@ -93,6 +95,7 @@ class Estimate(NotebookDisplay, Record):
     labels: int
     not_used: UnusedAnnotations
     refused: str | None = None
+    rule: str | None = None
     rows: tuple[EstimateRow, ...]
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

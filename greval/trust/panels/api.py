@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -15,6 +15,7 @@ from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.records import TreatAs
+from greval.trust.agreement.rules import FloorSource, Rule, read_rules
 from greval.trust.agreement.value_pairs import match_items, pair_values
 from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource
 from greval.trust.annotations.matching import AnnotatedItem, check_tags, group_items
@@ -38,6 +39,7 @@ class PanelOptions(TypedDict, total=False):
     by: str | Sequence[str]
     level: float
     label_columns: str | Sequence[str]
+    floors: Sequence[FloorSource]
 
 
 def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[PanelOptions]) -> Panel:
@@ -53,7 +55,8 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
             annotations; by default those in the runs' folders, if any. `treat_as`: whether the levels of a value
             scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
             group by. `level`: the confidence level of the intervals, 0.95 by default. `label_columns`: the columns of
-            the files that hold labels, each an annotator; without files, columns of the cases.
+            the files that hold labels, each an annotator; without files, columns of the cases. `floors`: names of
+            computed metrics, or metrics, that the panel has to beat like the length of the text and shared words.
 
     Returns:
         The figures as data; `greval panel` prints them.
@@ -85,7 +88,8 @@ def _compute_panel(runs: Sequence[str | Path | Run], metric: str, options: Panel
     tags = (by,) if isinstance(by, str) else tuple(by)
     check_tags(items.things, tags, ", ".join(str(run.folder) for run in items.runs.values()))
     people, annotators, people_warnings = _read_people(items, metric, options)
-    settings = PanelSettings([*items.runs], items.scale, items.combine, level, people)
+    rules = _read_rules(items, metric, people, options)
+    settings = PanelSettings([*items.runs], items.scale, items.combine, level, people, rules)
     groups = tuple(build_group(name, members, settings) for name, members in group_items(items.things, tags))
     outlier, why_none = find_outlier(groups[0].judges)
     return Panel(
@@ -162,6 +166,17 @@ def _read_people(
     warnings = find_people_warnings(labels.matched, labels.unread, tied=tied, matching=len(values))
     annotators = {annotator for thing in things for annotator in thing.values}
     return values, sorted(annotators), (*labels.loaded.notes, *warnings)
+
+
+def _read_rules(
+    items: PanelItems, metric: str, people: Mapping[ItemKey, Value], options: PanelOptions
+) -> tuple[Rule, ...]:
+    """Return the rules that the panel has to beat, by the texts of the first run; none without values of people."""
+    keys = [thing.key for thing in items.things if thing.key in people]
+    if not keys:
+        return ()
+    with Store.open(next(iter(items.runs.values())).folder) as store, store.snapshot():
+        return read_rules(store, metric, keys, options.get("floors", ()))
 
 
 def _build_annotation(thing: AnnotatedItem, verdict: Value | None, metric: str, items: PanelItems) -> Annotation:

@@ -12,6 +12,7 @@ from greval.runs.run_reader import ItemKey
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse
 from greval.stats.inter_rater import compute_alphas_without, compute_reliability
 from greval.stats.interval import Measured, MeasuredValue
+from greval.trust.agreement.baselines import compute_baselines
 from greval.trust.agreement.figures import (
     RatingColumns,
     build_ratings,
@@ -19,7 +20,10 @@ from greval.trust.agreement.figures import (
     compare_sides,
     compute_rater_agreement,
 )
-from greval.trust.agreement.value_pairs import index_categories
+from greval.trust.agreement.records import Baseline
+from greval.trust.agreement.rules import Rule
+from greval.trust.agreement.value_pairs import ValuePair, index_categories
+from greval.trust.agreement.verdict import rank_baselines
 from greval.trust.annotations.matching import AnnotatedItem
 from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
 
@@ -35,7 +39,7 @@ class PanelSettings(NamedTuple):
     """The settings for the figures.
 
     `judges` are in the order in which they are listed, and `people` has the people's combined value of each item on
-    which they are not tied; it is empty if they gave no values.
+    which they are not tied; it is empty if they gave no values. `rules` are what the panel has to beat.
     """
 
     judges: Sequence[str]
@@ -43,6 +47,7 @@ class PanelSettings(NamedTuple):
     combine: CombineJudges
     level: float
     people: Mapping[ItemKey, Value]
+    rules: Sequence[Rule] = ()
 
 
 class _GroupVerdicts(NamedTuple):
@@ -70,6 +75,11 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
     values = (settings.people.get(thing.key) for thing in things)
     people = [np.nan if value is None else float(index[value] if index else value) for value in values]
     group = _GroupVerdicts(verdicts, panel, np.array(people), ratings.questions)
+    with_people = _compare_with_people(panel, group, settings)
+    baselines = _compute_baselines(things, settings) if not name and with_people and with_people.figures else ()
+    standings, best_floor = rank_baselines(
+        with_people.figures if with_people else {}, baselines, "categorical" if index else "numeric"
+    )
     return PanelGroup(
         name=name,
         things=len(things),
@@ -81,8 +91,22 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
             _build_judge_figures(number, group, settings, alpha)
             for number, alpha in enumerate(_compute_alphas_without_judges(ratings, order, settings))
         ),
-        people=_compare_with_people(panel, group, settings),
+        people=with_people,
+        baselines=baselines,
+        standings=standings,
+        best_floor=best_floor,
     )
+
+
+def _compute_baselines(things: Sequence[AnnotatedItem], settings: PanelSettings) -> tuple[Baseline, ...]:
+    """Compute the baselines of a panel on the items on which neither it nor people are tied."""
+    verdicts = combine_items(things, settings.combine, settings.scale)
+    pairs = [
+        ValuePair(thing, number, settings.people[thing.key], verdict)
+        for number, (thing, verdict) in enumerate(zip(things, verdicts, strict=True))
+        if verdict is not None and thing.key in settings.people
+    ]
+    return compute_baselines(pairs, settings.scale, settings.rules, level=settings.level)
 
 
 def combine_verdicts(verdicts: Floats, how: CombineJudges, scale: Scale) -> Floats:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from greval.records.record import Record
 from greval.stats.interval import Measured
-from greval.trust.agreement.records import PeopleAgreement, TreatAs
+from greval.trust.agreement.records import Baseline, BaselineVerdict, PeopleAgreement, TreatAs
 
 CombineJudges = Literal["majority", "median", "mean"]
 """How the verdicts of several judges become one: the majority, or the median or mean of their numbers."""
@@ -47,7 +47,9 @@ class PanelGroup(Record):
     """The figures of all items, or of those with one value of the tags; `name` is empty for all items.
 
     `among` is the agreement among the judges, `unanimous` the share of items on which all give the same verdict,
-    `ties` the number of items without a verdict of the panel, and `people` the panel compared with people.
+    `ties` the number of items without a verdict of the panel, and `people` the panel compared with people. If people
+    gave values, `baselines` are what the panel has to beat, `standings` the verdict on each, and `best_floor` is the
+    name of the one that decides.
     """
 
     name: str
@@ -58,6 +60,9 @@ class PanelGroup(Record):
     among: PeopleAgreement
     judges: tuple[JudgeFigures, ...]
     people: SideAgreement | None = None
+    baselines: tuple[Baseline, ...] = ()
+    standings: dict[str, BaselineVerdict] = Field(default_factory=dict)
+    best_floor: str | None = None
 
 
 class PanelRun(Record):

@@ -18,8 +18,9 @@ from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.metrics.library import find_dependencies, require_metric
+from greval.metrics.library import find_dependencies, find_metric, require_metric
 from greval.records.case import Case
+from greval.records.formula_metric import StoredMetric
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.runs.forecast import Forecast, forecast
@@ -27,6 +28,7 @@ from greval.runs.judges import choose_judge
 from greval.runs.manifest import PROBE_TAG
 from greval.runs.options import EvaluateOptions
 from greval.runs.worker import narrow_for_metric
+from greval.trust.agreement.rules import compute_numbers, list_word_rules
 from greval.trust.probing.checks import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
 from greval.trust.probing.kill_rates import count_check, measure_noise
 from greval.trust.probing.plan import (
@@ -35,6 +37,7 @@ from greval.trust.probing.plan import (
     OTHER_ORDER,
     SourceCases,
     build_references,
+    get_verdict_key,
     iter_demo_cases,
     plan_mutants,
     read_source_cases,
@@ -120,7 +123,10 @@ async def probe_async(
             await stages.run_stage(OTHER_ORDER, unchanged, [check.reworded(task.metric)])
     for name in task.repeats:
         await stages.run_stage(name, unchanged, [task.metric])
-    counted = [count_check(check, plan, stages.verdicts, task.metric.scale) for check in task.checks]
+    rule = next(iter(list_word_rules(StoredMetric(task.metric.model_dump(mode="json")))), None)
+    compared = (*references, *plan.cases) if rule else ()
+    numbers = {get_verdict_key(case): compute_numbers(find_metric(rule.name), case) for case in compared if rule}
+    counted = [count_check(check, plan, stages.verdicts, task.metric.scale, numbers) for check in task.checks]
     return Probe(
         folder=str(stages.folder),
         metric=task.given.name,
@@ -128,6 +134,7 @@ async def probe_async(
         cases=len(bases),
         checks=tuple(result for result, _ in counted),
         noise=measure_noise(bases, stages.verdicts, (MAIN, *task.repeats)) if task.repeats else None,
+        rule=rule.phrase if rule else None,
         skipped=task.skipped,
         survivors=tuple(survivor for _, survivors in counted for survivor in survivors),
         left_out=dict(task.source.left_out),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, variance
 
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import JudgedScale
 from greval.stats.interval import Measured, MeasuredValue, Undefined, wilson_interval
-from greval.trust.probing.checks import ProbeCheck, compute_position, explain_unusable, is_satisfied
+from greval.trust.agreement.rules import ItemNumbers
+from greval.trust.probing.checks import ProbeCheck, VerdictRelation, compute_position, explain_unusable, is_satisfied
 from greval.trust.probing.plan import (
     NO_VERDICT,
     NOT_YET,
@@ -18,6 +19,7 @@ from greval.trust.probing.plan import (
     ProbePlan,
     ProbeVerdicts,
     ReferenceCases,
+    VerdictKey,
     get_verdict_key,
 )
 from greval.trust.probing.records import JudgeNoise, ProbeCheckResult, SurvivingMutant
@@ -36,15 +38,22 @@ class MutantTally:
 
 
 def count_check(
-    check: ProbeCheck, plan: ProbePlan, verdicts: ProbeVerdicts, scale: JudgedScale
+    check: ProbeCheck,
+    plan: ProbePlan,
+    verdicts: ProbeVerdicts,
+    scale: JudgedScale,
+    numbers: Mapping[VerdictKey, ItemNumbers],
 ) -> tuple[ProbeCheckResult, tuple[SurvivingMutant, ...]]:
-    """Count the mutants that a check caught, and return the figures and the mutants that were not caught."""
+    """Count the mutants that a check caught, and return the figures and the mutants that were not caught.
+
+    `numbers` are those of a rule of one line, which is tried on the same mutants.
+    """
     tally = MutantTally(unused=Counter(plan.unused.get(check.name, {})))
     pairs = [pair for pair in plan.pairs if pair.check == check.name]
     for pair in pairs:
-        _compare_pair(tally, pair, verdicts, scale)
+        _compare_pair(tally, pair, verdicts, scale, numbers)
     relations = dict.fromkeys(pair.relation.value for pair in pairs) or {check.relation.value: None}
-    names = ("killed", "mutants", "better", "worse", "failed", "missing")
+    names = ("killed", "mutants", "better", "worse", "failed", "missing", "rule_killed", "rule_mutants")
     counts = {name: tally.counts[name] for name in names}
     questions = len(tally.questions)
     return ProbeCheckResult(
@@ -97,7 +106,13 @@ def measure_noise(bases: Sequence[ReferenceCases], verdicts: ProbeVerdicts, stag
     )
 
 
-def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:
+def _compare_pair(
+    tally: MutantTally,
+    pair: MutantPair,
+    verdicts: ProbeVerdicts,
+    scale: JudgedScale,
+    numbers: Mapping[VerdictKey, ItemNumbers],
+) -> None:
     """Compare each verdict on a mutant with the verdict on its reference."""
     reference, mutant = verdicts.get(pair.before), verdicts.get(pair.after)
     if reference is None or not reference.judgements:
@@ -114,6 +129,12 @@ def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts,
             mutant_judgement = mutant_judgements[judgement.item]
             tally.counts.update(_classify_verdict(tally, pair, judgement, mutant_judgement, scale))
             tally.questions.add(pair.sample_id)
+            before, after = (numbers.get(key, {}).get(judgement.item) for key in (pair.before, pair.after))
+            # a rule reads items one by one, so that their order cannot change it
+            if before is not None and after is not None and pair.relation is not VerdictRelation.same:
+                tally.counts["rule_mutants"] += 1
+                is_caught = after <= before if pair.relation is VerdictRelation.not_better else after < before
+                tally.counts["rule_killed"] += is_caught
 
 
 def _classify_verdict(

@@ -30,7 +30,8 @@ class ProbeCheckResult(Record):
     `rate` is the share `killed` of the `mutants` that have a verdict. Its `interval` counts each verdict, and
     `clustered` counts only the `questions` they belong to, if these are fewer. `better` and `worse` count the
     mutants whose verdict rose and fell. `failed` ones have no verdict, `missing` ones are not judged yet.
-    Neither counts as caught. `unused` counts the pairs that cannot be used, by reason.
+    Neither counts as caught. `unused` counts the pairs that cannot be used, by reason. Of the `rule_mutants` of which
+    the probe's rule of one line has a number, it would catch `rule_killed`: its number falls, or gets no higher.
     """
 
     name: str
@@ -44,6 +45,8 @@ class ProbeCheckResult(Record):
     failed: int = 0
     missing: int = 0
     unused: dict[str, int] = Field(default_factory=dict)
+    rule_killed: int = 0
+    rule_mutants: int = 0
 
 
 class JudgeNoise(Record):
@@ -74,8 +77,8 @@ class Probe(NotebookDisplay, Record):
 
     `cases` counts the unchanged cases, and `left_out` those that the metric is not defined for, by reason.
     `failures` counts the failed verdicts by kind. `usage` and `cost` (US dollars) are those of this command,
-    without the results of earlier ones. `why` is the reason if the probe was stopped early. The figures then
-    cover what was judged.
+    without the results of earlier ones. `rule` is the rule of one line that is tried on the same mutants. `why` is the
+    reason if the probe was stopped early. The figures then cover what was judged.
     """
 
     folder: str
@@ -84,6 +87,7 @@ class Probe(NotebookDisplay, Record):
     cases: int
     checks: tuple[ProbeCheckResult, ...]
     noise: JudgeNoise | None = None
+    rule: str | None = None
     skipped: tuple[SkippedCheck, ...] = ()
     survivors: tuple[SurvivingMutant, ...] = ()
     left_out: dict[str, int] = Field(default_factory=dict)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 from agreed_runs import METRICS, defined, said, write
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from greval.records.scale import CategoricalScale, MeasureScale
+from greval.report.agreement import describe_best_floor, find_best_floor
+from greval.stats.interval import Interval, MeasuredValue, Undefined
 from greval.trust.agreement.api import agreement
-from greval.trust.agreement.verdict import MARGIN, RELIABLE, round_up
+from greval.trust.agreement.records import Baseline
+from greval.trust.agreement.verdict import MARGIN, RELIABLE, decide_use, rank_baselines, round_up
 
 GRADES = {"Good": 1, "Fair": 0.5, "Poor": 0}
 SCORED = defined(
@@ -63,6 +66,7 @@ def test_a_judge_that_measures_length_is_not_better_than_length(tmp_path):
     texts = ["x" * (100 if person == "Yes" else 10) for person in people]
     verdict = decide(tmp_path, "right", answers(120, wrong=6), people, texts=texts)
     assert verdict.baselines == {"most frequent label": "better", "length of the text": "not better"}
+    assert verdict.best_floor == "length of the text"
     assert verdict.use == "nothing"
 
 
@@ -143,3 +147,60 @@ def test_an_enriched_sample_has_no_verdict(tmp_path):
 def test_a_number_of_items_is_never_rounded_down(count):
     """And never up by more than a step."""
     assert count <= round_up(count) < count + (10 if count < 100 else 50)
+
+
+USES = ("nothing", "nothing yet", "means", "single cases")
+SENTENCES = (
+    "a rule of one line does ",
+    "the judge is no better",
+    "the judge is not clearly",
+    "the judge is better",
+)
+shares = st.floats(-1, 1)
+measured = st.builds(
+    lambda value, low, high: MeasuredValue(
+        value=value, n=50, interval=Interval(low=min(low, high), high=max(low, high), method="t")
+    ),
+    shares,
+    shares,
+    shares,
+)
+floors = st.builds(
+    Baseline,
+    name=st.uuids().map(str),
+    figures=st.fixed_dictionaries({"kappa": measured | st.just(Undefined(n=0, reason="no kappa"))}),
+    lead=measured | st.none(),
+    rule=st.sampled_from(["", "Yes above 3, else No"]),
+)
+
+
+def rate_kindness(judge, baselines):
+    """Return how kind the use and the sentence are; the worst two sentences say the same."""
+    verdicts, best = rank_baselines(judge, baselines, "categorical")
+    sentence = describe_best_floor(verdicts, find_best_floor(best, baselines), judge)
+    place = next(place for place, begin in enumerate(SENTENCES) if sentence.startswith(begin))
+    return USES.index(decide_use([*verdicts.values()], SURE)), max(place, 1)
+
+
+SURE = MeasuredValue(value=0.99, n=400, interval=Interval(low=0.97, high=1.0, method="wilson"))
+
+
+@given(measured, st.lists(floors, min_size=1, max_size=4), floors)
+def test_one_more_floor_never_makes_the_verdict_kinder(kappa, baselines, one_more):
+    """Whatever the floor, neither the use nor the sentence gets better."""
+    judge = {"kappa": kappa}
+    assume("not known" not in rank_baselines(judge, baselines, "categorical")[0].values())
+    before, after = (rate_kindness(judge, several) for several in (baselines, [*baselines, one_more]))
+    assert all(later <= earlier for earlier, later in zip(before, after, strict=True))
+
+
+@given(measured, st.lists(floors, min_size=1, max_size=5))
+def test_the_best_floor_is_named(kappa, baselines):
+    """The sentence names the floor that is the most ahead of those with the worst verdict."""
+    judge = {"kappa": kappa}
+    verdicts, best = rank_baselines(judge, baselines, "categorical")
+    worst = [name for name in ("not better", "not shown", "better") if name in verdicts.values()]
+    assert (best is None) == (not worst)
+    if best:
+        assert verdicts[best] == worst[0]
+        assert best in describe_best_floor(verdicts, find_best_floor(best, baselines), judge)

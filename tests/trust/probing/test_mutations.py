@@ -19,7 +19,6 @@ from greval.trust.probing.mutations import (
     PADDINGS,
     blank_target,
     change_texts,
-    extract_words,
     find_foreign_case,
     find_target,
     iter_texts,
@@ -117,8 +116,3 @@ def test_the_target_is_what_the_metric_judges(name, target):
     """Items come before the answer, and the answer before the context."""
     (metric,) = (metric for metric in METRICS if metric.name == name)
     assert find_target(metric) == target
-
-
-def test_words_are_compared_without_case_and_short_ones():
-    """Numbers of any length count as content, words of one or two letters do not."""
-    assert extract_words("The 7 GATES, the 12 of it") == {"the", "7", "gates", "12"}

@@ -27,11 +27,12 @@ async function loadFigures(run, metric, saved, signal) {
   return { agreement: await load("agreement"), estimate: await estimate };
 }
 
-function Agreement({ groups: [whole], annotators }) {
+function Agreement({ groups: [whole], annotators, findings = [] }) {
   if (!whole) return html`<p class="soft">No label can be compared with a verdict yet.</p>`;
   const { judge, people, things } = whole;
   return html`
     <h3>Judge and people</h3>
+    ${findings.map((sentence) => html`<p class="small">${sentence}</p>`)}
     <${FigureList} ...${judge} />
     <p class="soft small">${count(things)} items, labelled by <bdi>${annotators.join(", ")}</bdi></p>
     <h3>People among themselves</h3>
