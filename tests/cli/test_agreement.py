@@ -40,8 +40,9 @@ def read_agreement(run, greval_says):
 
 def test_every_option_reaches_the_agreement(read_agreement):
     """The JSON form is the whole agreement."""
-    words = ("--by", "kind", "--people", "each", "--treat-as", "unordered", "--level", "0.9")
+    words = ("--by", "kind", "--people", "each", "--treat-as", "unordered", "--level", "0.9", "--floor", "answer_words")
     agreement = read_agreement("-m", "graded", *words)
+    assert agreement.groups[0].baselines[-1].name == "answer_words"
     assert (agreement.by, agreement.combine, agreement.treat_as, agreement.level) == (
         ("kind",),
         "each",

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from command_line import case, write
 
-from greval import evaluate, load_metric, read_cases
+from greval import Annotation, evaluate, load_metric, read_cases
 from greval.testing import ScriptedJudge
+from greval.trust.annotations.files import keep_annotations
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -37,6 +38,13 @@ def test_a_table_and_the_command_for_the_cases(greval_says, run):
     assert header.split("  ")[-1].strip() == "all"
     assert figures.split()[1:] == ["2", "2", "4"]
     assert out.splitlines()[-1].endswith(f"greval diagnose {run} --show CAUSE")
+
+
+def test_labels_say_how_far_the_verdicts_can_be_believed(greval_says, run):
+    """The deciding metric has the paragraph of its agreement, if people labelled it."""
+    labels = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1 - n % 2) for n in range(4)]
+    keep_annotations(run, labels)
+    assert "correctness: What this means: " in greval_says("diagnose", run)[1]
 
 
 def test_json_holds_the_diagnosis_of_each_case(greval_says, run):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 from command_line import case, write
 
-from greval import evaluate, load_metric, read_cases
+from greval import Annotation, evaluate, load_metric, read_cases
 from greval.testing import ScriptedJudge
+from greval.trust.annotations.files import keep_annotations
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -34,6 +36,15 @@ def test_a_panel_of_two_judges(greval_says, folders):
     assert "correctness" in out
     panel = json.loads(greval_says("panel", *folders, "-m", "correctness", "--format", "json")[1])
     assert panel["metric"] == "correctness"
+
+
+def test_the_panel_has_to_beat_the_floors(greval_says, folders):
+    """With labels, the best floor is named, and those of the user stand beside the panel."""
+    labels = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=(n + 1) % 2) for n in range(5)]
+    keep_annotations("a", labels)
+    out = greval_says("panel", *folders, "-m", "correctness", "--floor", "exact_match")[1]
+    assert re.search("(The panel is|A rule of one line does) .*(baseline|the panel)", out)
+    assert any(line.startswith("baseline: exact_match") for line in out.splitlines())
 
 
 def test_the_verdicts_of_the_panel_are_written_as_annotations(greval_says, folders):

@@ -67,19 +67,32 @@ def read_rules(
     for floor in floors:
         name = floor if isinstance(floor, str) else floor.name
         own.append(Rule(name, {}, "" if is_preference else name))
-        measures.append((own[-1], _find_own_measure(store, stored, floor), True))
+        if isinstance(floor, str) and floor in stored and find_directions(stored)[floor].computed:
+            for result in store.results(ResultFilter(metrics=(floor,))):
+                case_key = result.sample_id, result.method
+                _add_numbers(own[-1], case_key, items, _list_numbers(result.outcome, stored[floor].scale), is_own=True)
+        else:
+            metric_of_floor = _find_computed_metric(floor, stored) if isinstance(floor, str) else floor
+            measures.append((own[-1], partial(compute_numbers, metric_of_floor), True))
     step = 1 + len(items) // MAX_COMPUTED_CASES
     for number, case in enumerate(_find_cases(store, metric, items)):
         for rule, measure, is_own in measures[: 1 if number % step else None]:
             numbers = _subtract_second(measure, case) if is_preference else measure(case)
-            for item in items[case.id, case.method]:
-                if item in numbers:
-                    rule.numbers[case.id, case.method, item] = numbers[item]
-                # a rule of the user may be over other items than the metric is
-                elif is_own and numbers:
-                    rule.numbers[case.id, case.method, item] = numbers.get(None, fmean(numbers.values()))
+            _add_numbers(rule, (case.id, case.method), items, numbers, is_own=is_own)
     shared = max(words, key=lambda rule: len(rule.numbers), default=length)
     return (length, *([shared] if words and shared.numbers else []), *own)
+
+
+def _add_numbers(
+    rule: Rule, case_key: CaseKey, items: Mapping[CaseKey, Iterable[str | None]], numbers: ItemNumbers, *, is_own: bool
+) -> None:
+    """Add the numbers of the items of a case."""
+    for item in items.get(case_key, ()):
+        if item in numbers:
+            rule.numbers[(*case_key, item)] = numbers[item]
+        # a rule of the user may be over other items than the metric is
+        elif is_own and numbers:
+            rule.numbers[(*case_key, item)] = numbers.get(None, fmean(numbers.values()))
 
 
 def list_word_rules(stored: StoredMetric | None) -> list[WordRule]:
@@ -135,25 +148,15 @@ def _find_cases(store: Store, metric: str, case_keys: Mapping[CaseKey, object]) 
             yield case
 
 
-def _find_own_measure(
-    store: Store, stored: Mapping[str, StoredMetric], floor: FloorSource
-) -> Callable[[Case], ItemNumbers]:
-    """Return what measures a rule of the user: its results in the run, or the computed metric."""
-    if not isinstance(floor, str):
-        return partial(compute_numbers, floor)
-    if floor in stored and find_directions(stored)[floor].computed:
-        results = store.results(ResultFilter(metrics=(floor,)))
-        by_case = {
-            (result.sample_id, result.method): _list_numbers(result.outcome, stored[floor].scale) for result in results
-        }
-        return lambda case: by_case.get((case.id, case.method), {})
+def _find_computed_metric(name: str, stored: Mapping[str, StoredMetric]) -> ComputedMetric:
+    """Find the computed metric that a user named and the run does not hold, or raise `DataError`."""
     try:
-        metric = None if floor in stored else find_metric(floor)
+        metric = None if name in stored else find_metric(name)
     except DefinitionError as error:
         raise DataError(f"floor: {error}") from error
     if not isinstance(metric, ComputedMetric):
         raise DataError(
-            f"floor: expected a computed metric such as token_f1, got {floor}, which a model judges; "
+            f"floor: expected a computed metric such as token_f1, got {name}, which a model judges; "
             "name one that needs no judge"
         )
-    return partial(compute_numbers, metric)
+    return metric

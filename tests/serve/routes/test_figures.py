@@ -14,10 +14,12 @@ from greval.analysis.comparison.api import compare
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
 from greval.analysis.summary import build_report
+from greval.report.agreement import format_verdict
 from greval.report.case_grid import build_case_grid
 from greval.report.comparison import describe_findings
+from greval.report.panel import describe_panel
 from greval.runs.store import FILE, Store
-from greval.serve.routes.figures import DescribedComparison
+from greval.serve.routes.figures import DescribedAgreement, DescribedComparison, DescribedPanel
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.estimates.api import estimate
@@ -86,8 +88,15 @@ def show_grid(folder):
 
 
 def compare_panel(folder):
-    folders = [folder, *(folder.with_name(judge) for judge in OTHER_JUDGES)]
-    return panel(folders, "right", combine="majority")
+    """Compare judges, with the sentences that the command line prints."""
+    compared = panel([folder, *(folder.with_name(judge) for judge in OTHER_JUDGES)], "right", combine="majority")
+    return DescribedPanel(**dict(compared), findings=tuple(describe_panel(compared)))
+
+
+def describe_agreement(folder):
+    """Compare judge and people, with the paragraph that the command line prints."""
+    measured = agreement(folder, "right", combine="each", floors=["exact_match"])
+    return DescribedAgreement(**dict(measured), findings=(format_verdict(measured),))
 
 
 def describe_latency(folder):
@@ -102,8 +111,7 @@ FIGURES = [
     ("methods", "report", {"by": ["method", "kind"]}, lambda folder: report(folder, by=("method", "kind"))),
     ("methods", "compare", {**COMPARED, "metric": "latency"}, describe_latency),
     ("methods", "grid", {}, show_grid),
-    ("labelled", "agreement", {"metric": "right", "people": "each"},
-     lambda folder: agreement(folder, "right", combine="each")),
+    ("labelled", "agreement", {"metric": "right", "people": "each", "floor": "exact_match"}, describe_agreement),
     ("labelled", "estimate", {"metric": "right", "level": 0.9}, lambda folder: estimate(folder, "right", level=0.9)),
     ("labelled", "panel", {"run": OTHER_JUDGES, "metric": "right", "combine": "majority"}, compare_panel),
     ("answers", "diagnose", {}, lambda folder: tabulate([*diagnose_run(folder)], by=["query_type"])),

@@ -35,6 +35,22 @@ def test_random_sample_of_two_methods(world):
     assert Estimate.model_validate_json(result.model_dump_json()) == result
 
 
+def test_a_rule_beside_the_judge_shortens_the_interval(world, tmp_path):
+    """A number that tells what the judge does not is used beside it, if there are enough labels."""
+    rng = np.random.default_rng(3)
+    figures = {("walk", "right"): world.judged["walk"].tolist()}
+    figures["walk", "latency"] = (world.truth["walk"] + rng.normal(0, 0.3, world.count)).tolist()
+    run = write(tmp_path / "run", figures)
+    labels = [world.label("walk", n) for n in rng.choice(world.count, 60, replace=False)]
+    (row,) = estimate(run, "right", labels, floor="latency").rows
+    assert holds(row.with_rule, world.truth["walk"].mean())
+    lengths = [figure.interval.high - figure.interval.low for figure in (row.with_rule, row.prediction_powered)]
+    assert lengths[0] < 0.8 * lengths[1]
+    assert estimate(run, "right", labels[:19], floor="latency").rows[0].with_rule is None
+    plain = estimate(run, "right", labels)
+    assert (plain.rule, plain.rows[0].with_rule) == (None, None)
+
+
 FEWEST = {"labels_only": (8, 30), "prediction_powered": (40, 60), "rogan_gladen": (40, 100)}
 """Whole questions that an interval needs, of a mean and of a difference."""
 

@@ -20,6 +20,7 @@ from probed_judges import (
 )
 
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
+from greval.report.probe import describe_rule
 from greval.stats.interval import Undefined, wilson_interval
 from greval.testing import ScriptedJudge
 from greval.trust.probing.api import probe
@@ -72,6 +73,17 @@ def test_verdicts_that_leave_nothing_to_see_are_not_used(tmp_path):
     assert get_rates(never) == {"padded": 1.0, "contradicted": None, "empty": None, "injected": 1.0}
     assert never.checks[1].unused == {"not judged good before: no fall can be seen": 10}
     assert not never.model_copy(update={"checks": never.checks[1:3]}).measured
+
+
+def test_a_rule_of_one_line_is_tried_on_the_same_mutants(tmp_path):
+    """Shared words fall with another question's answer and an empty one; a judge that always says yes is told so."""
+    always = probe(RIGHT, ScriptedJudge([{"reason": "r", "value": 1}]), cases(), out=tmp_path / "best", **ALL_MUTANTS)
+    assert always.rule == "words of the expected answer in the answer"
+    checks = {check.name: check for check in always.checks}
+    assert checks["empty"].rule_killed == checks["empty"].rule_mutants == checks["empty"].mutants
+    assert 0 < checks["contradicted"].rule_killed < checks["contradicted"].rule_mutants
+    lines = [*describe_rule(always)]
+    assert lines[-1] == "the judge catches no more than a rule of one line: contradicted, empty"
 
 
 def test_nothing_deserves_the_worst(tmp_path):
