@@ -41,7 +41,7 @@ from greval.trust.agreement.records import (
     NumericAgreement,
     PeopleAgreement,
 )
-from greval.trust.agreement.verdict import BASELINE_FIGURES
+from greval.trust.agreement.verdict import find_compared_figure
 from greval.trust.annotations.files import read_run_annotations
 from greval.trust.annotations.reading import STATUS_UNKNOWN
 
@@ -235,8 +235,7 @@ def describe_best_floor(
     # Being better than one baseline does not make up for another, so that only the best one is named.
     if best is None:
         return f"no baseline could be computed to compare {who} with."
-    names = (name for kind in BASELINE_FIGURES.values() for name in kind if name in best.figures and name in judge)
-    figure = next(names, "")
+    figure = find_compared_figure(judge, best) or ""
     values = " against ".join(format_measured(figures.get(figure)) for figures in (best.figures, judge))
     compared = f"{best.name}, {format_name(figure)} {values}"
     if best.rule and is_ahead(best):

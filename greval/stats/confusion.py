@@ -55,18 +55,18 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     return bootstrap_values(sample, statistic, _build_basis(choices), values=compute_figures(choices), level=level)
 
 
-def compare_kappas(choices: Choices, other: Integers, *, level: float) -> Measured:
+def compare_kappas(choices: Choices, rival: Integers, *, level: float) -> Measured:
     """Compute how much higher Cohen's kappa of one side with the truth is than that of another, on the same items.
 
     Each resample draws the items of both sides together, so that an item that is hard for both widens no interval.
 
     Args:
         choices: The truth, and the side whose kappa comes first.
-        other: The categories of the other side.
+        rival: The categories of the other side.
         level: The confidence level.
     """
     n, size = len(choices.truth), choices.size
-    sides = (choices.given, other)
+    sides = (choices.given, rival)
     # two columns say which side agrees, and three blocks of columns count the categories of the truth and the sides
     places = [np.full(n, 0), np.full(n, 1), *(2 + size * k + side for k, side in enumerate((choices.truth, *sides)))]
     addends = [*(np.where(side == choices.truth, 1.0, 0.0) for side in sides), *[np.ones(n)] * 3]

@@ -232,10 +232,10 @@ def draw_with_control(rng, count, population=2000):
 def test_an_estimate_with_a_control_is_that_of_a_regression_on_both():
     """The value is that of the regression estimator of statsmodels with two explaining numbers."""
     _, (sample, (side,), labels, verdicts, numbers) = draw_with_control(np.random.default_rng(5), 60)
-    found = estimate_with_control(sample, [side], labels, verdicts, numbers, width=20)
+    found = estimate_with_control(sample, [side], labels, verdicts, numbers, width=TINY)
     fit = OLS(labels, add_constant(np.stack([verdicts, numbers], axis=1))).fit()
     assert found.value == pytest.approx(fit.predict([[1, side.judged, side.control]])[0])
-    alone = estimate_prediction_powered(sample, [side], labels, verdicts, width=20)
+    alone = estimate_prediction_powered(sample, [side], labels, verdicts, width=TINY)
     assert found.spread.variance < alone.spread.variance
 
 
@@ -247,6 +247,6 @@ def test_intervals_with_a_control_cover_the_truth(count):
     covered = 0
     for _ in range(2000):
         labels, drawn = draw_with_control(rng, count)
-        found = estimate_with_control(*drawn, width=20)
+        found = estimate_with_control(*drawn, width=TINY)
         covered += abs(found.value - labels.mean()) <= found.spread.compute_half_width(0.95)
     assert 0.935 <= covered / 2000 <= 0.975

@@ -28,6 +28,7 @@ _PREDEFINED_NAMES = (
     *("edge_recall", "edge_precision", "node_recall", "node_precision", "path_order", "hop_depth"),
     *("spurious_edge_rate", "entry_recall"),
     *("exact_match", "token_f1", "fuzzy_containment@0.80", "fuzzy_containment@0.90"),
+    *("answer_words", "context_words", "chunk_words", "triple_words", "claim_words", "expected_claim_words"),
     *("latency", "llm_calls", "prompt_tokens", "output_tokens", "cost"),
 )
 

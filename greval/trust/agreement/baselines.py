@@ -42,18 +42,18 @@ def compute_baselines(
     measured = [([pair for pair in pairs if pair.thing.key in rule.numbers], rule) for rule in rules]
     if isinstance(scale, CategoricalScale):
         choices = build_choices(pairs, scale)
-        shown = {name: name for name in CATEGORICAL_FIGURES}
+        shown_figures = {name: name for name in CATEGORICAL_FIGURES}
         commonest = int(np.bincount(choices.truth, minlength=choices.size).argmax())
         constants = {MAJORITY: commonest}
         # every item in the best category: a search without a judge
         if pairs[0].thing.item is not None:
             constants[f"everything {scale.names[0]}"] = 0
-            shown[name_first_f1(scale)] = "f1 0"
+            shown_figures[name_first_f1(scale)] = "f1 0"
         predictions = (
             *((Baseline(name=name), choices, np.full_like(choices.truth, at)) for name, at in constants.items()),
             *(_fit_threshold(rule, members, scale) for members, rule in measured),
         )
-        return tuple(_add_categorical_figures(*prediction, shown, level=level) for prediction in predictions)
+        return tuple(_add_categorical_figures(*prediction, shown_figures, level=level) for prediction in predictions)
     numbers = build_numbers(pairs)
     # The median minimises the mean absolute error.
     medians = np.full_like(numbers.people, np.median(numbers.people))
@@ -104,14 +104,16 @@ def _describe_threshold(
 
 
 def _add_categorical_figures(
-    baseline: Baseline, columns: Choices, predictions: Integers, shown: Mapping[str, str], *, level: float
+    baseline: Baseline, columns: Choices, predictions: Integers, shown_figures: Mapping[str, str], *, level: float
 ) -> Baseline:
     """Add the figures to show of a baseline that predicts categories, and how far the judge leads."""
     if baseline.why:
         return baseline
     figures = compare_choices(columns._replace(given=predictions), level=level)
     lead = compare_kappas(columns, predictions, level=level)
-    return baseline.model_copy(update={"figures": {name: figures[key] for name, key in shown.items()}, "lead": lead})
+    return baseline.model_copy(
+        update={"figures": {name: figures[key] for name, key in shown_figures.items()}, "lead": lead}
+    )
 
 
 def _fit_correlation(rule: Rule, pairs: Sequence[ValuePair], *, level: float) -> Baseline:

@@ -59,39 +59,46 @@ def read_rules(
     length = Rule(LENGTH, {})
     measures: list[tuple[Rule, Callable[[Case], ItemNumbers], bool]] = [(length, measure_lengths, False)]
     words: list[Rule] = []
-    own: list[Rule] = []
+    user_rules: list[Rule] = []
     for word_rule in list_word_rules(stored.get(metric)):
         # no metric computes the difference of a pair
         words.append(Rule(word_rule.phrase, {}, "" if is_preference else word_rule.name))
         measures.append((words[-1], partial(compute_numbers, find_metric(word_rule.name)), False))
     for floor in floors:
         name = floor if isinstance(floor, str) else floor.name
-        own.append(Rule(name, {}, "" if is_preference else name))
+        user_rules.append(Rule(name, {}, "" if is_preference else name))
         if isinstance(floor, str) and floor in stored and find_directions(stored)[floor].computed:
             for result in store.results(ResultFilter(metrics=(floor,))):
                 case_key = result.sample_id, result.method
-                _add_numbers(own[-1], case_key, items, _list_numbers(result.outcome, stored[floor].scale), is_own=True)
+                _add_numbers(
+                    user_rules[-1], case_key, items, _list_numbers(result.outcome, stored[floor].scale), is_users=True
+                )
         else:
             metric_of_floor = _find_computed_metric(floor, stored) if isinstance(floor, str) else floor
-            measures.append((own[-1], partial(compute_numbers, metric_of_floor), True))
+            measures.append((user_rules[-1], partial(compute_numbers, metric_of_floor), True))
     step = 1 + len(items) // MAX_COMPUTED_CASES
     for number, case in enumerate(_find_cases(store, metric, items)):
-        for rule, measure, is_own in measures[: 1 if number % step else None]:
+        for rule, measure, is_users in measures[: 1 if number % step else None]:
             numbers = _subtract_second(measure, case) if is_preference else measure(case)
-            _add_numbers(rule, (case.id, case.method), items, numbers, is_own=is_own)
+            _add_numbers(rule, (case.id, case.method), items, numbers, is_users=is_users)
     shared = max(words, key=lambda rule: len(rule.numbers), default=length)
-    return (length, *([shared] if words and shared.numbers else []), *own)
+    return (length, *([shared] if words and shared.numbers else []), *user_rules)
 
 
 def _add_numbers(
-    rule: Rule, case_key: CaseKey, items: Mapping[CaseKey, Iterable[str | None]], numbers: ItemNumbers, *, is_own: bool
+    rule: Rule,
+    case_key: CaseKey,
+    items: Mapping[CaseKey, Iterable[str | None]],
+    numbers: ItemNumbers,
+    *,
+    is_users: bool,
 ) -> None:
     """Add the numbers of the items of a case."""
     for item in items.get(case_key, ()):
         if item in numbers:
             rule.numbers[(*case_key, item)] = numbers[item]
         # a rule of the user may be over other items than the metric is
-        elif is_own and numbers:
+        elif is_users and numbers:
             rule.numbers[(*case_key, item)] = numbers.get(None, fmean(numbers.values()))
 
 

@@ -33,7 +33,7 @@ RELIABLE = 0.9
 """The share of items on which single verdicts must be people's value."""
 Z = 1.96
 """The standard errors that cover 95 of 100 means."""
-BASELINE_FIGURES = {"categorical": ("kappa", "accuracy"), "numeric": ("mae", "spearman")}
+BASELINE_FIGURES = ("kappa", "accuracy", "mae", "spearman")
 """The figures by which a judge is compared with a baseline; the first that both have with an interval counts."""
 HARSHEST_FIRST: tuple[BaselineVerdict, ...] = ("not better", "not shown", "better")
 LOWER_IS_BETTER = frozenset({"mae"})
@@ -55,7 +55,7 @@ def decide_verdict(
     questions = [pair.thing.sample_id for pair in pairs]
     hits, squares, errors = _list_errors(pairs, scale, width)
     figures = _complete_figures(group, errors, questions, width, level=level)
-    baselines, best_floor = rank_baselines(figures, group.baselines, group.judge.kind)
+    baselines, best_floor = rank_baselines(figures, group.baselines)
     same = _measure_mean(hits, questions, SHARE, level=level)
     squared = _measure_mean(squares, questions, SHARE, level=level)
     bias = None if errors is None else _measure_mean(errors, questions, DIFFERENCE, level=level)
@@ -99,14 +99,14 @@ def decide_use(baselines: Sequence[BaselineVerdict], same: Measured) -> JudgeUse
 
 
 def rank_baselines(
-    judge: Mapping[str, Measured], baselines: Sequence[Baseline], kind: str
+    judge: Mapping[str, Measured], baselines: Sequence[Baseline]
 ) -> tuple[dict[str, BaselineVerdict], str | None]:
     """Compare a judge with each baseline, and return the verdicts and the name of the best baseline.
 
     The best one decides. It is that with the worst verdict on the judge, and of several the one of which the judge is
     the least ahead, so that one more baseline never makes the verdict kinder.
     """
-    verdicts = {baseline.name: _compare_with_baseline(judge, baseline, kind) for baseline in baselines}
+    verdicts = {baseline.name: _compare_with_baseline(judge, baseline) for baseline in baselines}
     leads = {
         baseline.name: baseline.lead.value if isinstance(baseline.lead, MeasuredValue) else inf
         for baseline in baselines
@@ -116,16 +116,15 @@ def rank_baselines(
     return verdicts, best
 
 
-def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, kind: str) -> BaselineVerdict:
+def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline) -> BaselineVerdict:
     """Compare the judge with a baseline by their intervals: apart, overlapping, or apart on the wrong side."""
     lead = baseline.lead
     # resampled together, both can be told apart although their own intervals overlap
     if lead and (ends := _get_interval(lead)) and ends.high < 0:
         return "not better"
-    names = [name for name in BASELINE_FIGURES[kind] if name in baseline.figures and name in judge]
-    if not names:
+    name = find_compared_figure(judge, baseline)
+    if name is None:
         return "not known"
-    name = next((candidate for candidate in names if _get_interval(judge[candidate])), names[0])
     judge_figure, baseline_figure = judge[name], baseline.figures[name]
     if isinstance(judge_figure, Undefined):
         return "not better" if isinstance(baseline_figure, MeasuredValue) else "not known"
@@ -140,6 +139,12 @@ def _compare_with_baseline(judge: Mapping[str, Measured], baseline: Baseline, ki
         # the baseline may be of fewer items, and be ahead on these
         return "not shown" if isinstance(lead, MeasuredValue) and lead.value <= 0 else "better"
     return "not better" if high < floor or high <= ceiling == floor else "not shown"
+
+
+def find_compared_figure(judge: Mapping[str, Measured], baseline: Baseline) -> str | None:
+    """Return the figure by which a judge is compared with a baseline: the first that both have with an interval."""
+    names = [name for name in BASELINE_FIGURES if name in baseline.figures and name in judge]
+    return next((name for name in names if _get_interval(judge[name])), next(iter(names), None))
 
 
 def _get_interval(figure: Measured) -> Interval | None:

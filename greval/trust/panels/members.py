@@ -77,9 +77,7 @@ def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSetti
     group = _GroupVerdicts(verdicts, panel, np.array(people), ratings.questions)
     with_people = _compare_with_people(panel, group, settings)
     baselines = _compute_baselines(things, settings) if not name and with_people and with_people.figures else ()
-    standings, best_floor = rank_baselines(
-        with_people.figures if with_people else {}, baselines, "categorical" if index else "numeric"
-    )
+    standings, best_floor = rank_baselines(with_people.figures if with_people else {}, baselines)
     return PanelGroup(
         name=name,
         things=len(things),

@@ -176,7 +176,7 @@ floors = st.builds(
 
 def rate_kindness(judge, baselines):
     """Return how kind the use and the sentence are; the worst two sentences say the same."""
-    verdicts, best = rank_baselines(judge, baselines, "categorical")
+    verdicts, best = rank_baselines(judge, baselines)
     sentence = describe_best_floor(verdicts, find_best_floor(best, baselines), judge)
     place = next(place for place, begin in enumerate(SENTENCES) if sentence.startswith(begin))
     return USES.index(decide_use([*verdicts.values()], SURE)), max(place, 1)
@@ -189,7 +189,7 @@ SURE = MeasuredValue(value=0.99, n=400, interval=Interval(low=0.97, high=1.0, me
 def test_one_more_floor_never_makes_the_verdict_kinder(kappa, baselines, one_more):
     """Whatever the floor, neither the use nor the sentence gets better."""
     judge = {"kappa": kappa}
-    assume("not known" not in rank_baselines(judge, baselines, "categorical")[0].values())
+    assume("not known" not in rank_baselines(judge, baselines)[0].values())
     before, after = (rate_kindness(judge, several) for several in (baselines, [*baselines, one_more]))
     assert all(later <= earlier for earlier, later in zip(before, after, strict=True))
 
@@ -198,7 +198,7 @@ def test_one_more_floor_never_makes_the_verdict_kinder(kappa, baselines, one_mor
 def test_the_best_floor_is_named(kappa, baselines):
     """The sentence names the floor that is the most ahead of those with the worst verdict."""
     judge = {"kappa": kappa}
-    verdicts, best = rank_baselines(judge, baselines, "categorical")
+    verdicts, best = rank_baselines(judge, baselines)
     worst = [name for name in ("not better", "not shown", "better") if name in verdicts.values()]
     assert (best is None) == (not worst)
     if best:
