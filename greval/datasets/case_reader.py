@@ -15,7 +15,7 @@ from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
 from greval.datasets.field_names import format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
-from greval.datasets.json_files import BOM, LIST_UNIT, RawRow
+from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json_lines
 from greval.datasets.row_conversion import (
     METHODS,
     RETRIEVED,
@@ -27,7 +27,8 @@ from greval.datasets.row_conversion import (
 )
 from greval.datasets.row_faults import RowFault, iterate_lines
 from greval.datasets.row_fields import read_fields
-from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows
+from greval.datasets.row_purpose import CASE_ROWS
+from greval.datasets.row_sources import STDIN, are_spans, build_column_map, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
 
@@ -146,8 +147,8 @@ class CaseReader:
                 return rows if limit is None else min(rows, limit)
             counted = (
                 _iterate_case_lines(self._path)
-                # Lines are counted without being parsed, unless one of them may be several cases.
-                if self._path.suffix.lower() in LINE_SUFFIXES and not _may_hold_methods(self._path)
+                # Lines are counted without being parsed, unless one may be several cases, or several may be one.
+                if self._path.suffix.lower() in LINE_SUFFIXES and _is_case_per_line(self._path)
                 else self._iterate_case_rows()
             )
             return sum(1 for _ in islice(counted, limit))
@@ -410,21 +411,23 @@ def _iterate_case_lines(path: Path) -> Iterator[bytes]:
                 yield content
 
 
-def _may_hold_methods(path: Path) -> bool:
-    """Return whether the first line of a file may be several cases, so that lines cannot be counted for rows."""
-    first = next(_iterate_case_lines(path), b"")
-    return any(f'"{name}"'.encode() in first for name in (METHODS, RETRIEVED))
+def _is_case_per_line(path: Path) -> bool:
+    """Return whether the first line of a file is one case, so that lines can be counted for rows."""
+    first = next(read_json_lines(path, CASE_ROWS), None)
+    names = first.values if first else {}
+    return names.keys().isdisjoint((METHODS, RETRIEVED)) and not are_spans(names, CASE_ROWS)
 
 
 def _count_parquet_rows(path: Path) -> int | None:
-    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read."""
+    """Return the number of rows in a Parquet file's metadata; None if it cannot be read, or may hold spans."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         return None
     try:
-        rows: int = parquet.read_metadata(path).num_rows
+        metadata = parquet.read_metadata(path)
     except ArrowException:
         # The file is reported when it is read.
         return None
-    return rows
+    rows: int = metadata.num_rows
+    return None if are_spans(dict.fromkeys(metadata.schema.to_arrow_schema().names), CASE_ROWS) else rows

@@ -26,6 +26,8 @@ PAIR_KEYS = (
     *(("query", "response"), ("prompt", "response")),
 )
 """The names of both sides if a turn of the user and its answer are one object."""
+THOUGHTS = frozenset({"reasoning", "thinking", "thought"})
+"""The types of the parts of a message that are no answer."""
 _LINE_ROLE = re.compile(rf"\s*({'|'.join(ROLE_NAMES)})\s*:\s*", re.IGNORECASE)
 _LINE_START = re.compile(rf"^(?=\s*(?:{'|'.join(ROLE_NAMES)})\s*:)", re.IGNORECASE | re.MULTILINE)
 
@@ -117,6 +119,8 @@ def _join_text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
+        if content.get("type") in THOUGHTS:
+            return ""
         inner = next((content[name] for name in (*TEXT_KEYS, "question", "answer") if content.get(name)), None)
         return _join_text(inner)
     if isinstance(content, list | tuple):

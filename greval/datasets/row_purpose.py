@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +18,17 @@ MAX_NAMES_SHOWN = 200
 TEXT_NAMES = frozenset({"question", "query", "document", "doc"})
 """Names of texts rather than of ids in a table that could hold cases."""
 JUDGED_NAMES = ("relevant_docs", "qrels")
+TRACE_LISTS = ("traces", "spans", "runs", "observations")
+"""The names under which a JSON object may hold the list of its spans or traces."""
+SPAN_HINTS = frozenset(
+    {
+        *("resourceSpans", "resource_spans", "traceId", "trace_id", "context.trace_id", "context", "run_type"),
+        *("info", *TRACE_LISTS),
+    }
+)
+"""The names of which each form of spans has one; most rows have none, and are looked at no further."""
+SPAN_COLUMNS = ("attributes", "context", "inputs", "outputs", "input", "output", "spans", "events", "extra", "metadata")
+"""The beginnings of the columns that a table of spans may have as lists or objects."""
 
 
 def check_question(names: Sequence[str], location: str) -> None:
@@ -66,6 +77,21 @@ def read_query_set(content: Mapping[str, object]) -> list[object] | None:
     return [{"id": name, "question": text, **gold.get(name, {})} for name, text in queries.items()]
 
 
+def may_hold_spans(names: Iterable[str]) -> bool:
+    """Return whether the names of a row may be those of a span, which `holds_spans` decides."""
+    return not SPAN_HINTS.isdisjoint(names)
+
+
+def expand_cases(content: Mapping[str, object]) -> list[object] | None:
+    """Return the rows of an object in which a query set or traces are kept; None for other content."""
+    if may_hold_spans(content):
+        from greval.datasets.traces import expand_traces
+
+        if (spans := expand_traces(content)) is not None:
+            return spans
+    return read_query_set(content)
+
+
 @dataclass(frozen=True)
 class RowPurpose:
     """What the rows of a source are read as: one row and what it has in messages, and the check of a table's columns.
@@ -74,7 +100,7 @@ class RowPurpose:
     in another form, from which `expand` returns them. `spread` returns the values of a row with those inside of lists
     and objects as columns. A TREC file has a row for each question, or for each line if `trec_columns` are given, as
     which files of unknown endings are read too. A table with a row for each document of a question is brought together
-    by question if `ranked_as` says what it then is.
+    by question if `ranked_as` says what it then is, and spans by trace if rows `may_be_traced`.
     """
 
     noun: str
@@ -87,7 +113,16 @@ class RowPurpose:
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trec_columns: tuple[str, ...] = ()
     ranked_as: Literal["", "run", "qrels"] = ""
+    may_be_traced: bool = False
 
 
-CASE_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_question, ranked_as="run")
+CASE_ROWS = RowPurpose(
+    "case",
+    "a question",
+    (*list_names("question"),),
+    check_question,
+    expand=expand_cases,
+    ranked_as="run",
+    may_be_traced=True,
+)
 GOLD_ROWS = RowPurpose("case", "a question", (*list_names("question"),), check_known, ranked_as="qrels")

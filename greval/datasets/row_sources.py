@@ -16,7 +16,15 @@ from greval.datasets.cells import read_cells
 from greval.datasets.field_names import find_known_name, fold_name, format_printable
 from greval.datasets.json_files import RawRow, read_json, read_json_lines, read_stdin
 from greval.datasets.row_faults import HEADER_CHARACTERS, RowFault
-from greval.datasets.row_purpose import CASE_ROWS, TEXT_NAMES, ColumnCheck, RowPurpose, check_known
+from greval.datasets.row_purpose import (
+    CASE_ROWS,
+    SPAN_COLUMNS,
+    TEXT_NAMES,
+    ColumnCheck,
+    RowPurpose,
+    check_known,
+    may_hold_spans,
+)
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -128,21 +136,28 @@ def _open_rows(source: object, purpose: RowPurpose, columns: ColumnMap | None) -
         from greval.datasets.record_rows import read_record_rows
 
         rows, name = read_record_rows(source, purpose), "rows"
-    return _group_ranked_rows(rows, purpose, name) if columns is None else rows
+    return _group_rows(rows, purpose, name, columns)
 
 
-def _group_ranked_rows(
-    rows: Iterator[RawRow | Case | RowFault], purpose: RowPurpose, name: str
+def _group_rows(
+    rows: Iterator[RawRow | Case | RowFault], purpose: RowPurpose, name: str, columns: ColumnMap | None
 ) -> Iterator[RawRow | Case | RowFault]:
-    """Yield rows, brought together by question if the columns of the first are those of a run or of qrels."""
+    """Yield rows, brought together by trace or by question if the first is a span, or one of a run or of qrels."""
     head = list[RawRow | Case | RowFault]()
     for row in rows:
         head.append(row)
         if not isinstance(row, RawRow) or row.values:
             break
-    names = [*head[-1].values] if head and isinstance(head[-1], RawRow) else []
-    fields = _find_ranked_columns(names, purpose)
+    first = head[-1].values if head and isinstance(head[-1], RawRow) else {}
     rows = chain(head, rows)
+    if are_spans(first, purpose):
+        from greval.datasets.traces import ROW_COLUMNS, group_spans
+
+        # A span may also be a case by itself, if it has the columns that are named.
+        if not (columns and columns.list_fields(first.keys() - ROW_COLUMNS)):
+            yield from group_spans(rows)
+            return
+    fields = _find_ranked_columns([*first], purpose) if columns is None else None
     if not fields:
         yield from rows
         return
@@ -229,19 +244,40 @@ def _open_file(path: Path, purpose: RowPurpose, columns: ColumnMap | None) -> It
 
 def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
+
+    def check_unmapped(names: Sequence[str], location: str) -> None:
+        if not (_find_ranked_columns(names, purpose) or are_spans(dict.fromkeys(names), purpose)):
+            purpose.check(names, location)
+
     if columns is None:
-        return lambda names, location: None if _find_ranked_columns(names, purpose) else purpose.check(names, location)
+        return check_unmapped
 
     def check_mapped(names: Sequence[str], location: str) -> None:
+        if are_spans(dict.fromkeys(names), purpose):
+            # The columns that are named may be those of the rows that become of the spans.
+            return
         columns.check_names(names, location)
         purpose.check([*names, *columns.list_fields(names)], location)
 
     return check_mapped
 
 
+def are_spans(values: Mapping[str, object], purpose: RowPurpose) -> bool:
+    """Return whether the values of a row, or None under the names of the columns of a table, are those of a span."""
+    if not purpose.may_be_traced or not may_hold_spans(values):
+        return False
+    from greval.datasets.traces import holds_spans
+
+    return holds_spans(values)
+
+
 def _build_need(columns: ColumnMap | None) -> Callable[[str], bool]:
-    """Return whether a column can be a field of a case, by its name; a list in any other is neither field nor tag."""
-    return lambda name: find_known_name(name) is not None or bool(columns and columns.list_fields([name]))
+    """Return whether a column can be of a case or a span, by its name; a list in any other is neither field nor tag."""
+    return lambda name: (
+        find_known_name(name) is not None
+        or fold_name(name).startswith(SPAN_COLUMNS)
+        or bool(columns and columns.list_fields([name]))
+    )
 
 
 def _drop_failed_formulas(rows: Iterable[RawRow], columns: ColumnMap | None) -> Iterator[RawRow]:
