@@ -9,6 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+COMMIT_VARIABLES = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "GIT_COMMIT",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BUILD_SOURCEVERSION",
+)
+"""The variables in which systems of CI name the commit: GitHub, GitLab, Jenkins, Buildkite, CircleCI."""
 PROBES = 3
 PROBE_SECONDS = 0.002
 """The pause between two probes of a lock, since another process's probe holds it for some microseconds."""
@@ -158,3 +167,30 @@ def open_shared_database(path: Path, script: str, timeout: float) -> sqlite3.Con
 
 def _is_busy(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+
+
+def find_commit(folder: Path) -> str | None:
+    """Return the commit of a folder, as CI names it or of the repository of Git around it; None if it is not known.
+
+    The files of the repository are read, so that Git need not be installed.
+    """
+    if named := next((os.environ[name] for name in COMMIT_VARIABLES if os.environ.get(name)), None):
+        return named
+    place = next((parent / ".git" for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+    try:
+        if place is not None and place.is_file():
+            # A worktree names its folder of Git, which names the one that it shares.
+            place = Path(place.parent, place.read_text(encoding="utf-8").partition("gitdir:")[2].strip())
+        if place is None:
+            return None
+        head = (place / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref:"):
+            return head or None
+        name, shared = head.removeprefix("ref:").strip(), place / "commondir"
+        base = place / shared.read_text(encoding="utf-8").strip() if shared.exists() else place
+        if (base / name).is_file():
+            return (base / name).read_text(encoding="utf-8").strip() or None
+        packed = (line.split() for line in (base / "packed-refs").read_text(encoding="utf-8").splitlines())
+        return next((line[0] for line in packed if line[1:] == [name]), None)
+    except (OSError, UnicodeDecodeError):
+        return None

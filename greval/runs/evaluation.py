@@ -44,6 +44,7 @@ from greval.runs.manifest import (
     refuse_probe,
     store_judges,
     store_metrics,
+    store_origin,
     store_spending,
 )
 from greval.runs.options import (
@@ -535,6 +536,7 @@ def _store_metadata(
 ) -> None:
     """Store the metrics, the command and the judges of the run; without a judge the stored ones are unchanged."""
     runnables = work.runnables
+    store_origin(writer)
     store_metrics(writer, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if command := options.get("command"):
         writer.put_fact(COMMAND, command.model_dump(mode="json"))

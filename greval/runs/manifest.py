@@ -6,11 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field, JsonValue, ValidationError
 
+from greval._util.files import find_commit
 from greval._util.wording import format_names
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
@@ -37,6 +39,7 @@ ASKED = "asked"
 COMMAND = "command"
 JOINS = "joins"
 JUDGES = "judges"
+ORIGIN = "origin"
 PRICES = "prices"
 REPLAYED = "replayed"
 SPENDING = "spent"
@@ -132,6 +135,26 @@ def read_judges(store: Store) -> dict[str, dict[str, JsonValue]]:
 def read_sources(store: Store) -> list[CaseSource]:
     """Return all sources from which the cases of a run were read, also those that the last plan does not count."""
     return [CaseSource(*row) for row in store.query("SELECT label, digest FROM sources ORDER BY id")]
+
+
+def store_origin(writer: StoreWriter) -> None:
+    """Store when a run began and the commit of the code around it, unless an earlier command did."""
+    if writer.reader.fact(ORIGIN) is None:
+        began = datetime.now(UTC).isoformat(timespec="seconds")
+        writer.put_fact(ORIGIN, {"began": began, "commit": find_commit(Path.cwd())})
+
+
+def read_origin(store: Store) -> tuple[datetime, str | None]:
+    """Return when a run began and the commit that it was made with, None if it is not known.
+
+    A run that does not say it began when its log was last written.
+    """
+    origin = _read_mapping(store, ORIGIN)
+    commit = origin.get("commit")
+    if isinstance(began := origin.get("began"), str):
+        with suppress(ValueError):
+            return datetime.fromisoformat(began), commit if isinstance(commit, str) else None
+    return datetime.fromtimestamp((store.folder / FILE).stat().st_mtime, UTC), None
 
 
 def store_replayed(writer: StoreWriter, fingerprints: Mapping[str, str]) -> None:

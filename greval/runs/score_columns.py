@@ -62,10 +62,10 @@ class QuestionGroups:
 
 
 class ComparisonSide(NamedTuple):
-    """A method of the run (`before` is false) or of the earlier run that it is compared with."""
+    """A method of the run (`before` is 0) or of another run by its number, such as the earlier one (1)."""
 
     method: str
-    before: bool = False
+    before: int = 0
 
 
 class ScoreColumn:
@@ -139,7 +139,7 @@ class ScoreColumn:
 
 
 class ScoreColumns:
-    """The columns of a run, and of an earlier one, over the same questions.
+    """The columns of a run, and of others, over the same questions.
 
     Args:
         by: The tags whose values name a question's group, joined by a middle dot.
@@ -165,8 +165,8 @@ class ScoreColumns:
         score_columns._questions = {name: number for number, name in enumerate(questions)}
         return score_columns
 
-    def add_run(self, store: Store, *, is_earlier: bool = False) -> None:
-        """Read a run into the columns; only one row at a time is in memory in addition.
+    def add_run(self, store: Store, *, before: int = 0) -> None:
+        """Read a run into the columns of its number; only one row at a time is in memory in addition.
 
         Preferences are left out.
         """
@@ -182,7 +182,7 @@ class ScoreColumns:
                 group, cluster = self._tags.number(tags)
                 self._group_of.append(group)
                 self._cluster_of.append(cluster)
-            sides, side = self.columns.setdefault(metric, {}), ComparisonSide(method, is_earlier)
+            sides, side = self.columns.setdefault(metric, {}), ComparisonSide(method, before)
             if side not in sides:
                 sides[side] = ScoreColumn(readers.get(metric))
             sides[side].add(question, outline, mark)
@@ -198,7 +198,7 @@ class ScoreColumns:
 
     @property
     def sides(self) -> tuple[ComparisonSide, ...]:
-        """Every method of either run, in the order of methods."""
+        """Every method of each run, in the order of methods."""
         sides = {side for columns in self.columns.values() for side in columns}
         names = sort_methods(side.method for side in sides)
         return tuple(sorted(sides, key=lambda side: (names.index(side.method), side.before)))

@@ -84,9 +84,9 @@ class ComparisonPlan(NamedTuple):
 def plan_comparison(request: ComparisonRequest) -> ComparisonPlan:
     """Read the runs and plan every contrast."""
     scores = ScoreColumns(request.by, request.cluster_by)
-    folders = [(request.run, False), *([(request.against, True)] if request.against else [])]
+    folders = filter(None, (request.run, request.against))
     remarks: dict[str, None] = {}
-    metrics_of_runs = [_read_run(scores, folder, remarks, is_earlier=is_earlier) for folder, is_earlier in folders]
+    metrics_of_runs = [_read_run(scores, folder, remarks, before) for before, folder in enumerate(folders)]
     _check_tags(scores, request)
     scales = find_directions(*metrics_of_runs)
     metrics = _select_metrics(scores, request, scales)
@@ -106,12 +106,10 @@ def plan_comparison(request: ComparisonRequest) -> ComparisonPlan:
     )
 
 
-def _read_run(
-    scores: ScoreColumns, folder: Path, remarks: dict[str, None], *, is_earlier: bool
-) -> dict[str, StoredMetric]:
+def _read_run(scores: ScoreColumns, folder: Path, remarks: dict[str, None], before: int) -> dict[str, StoredMetric]:
     """Read a run into the scores, and its remarks about joins, and return its metrics."""
     with Store.open(folder) as store, store.snapshot():
-        scores.add_run(store, is_earlier=is_earlier)
+        scores.add_run(store, before=before)
         remarks.update(dict.fromkeys(read_join_remarks(store)))
         return read_metrics(store)
 
@@ -181,7 +179,7 @@ def _match_earlier_run(chosen: Sequence[str], scores: ScoreColumns, request: Com
     if not common:
         now, then = _format_methods(chosen), _format_methods(earlier)
         raise DataError(f"no method is in both runs: {request.run} has {now}; {request.against} has {then}")
-    return tuple((ComparisonSide(name), ComparisonSide(name, before=True)) for name in common)
+    return tuple((ComparisonSide(name), ComparisonSide(name, before=1)) for name in common)
 
 
 def _format_methods(names: Sequence[str]) -> str:

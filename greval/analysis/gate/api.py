@@ -7,9 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greval._util.arguments import require_iterable, resolve_run_folder
-from greval.analysis.comparison.records import Comparison, Contrast
-from greval.analysis.gate.conditions import BASELINE, GateCondition, parse_condition
-from greval.analysis.gate.figures import ComparisonFigures, GateFigures, GatePlace, GateRunFigures, read_verdicts
+from greval.analysis.comparison.records import Comparison
+from greval.analysis.gate.conditions import GateCondition, parse_condition
+from greval.analysis.gate.figures import (
+    ComparisonFigures,
+    GateFigures,
+    GatePlace,
+    GateReference,
+    GateRunFigures,
+    HistoryFigures,
+    read_verdicts,
+)
+from greval.analysis.history.records import History
 from greval.analysis.summary import GateCheck
 from greval.records.formula import FormulaError, FormulaInput, Limit
 from greval.records.scale import CategoricalScale, find_number_range
@@ -26,17 +35,19 @@ _MethodCheck = tuple[bool | None, str]
 """Whether a condition is met for one method, None if it cannot be decided, and the figures as text."""
 
 
-def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
-    """Check failure conditions on a run or on a comparison, for each method.
+def check_gate(of: Comparison | History | Run | Store | str | Path, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
+    """Check failure conditions on a run, on a comparison or on the newest run of a history, for each method.
 
     On a comparison, a limit with `baseline` is compared with the baseline's mean over the questions that both have, a
-    number with the method's mean over all its questions. A condition that cannot be decided, because its figure is
-    undefined or not complete, or the two sides were judged by different definitions or judges, counts as met and is
-    marked `undecided`: a gate never passes without data. A condition `within noise` is met only if the figure is beyond
-    its limit by more than the noise of the judge, measured by repeats, explains at an error rate of 5 %.
+    number with the method's mean over all its questions. On a history, `history` is the mean of the comparable runs
+    before the newest one. A condition that cannot be decided, because its figure is undefined or not complete, or the
+    two sides were judged by different definitions or judges, counts as met and is marked `undecided`: a gate never
+    passes without data. A condition `within noise` is met only if the figure is beyond its limit by more than the noise
+    of the judge, measured by repeats, explains at an error rate of 5 %.
 
     Args:
-        of: The comparison, or the run: what `evaluate` returned, its folder, or a `Store` opened for reading.
+        of: The comparison, the history, or the run: what `evaluate` returned, its folder, or a `Store` opened for
+            reading.
         conditions: Texts such as `correctness < 0.7`, `correctness@multi_hop.low < 0.7` or, on a comparison,
             `walk: latency > baseline * 1.2`.
 
@@ -49,6 +60,8 @@ def check_gate(of: Comparison | Run | Store | str | Path, conditions: Iterable[s
         return ()
     if isinstance(of, Comparison):
         return _check_conditions(ComparisonFigures(of), listed)
+    if isinstance(of, History):
+        return _check_conditions(HistoryFigures(of), listed)
     if isinstance(of, Store):
         with of.snapshot():
             return _check_conditions(GateRunFigures(of), listed)
@@ -88,14 +101,14 @@ def _check_condition(figures: GateFigures, condition: GateCondition) -> GateChec
 def _check_method(figures: GateFigures, condition: GateCondition, method: str) -> _MethodCheck:
     """Check a condition for one method."""
     limit = condition.limit
-    contrast = None
-    if limit.bound.names and isinstance(figures, ComparisonFigures):
-        contrast = figures.get_contrast(condition.place, method)
-    margin = _measure_margin(figures, condition, method, contrast)
+    reference = None
+    if limit.bound.names and not isinstance(figures, GateRunFigures):
+        reference = figures.get_reference(condition.place, method)
+    margin = _measure_margin(figures, condition, method)
     if isinstance(margin, str):
         return None, margin
-    if contrast:
-        return _check_contrast(contrast, limit, margin)
+    if reference is not None:
+        return _check_reference(reference, limit, margin)
     measured, remark = figures.get_figure(condition.place, method, condition.figure)
     if isinstance(measured, Undefined):
         return None, measured.reason
@@ -106,16 +119,11 @@ def _check_method(figures: GateFigures, condition: GateCondition, method: str) -
     return met, f"{number} {_format_sign(limit, met=met)} {limit.compute_bound():.4g}{_format_margin(margin)}{note}"
 
 
-def _measure_margin(
-    figures: GateFigures, condition: GateCondition, method: str, contrast: Contrast | None
-) -> float | str:
+def _measure_margin(figures: GateFigures, condition: GateCondition, method: str) -> float | str:
     """Return what noise may add to a figure, away from meeting its limit; or why that is not known."""
-    if condition.error_rate is None:
+    if condition.error_rate is None or isinstance(figures, HistoryFigures):
         return 0.0
-    sides = [(figures.folder, method)]
-    if contrast and isinstance(figures, ComparisonFigures):
-        against = figures.against
-        sides.append((Path(against), method) if against else (figures.folder, contrast.baseline))
+    sides = figures.list_sides(condition.place, method, with_baseline=bool(condition.limit.bound.names))
     verdicts = [[*read_verdicts([folder], condition.place, name).values()] for folder, name in sides]
     repeated = [numbers for of_side in verdicts for numbers in of_side]
     if probe := condition.probe:
@@ -137,22 +145,21 @@ def _format_margin(margin: float) -> str:
     return f" {'-' if margin > 0 else '+'} {abs(margin):.2g} for noise" if margin else ""
 
 
-def _check_contrast(contrast: Contrast, limit: Limit, margin: float) -> _MethodCheck:
-    """Compare a method's mean with the baseline's, over the same questions."""
-    mean, baseline = contrast.method_mean, contrast.baseline_mean
-    if mean is None or baseline is None or contrast.test is None:
-        return None, f"no question has a figure of both it and {contrast.baseline}"
-    if not contrast.judged_alike:
-        return None, f"judged by another definition or judge than {contrast.baseline}"
+def _check_reference(reference: GateReference, limit: Limit, margin: float) -> _MethodCheck:
+    """Compare a mean with the one that the limit names, over the same questions."""
+    if isinstance(reference, str):
+        return None, reference
+    mean, other_mean, remark = reference
+    numbers = dict.fromkeys(limit.bound.names, other_mean)
     try:
-        bound = limit.compute_bound(baseline=baseline)
+        bound = limit.compute_bound(**numbers)
     except FormulaError as error:
         return None, f"the limit has no value: {error}"
-    met = limit.is_met(mean + margin, baseline=baseline)
-    formula = limit.bound.fill({BASELINE: FormulaInput(baseline)})
-    result = "" if limit.bound.text.strip() == BASELINE else f" = {bound:.4g}"
+    met = limit.is_met(mean + margin, **numbers)
+    formula = limit.bound.fill({name: FormulaInput(number) for name, number in numbers.items()})
+    result = "" if limit.bound.text.strip() in numbers else f" = {bound:.4g}"
     relation = f"{mean:.4g} {_format_sign(limit, met=met)} {formula}{result}{_format_margin(margin)}"
-    return met, f"{relation} (n = {contrast.n}, corrected p = {contrast.test.corrected:.2g})"
+    return met, f"{relation} ({remark})"
 
 
 def _format_sign(limit: Limit, *, met: bool) -> str:

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
-from greval.analysis.gate.figures import FIGURES, FigureName, GateFigures, GatePlace
+from greval.analysis.gate.figures import BASELINE, FIGURES, HISTORY, IN_HISTORY, FigureName, GateFigures, GatePlace
 from greval.errors import DataError
 from greval.records.formula import Limit, split_comparison
 from greval.stats.judge_noise import ERROR_RATE
 
-BASELINE = "baseline"
 EVEN = 0.5
 GRAMMAR = (
     "write [METHOD:]METRIC[@GROUP][.FIGURE] < LIMIT, with .low .high .n .failed or .passed for another figure than the "
-    "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or baseline * 1.2; after it, within "
+    "mean, with < <= > or >=, and a limit such as 0.7, baseline, baseline - 0.02 or history * 1.2; after it, within "
     "noise, within noise at 1 % or within noise of runs/probe"
 )
 _NOISE = re.compile(
@@ -49,17 +48,24 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
     left_side, limit = split_condition(text)
     where = format_place_of_error(text)
     error_rate, probe = _read_noise(text)
-    if limit.bound.names and not figures.has_baseline:
-        raise DataError(f"{where}: there is no baseline; {figures.remedy}")
+    for name in limit.bound.names:
+        if name not in figures.references:
+            raise DataError(f"{where}: there is no {name}; {figures.remedies[name]}")
+    if error_rate and figures.kind == "history":
+        raise DataError(
+            f"{where}: the noise of a history is not measured; leave 'within noise' out, or compare the newest run with "
+            "one before it: greval compare RUN --against RUN"
+        )
     method, what = _split_method(left_side, figures)
     place, figure = _resolve_name(what, figures, where)
     if figure not in figures.names:
         raise DataError(
-            f"{where}: a comparison has no .{figure} of one method, only {' and '.join(figures.names)}; "
+            f"{where}: a {figures.kind} has no .{figure} of one method, only {' and '.join(figures.names)}; "
             "greval report RUN --fail-if has it"
         )
     if limit.bound.names and figure != "mean":
-        raise DataError(f"{where}: baseline is a mean, so .{figure} needs a number as its limit, such as 0.7")
+        name = next(iter(limit.bound.names))
+        raise DataError(f"{where}: {name} is a mean, so .{figure} needs a number as its limit, such as 0.7")
     if error_rate and figure != "mean":
         raise DataError(f"{where}: noise moves means, so .{figure} has none; leave 'within noise' out")
     return GateCondition(text.strip(), place, figure, method, limit, error_rate, probe)
@@ -83,7 +89,7 @@ def split_condition(text: str) -> tuple[str, Limit]:
     where = format_place_of_error(text)
     try:
         match = _NOISE.fullmatch(text.strip())
-        name, limit = split_comparison(match["condition"] if match else text, [BASELINE])
+        name, limit = split_comparison(match["condition"] if match else text, [BASELINE, HISTORY])
     except ValueError as error:
         raise DataError(f"{where}: {error}; {GRAMMAR}") from error
     if not name:
@@ -92,13 +98,14 @@ def split_condition(text: str) -> tuple[str, Limit]:
 
 
 def check_conditions(conditions: Iterable[str], metrics: Iterable[str]) -> None:
-    """Raise `DataError` for a condition that cannot be read, has a baseline, or begins with no metric of a run."""
+    """Raise `DataError` for a condition that cannot be read, needs more than a run, or begins with no metric of it."""
     metric_names = [*metrics]
     for text in conditions:
         left_side, limit = split_condition(text)
         where = format_place_of_error(text)
-        if limit.bound.names:
-            raise DataError(f"{where}: a single run has no baseline; use greval compare RUN --baseline METHOD")
+        for name in limit.bound.names:
+            remedy = IN_HISTORY if name == HISTORY else "use greval compare RUN --baseline METHOD"
+            raise DataError(f"{where}: a single run has no {name}; {remedy}")
         # A method may hold colons, so that the metric may begin after any of them.
         names = [
             left_side,

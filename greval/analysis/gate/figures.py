@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from pydantic_core import from_json
 
-from greval.analysis.comparison.records import Comparison, Contrast
+from greval.analysis.comparison.records import Comparison
+from greval.analysis.history.records import History
 from greval.records.case import sort_methods
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import read_metric, read_metrics
@@ -19,10 +20,13 @@ from greval.runs.run_summary import OUTLINE_COLUMNS, is_passed
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.plans import count_planned
-from greval.stats.interval import Measured, MeasuredValue, build_measured
+from greval.stats.interval import Measured, MeasuredValue, Undefined, build_measured
 from greval.stats.summary import NO_VALUE, ResultTallies, Summary
 
 FigureName = Literal["mean", "low", "high", "n", "failed", "passed"]
+BASELINE, HISTORY = "baseline", "history"
+"""The names of means that a limit may be computed from."""
+IN_HISTORY = "use greval history FOLDER --fail-if"
 FIGURES: tuple[FigureName, ...] = get_args(FigureName)
 ALL = "group"
 """The name of the tag of groups of a comparison that is not grouped by any tag."""
@@ -46,6 +50,8 @@ class GatePlace(NamedTuple):
 
 GateFigure = tuple[Measured, str]
 """A figure, undefined with its reason and what to do, and what is printed beside it."""
+GateReference = tuple[float, float, str] | str
+"""A mean, the one that it is compared with over the same questions, and a remark; or why there is none."""
 
 
 class ComparisonFigures:
@@ -54,8 +60,9 @@ class ComparisonFigures:
     Conditions are checked for the methods that are compared with the baseline; for all methods if it has none.
     """
 
+    kind = "comparison"
     names: tuple[FigureName, ...] = ("mean", "n")
-    remedy = "name one with --baseline or --against"
+    remedies: Mapping[str, str] = {BASELINE: "name one with --baseline or --against", HISTORY: IN_HISTORY}
 
     def __init__(self, comparison: Comparison) -> None:
         self._tag = " · ".join(comparison.by) or ALL
@@ -65,8 +72,9 @@ class ComparisonFigures:
             (self._place(contrast.metric, contrast.group), contrast.method): contrast
             for contrast in comparison.contrasts
         }
-        self.has_baseline = comparison.baseline is not None or comparison.against is not None
-        compared = comparison.methods if self.has_baseline else (level.method for level in comparison.levels)
+        has_baseline = comparison.baseline is not None or comparison.against is not None
+        self.references: Collection[str] = {BASELINE} if has_baseline else ()
+        compared = comparison.methods if has_baseline else (level.method for level in comparison.levels)
         self.methods = tuple(dict.fromkeys(compared))
         self.places = tuple(dict.fromkeys(metric_group for metric_group, _ in self._levels))
 
@@ -84,9 +92,21 @@ class ComparisonFigures:
             return MeasuredValue(value=level.n, n=level.n), ""
         return level.mean_value, f"n = {level.n}"
 
-    def get_contrast(self, metric_group: GatePlace, method: str) -> Contrast:
-        """Return the contrast of a method with its baseline."""
-        return self._contrasts[metric_group, method]
+    def get_reference(self, metric_group: GatePlace, method: str) -> GateReference:
+        """Return the means of a method and of its baseline."""
+        contrast = self._contrasts[metric_group, method]
+        if contrast.method_mean is None or contrast.baseline_mean is None or contrast.test is None:
+            return f"no question has a figure of both it and {contrast.baseline}"
+        if not contrast.judged_alike:
+            return f"judged by another definition or judge than {contrast.baseline}"
+        remark = f"n = {contrast.n}, corrected p = {contrast.test.corrected:.2g}"
+        return contrast.method_mean, contrast.baseline_mean, remark
+
+    def list_sides(self, metric_group: GatePlace, method: str, *, with_baseline: bool) -> list[tuple[Path, str]]:
+        """List the run and the method of the figure, and of the baseline if it is asked for."""
+        baseline = self._contrasts[metric_group, method].baseline if with_baseline else ""
+        other = (Path(self.against), method) if self.against else (self.folder, baseline)
+        return [(self.folder, method), *([other] if with_baseline else [])]
 
     def get_incomplete(self, metric_group: GatePlace) -> str:  # noqa: ARG002 - warnings of the comparison name what is missing
         """Return an empty text: warnings of the comparison name the questions that have no figure."""
@@ -100,9 +120,13 @@ class ComparisonFigures:
 class GateRunFigures:
     """The figures of one run, each read once: names first, then the figures of the places that conditions name."""
 
+    kind = "run"
     names: tuple[FigureName, ...] = FIGURES
-    has_baseline: bool = False
-    remedy = "a single run has none; use greval compare RUN --baseline METHOD, or --against RUN"
+    references: Collection[str] = ()
+    remedies: Mapping[str, str] = {
+        BASELINE: "a single run has none; use greval compare RUN --baseline METHOD, or --against RUN",
+        HISTORY: IN_HISTORY,
+    }
 
     def __init__(self, store: Store) -> None:
         self._store, self.folder = store, store.folder
@@ -170,6 +194,10 @@ class GateRunFigures:
             case "failed":
                 return MeasuredValue(value=summary.failed, n=summary.planned), f"of {summary.planned}"
 
+    def list_sides(self, metric_group: GatePlace, method: str, *, with_baseline: bool) -> list[tuple[Path, str]]:  # noqa: ARG002 - as of a comparison
+        """List the run and the method of the figure."""
+        return [(self.folder, method)]
+
     def get_incomplete(self, metric_group: GatePlace) -> str:
         """Return how many cases are not judged yet, and what to do; empty if all are."""
         pending = self._pending.get(metric_group.metric, 0)
@@ -199,7 +227,52 @@ def read_verdicts(folders: Iterable[Path], metric_group: GatePlace, method: str 
     return numbers
 
 
-GateFigures = ComparisonFigures | GateRunFigures
+class HistoryFigures:
+    """The figures of the newest run of a history, and the means of the comparable runs before it."""
+
+    kind = "history"
+    names: tuple[FigureName, ...] = ("mean", "n")
+    references: Collection[str] = (HISTORY,)
+    remedies: Mapping[str, str] = {BASELINE: "use greval compare RUN --baseline METHOD"}
+
+    def __init__(self, history: History) -> None:
+        newest = len(history.runs) - 1
+        self._points = {
+            (GatePlace(line.metric), line.method): point
+            for line in history.metrics
+            for point in line.points
+            if point.run == newest
+        }
+        self.places = tuple(dict.fromkeys(place for place, _ in self._points))
+        self.methods = sort_methods(method for _, method in self._points)
+
+    def list_methods(self, metric_group: GatePlace) -> tuple[str, ...]:
+        """List the methods of which the newest run has a figure."""
+        return tuple(method for method in self.methods if (metric_group, method) in self._points)
+
+    def get_figure(self, metric_group: GatePlace, method: str, name: FigureName) -> GateFigure:
+        """Return the mean or the number of questions of a method in the newest run."""
+        point = self._points[metric_group, method]
+        return MeasuredValue(value=point.n if name == "n" else point.mean, n=point.n), f"n = {point.n}"
+
+    def get_reference(self, metric_group: GatePlace, method: str) -> GateReference:
+        """Return the mean of the newest run, and that of the comparable runs before it."""
+        point = self._points[metric_group, method]
+        measured = point.difference_value
+        if point.own_mean is None or point.earlier_mean is None or isinstance(measured, Undefined):
+            return measured.reason if isinstance(measured, Undefined) else ""
+        return point.own_mean, point.earlier_mean, f"n = {point.shared}"
+
+    def get_incomplete(self, metric_group: GatePlace) -> str:  # noqa: ARG002 - as of a comparison
+        """Return an empty text: what a run has not judged is in its report."""
+        return ""
+
+    def format_method(self, method: str) -> str:
+        """Return the name of a method and a colon; empty if the run has no named method."""
+        return f"{method}: " if method else ""
+
+
+GateFigures = ComparisonFigures | GateRunFigures | HistoryFigures
 """The figures that conditions can name."""
 
 

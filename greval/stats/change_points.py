@@ -1,0 +1,180 @@
+"""Change points of a figure that is measured again and again, with an error rate that holds over all looks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import sqrt
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from greval.stats.interval import LEVEL, Interval, find_student_quantile
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+"""The probability of a false alarm in a whole history without a change."""
+PERIODS: tuple[tuple[int, float], ...] = ((30, 0.75), (120, 0.2))
+"""Up to which look, and which share of `ALPHA` the looks of a period have; those after the last share the rest."""
+WINDOWS: Mapping[int, float] = {1: 0.25, 2: 0.5, 4: 0.25}
+"""How many of the newest runs are compared with those before, and which share of a look each number has."""
+WORSE_SHARE = 0.8
+"""The share of the error that tests of a change for the worse have."""
+MIN_QUESTIONS = 8
+"""The number of questions from which a change is tested; fewer show too little of a distribution."""
+MIN_SHARED = 0.5
+"""The share of the questions from which two sides are compared question by question."""
+
+
+class LevelContrast(NamedTuple):
+    """The difference between the means of two groups of runs, its standard error, and how it was found.
+
+    `n` is the number of questions that both sides have if they are compared question by question (`paired`), else that
+    of the side with fewer.
+    """
+
+    difference: float
+    error: float
+    degrees: int
+    n: int
+    paired: bool
+    before_mean: float
+    after_mean: float
+
+    def compute_interval(self, level: float = LEVEL) -> Interval:
+        """Return Student's interval of the difference."""
+        reach = -find_student_quantile(self.degrees, (1 - level) / 2) * self.error
+        return Interval(low=self.difference - reach, high=self.difference + reach, level=level, method="t")
+
+    def exceeds(self, share: float) -> bool:
+        """Return whether the difference is further from zero than chance is with this probability, on its side."""
+        if self.n < MIN_QUESTIONS or not self.difference:
+            return False
+        return abs(self.difference) > -find_student_quantile(self.degrees, share) * self.error
+
+
+class ChangePoint(NamedTuple):
+    """A change: the position of the first run after it, of the run at whose look it was found, and the difference."""
+
+    first: int
+    found: int
+    contrast: LevelContrast
+
+
+def contrast_levels(before: Floats, after: Floats) -> LevelContrast | None:
+    """Compare the means of two groups of runs, each a row of figures by question, NaN if a question has none.
+
+    A question counts by the mean of its figures on each side. If at least half of the questions of the side with fewer
+    are shared, their differences have a standard error, sd / sqrt(n). Otherwise the questions are taken as independent
+    samples (Welch 1947). None if a side has fewer than two questions.
+
+    Example:
+        >>> runs = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+        >>> contrast = contrast_levels(runs[:1], runs[1:])
+        >>> round(contrast.difference, 3), round(contrast.error, 3), contrast.paired
+        (0.333, 0.333, True)
+    """
+    old, new = _average_questions(before), _average_questions(after)
+    has_old, has_new = np.isfinite(old), np.isfinite(new)
+    has_both = has_old & has_new
+    shared, fewer = int(has_both.sum()), int(min(has_old.sum(), has_new.sum()))
+    if fewer < 2:  # noqa: PLR2004 - a variance needs two
+        return None
+    if shared >= max(2, MIN_SHARED * fewer):
+        differences = new[has_both] - old[has_both]
+        error = float(differences.std(ddof=1)) / sqrt(shared)
+        means = float(old[has_both].mean()), float(new[has_both].mean())
+        return LevelContrast(float(differences.mean()), error, shared - 1, shared, True, *means)  # noqa: FBT003 - paired
+    old, new = old[has_old], new[has_new]
+    parts = old.var(ddof=1) / len(old), new.var(ddof=1) / len(new)
+    variance = float(sum(parts))
+    spread = parts[0] ** 2 / (len(old) - 1) + parts[1] ** 2 / (len(new) - 1)
+    degrees = max(1, int(variance**2 / spread)) if spread else fewer - 1
+    means = float(old.mean()), float(new.mean())
+    return LevelContrast(means[1] - means[0], sqrt(variance), degrees, fewer, False, *means)  # noqa: FBT003 - not paired
+
+
+def _average_questions(runs: Floats) -> Floats:
+    """Return the mean figure of each question, NaN if it has none."""
+    counts = np.isfinite(runs).sum(axis=0)
+    return np.where(counts, np.nansum(runs, axis=0) / np.maximum(counts, 1), np.nan)
+
+
+def spend_error(look: int) -> float:
+    """Return the share of the error of a whole history that one look has, the first being number 1.
+
+    The shares of all looks, however many, sum to 1.
+
+    Example:
+        >>> round(sum(map(spend_error, range(1, 100_000))), 3)
+        1.0
+    """
+    begin, remaining = 0, 1.0
+    for end, share in PERIODS:
+        if look <= end:
+            return share / (end - begin)
+        begin, remaining = end, remaining - share
+    return remaining * begin / (look * (look - 1))
+
+
+def find_change_points(
+    runs: Floats,
+    *,
+    breaks: Collection[int] = (),
+    better: Literal["higher", "lower"] = "higher",
+    alpha: float = ALPHA,
+) -> list[ChangePoint]:
+    """Find where the level of a figure changed, as somebody does who looks after each run.
+
+    At each look the newest run, the newest two and the newest four are compared with all runs since the last change.
+    Each look may spend a part of the error (`spend_error`), so that a history without a change has a false alarm at any
+    of its looks with a probability of at most `alpha`, by Bonferroni's inequality. Four fifths of it are for changes
+    for the worse.
+
+    Args:
+        runs: The figures, shape (runs, questions), in the order of time; NaN if a question has none in a run.
+        breaks: The positions of runs that cannot be compared with those before them.
+        better: Which direction of a change is for the better.
+        alpha: The probability of a false alarm.
+
+    Source:
+        Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 1977; Lan and
+        DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983 (error spending).
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> runs = rng.normal(0.8, 0.1, size=(8, 50))
+        >>> runs[5:] -= 0.2
+        >>> [(change.first, change.found) for change in find_change_points(runs)]
+        [(5, 5)]
+    """
+    start, changes = 0, list[ChangePoint]()
+    for newest in range(1, len(runs)):
+        if newest in breaks:
+            start = newest
+            continue
+        change = _look(runs[start : newest + 1], better, alpha * spend_error(newest))
+        if change is not None:
+            changes.append(ChangePoint(start + change.first, newest, change.contrast))
+            start = changes[-1].first
+    return changes
+
+
+def _look(runs: Floats, better: str, share: float) -> ChangePoint | None:
+    """Return the clearest change before the newest runs, None if no test exceeds its share of the error."""
+    matches = []
+    for window, part in WINDOWS.items():
+        first = len(runs) - window
+        contrast = contrast_levels(runs[:first], runs[first:]) if first >= 1 else None
+        if contrast is None:
+            continue
+        is_worse = (contrast.difference < 0) == (better == "higher")
+        if contrast.exceeds(share * part * (WORSE_SHARE if is_worse else 1 - WORSE_SHARE)):
+            matches.append(ChangePoint(first, len(runs) - 1, contrast))
+    return max(matches, key=_measure_clarity) if matches else None
+
+
+def _measure_clarity(change: ChangePoint) -> float:
+    contrast = change.contrast
+    return abs(contrast.difference) / contrast.error if contrast.error else float("inf")
