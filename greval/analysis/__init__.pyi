@@ -8,6 +8,8 @@ from .duel.judging import duel_async
 from .duel.records import Duel
 from .gold.api import check_gold
 from .gold.rules import GoldFinding
+from .history.api import build_history
+from .history.records import History, MetricHistory
 
 __all__ = [
     "Comparison",
@@ -16,6 +18,9 @@ __all__ = [
     "Diagnosis",
     "Duel",
     "GoldFinding",
+    "History",
+    "MetricHistory",
+    "build_history",
     "check_gold",
     "duel_async",
     "summarise_data",

@@ -49,6 +49,8 @@ KINDS: Mapping[str, str] = {
     **dict.fromkeys(("embedding", "embeddings", "evaluator", "guardrail", "parser", "prompt", "event"), ASIDE),
 }
 """What a span is, by the names of kinds in all tools; a span of any other kind is a step."""
+NO_KINDS = frozenset({"span", "unknown", "trace"})
+"""Kinds that say nothing; what a span is, its attributes say."""
 KIND_NAMES = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "gen_ai.operation.name")
 KIND_NAMES = (*KIND_NAMES, "langsmith.span.kind", "traceloop.span.kind")
 INPUT_NAMES = (
@@ -62,18 +64,19 @@ OUTPUT_NAMES = (
     "traceloop.entity.output",
 )
 DOCUMENT_NAMES = ("retrieval.documents", "reranker.output_documents", "gen_ai.retrieval.documents")
-USAGE_NAMES = (
-    *("llm.token_count", "gen_ai.usage", "mlflow.chat.tokenUsage", "langfuse.observation.usage_details"),
-    *("llm.usage", "langfuse.observation.cost_details", "llm.cost", "mlflow.llm.cost"),
+TOKEN_NAMES = (
+    *("llm.token_count", "gen_ai.usage", "mlflow.chat.tokenUsage", "langfuse.observation.usage_details", "llm.usage"),
 )
-"""Attributes that are objects of numbers of tokens, or of costs."""
+"""Attributes that are objects of numbers of tokens."""
+COST_NAMES = ("langfuse.observation.cost_details", "llm.cost", "mlflow.llm.cost")
+"""Attributes that are objects of costs."""
 PROMPT_NAMES = ("prompt_tokens", "input_tokens", "prompt", "input")
 OUTPUT_TOKEN_NAMES = ("completion_tokens", "output_tokens", "completion", "output")
-COST_NAMES = ("total_cost", "calculated_total_cost", "cost")
+TOTAL_NAMES = ("total_cost", "calculated_total_cost", "total", "cost")
 SESSION_NAMES: Mapping[str, tuple[str, ...]] = {
     "session_id": ("session.id", "langfuse.session.id", "gen_ai.conversation.id", "mlflow.trace.session"),
     "user_id": ("user.id", "langfuse.user.id", "mlflow.trace.user"),
-    "trace_name": ("langfuse.trace.name", "langsmith.trace.name"),
+    "trace_name": ("langfuse.trace.name", "langsmith.trace.name", "mlflow.traceName"),
     "service": ("service.name",),
 }
 """The tags that are made of attributes."""
@@ -99,6 +102,7 @@ INPUT_WRAPPERS = ("kwargs", "args", "input", "inputs", "prompts")
 MOMENT_DIVISORS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds, and what makes it seconds."""
 MAX_DEPTH = 1_000
+NO_REASON = "failed, and no reason was recorded"
 NOTE = "read each trace as a case, from its spans"
 _INDEX = re.compile(r"\d+")
 
@@ -248,10 +252,10 @@ def _iterate_trace(record: dict[str, Any], children: Sequence[dict[str, Any]]) -
     """Yield a trace as the span above all others, and its spans."""
     name = str(record.get("trace_id") or record.get("request_id") or record.get("id") or "")
     top = _read_span({**record, "id": name, "trace_id": name, "type": "trace", "parent_id": None}, {})
-    attributes = {**_read_object(record.get("trace_metadata") or record.get("request_metadata")), **record}
-    own_tags = _read_object(record.get("tags")).items()
-    top.metadata |= {tag: value for tag, value in own_tags if not tag.startswith(INTERNAL_PREFIXES)}
-    top.metadata |= _read_session(attributes)
+    noted = {**_read_object(record.get("trace_metadata") or record.get("request_metadata"))}
+    noted |= _read_object(record.get("tags"))
+    top.metadata |= {tag: value for tag, value in noted.items() if not tag.startswith(INTERNAL_PREFIXES)}
+    top.metadata |= _read_session(noted)
     top.columns |= _read_expectations(record.get("assessments"))
     # The span at the root of MLflow's spans has whole texts.
     if "observations" not in record and children:
@@ -286,7 +290,8 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
         record |= {f"context.{name}": value for name, value in _fold(context).items()}
     kind = _find_kind(record, attributes, nested)
     inputs = _find_value(record, nested, ("inputs", "input", "request", "request_preview"), INPUT_NAMES)
-    outputs = _find_value(record, nested, ("outputs", "output", "response", "response_preview"), OUTPUT_NAMES)
+    written = _find_value(record, nested, ("outputs", "output", "response", "response_preview"), OUTPUT_NAMES)
+    outputs = _parse_text(written)
     start = _read_moment(record, ("start_time_unix_nano", "start_time", "timestamp", "request_time", "timestamp_ms"))
     span = Span(
         trace=_get_name(record, ("trace_id", "context.trace_id", "id")),
@@ -294,7 +299,7 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
         parent=_get_name(
             record, ("parent_span_id", "parent_id", "parent_observation_id", "parent_run_id", "context.parent_id")
         ),
-        name=str(record.get("name") or ""),
+        name=str((attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or record.get("name")) or ""),
         kind=kind,
         start=start,
         end=_read_end(record, start),
@@ -302,9 +307,9 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
         usage=_read_usage(record, nested, outputs),
     )
     if kind not in {TOOL, ASIDE, RERANKER}:
-        span.asked = _read_question(inputs)
+        span.asked = _read_question(_parse_text(inputs)) or _read_question(inputs)
     if kind in {MODEL, STEP, GRAPH}:
-        span.answered = _read_answer(outputs)
+        span.answered = _read_answer(outputs) or _read_answer(written)
     if kind in {RETRIEVER, RERANKER, TOOL, GRAPH}:
         span.found = _read_found(kind, nested, outputs)
     if kind == RERANKER:
@@ -431,19 +436,22 @@ def _read_object(value: object) -> dict[str, Any]:
 def _find_value(record: Mapping[str, Any], nested: Mapping[str, Any], own: Iterable[str], paths: Iterable[str]) -> Any:  # noqa: ANN401 - JSON
     """Return the first value that a span has under its own names or those of attributes."""
     values = (*(record.get(name) for name in own), *(_walk(nested, path) for path in paths))
-    return next((_parse_text(value) for value in values if value is not None and value != ""), None)
+    return next((value for value in values if value is not None and value != ""), None)
 
 
 def _find_kind(record: Mapping[str, Any], attributes: Mapping[str, Any], nested: Mapping[str, Any]) -> str:
+    """Return what a span is, by the kind that it names, else by its attributes."""
     names = [record.get(name) for name in ("run_type", "span_type", "type", "span_kind")]
     names += [attributes.get(name) for name in KIND_NAMES]
-    kinds = [KINDS[kind] for name in names if (kind := str(name or "").strip('"').lower()) in KINDS]
-    if kinds:
-        return kinds[0]
+    kinds = [kind for name in names if name and (kind := str(name).strip('"').lower()) not in NO_KINDS]
+    if matches := [KINDS[kind] for kind in kinds if kind in KINDS]:
+        return matches[0]
     extra = _read_object(record.get("extra") or record.get("metadata"))
     node_name = _read_object(extra.get("metadata", extra)).get("langgraph_node")
     if "graph.node.id" in attributes or (node_name and node_name == record.get("name")):
         return GRAPH
+    if kinds:
+        return STEP
     if any(_walk(nested, path) for path in DOCUMENT_NAMES):
         return RETRIEVER
     return MODEL if "llm.model_name" in attributes or "gen_ai.request.model" in attributes else STEP
@@ -469,11 +477,11 @@ def _read_end(record: Mapping[str, Any], start: float | None) -> float | None:
     if end is not None or start is None:
         return end
     seconds = _as_number(record.get("latency"))
-    milliseconds = _as_number(record.get("execution_time_ms")) or _as_number(record.get("execution_duration"))
-    if seconds is None and milliseconds is None and isinstance(text := record.get("execution_duration"), str):
-        # Protobuf writes a duration as `1.5s`.
-        seconds = _as_number(text.removesuffix("s"))
-    return start + (seconds if seconds is not None else milliseconds / 1000) if seconds or milliseconds else None
+    names = ("execution_duration_ms", "execution_time_ms", "execution_duration")
+    milliseconds = next((number for name in names if (number := _as_number(record.get(name))) is not None), None)
+    if seconds is None and milliseconds is not None:
+        seconds = milliseconds / 1000
+    return None if seconds is None else start + seconds
 
 
 def _as_number(value: object) -> float | None:
@@ -487,47 +495,40 @@ def _as_number(value: object) -> float | None:
 
 def _read_error(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
     """Return why a span failed, empty if it did not."""
-    status = record.get("status")
-    code, message = (
-        (status.get("code", status.get("status_code")), status.get("message", status.get("description")))
-        if (isinstance(status, Mapping))
-        else (status, record.get("status_message"))
-    )
-    code = str(record.get("status_code") or record.get("level") or record.get("state") or code or "")
+    status = _read_object(record.get("status")) or {"code": record.get("status")}
+    codes = (record.get("status_code"), record.get("level"), record.get("state"), status.get("code"))
+    code = str(next(filter(None, (*codes, status.get("status_code"))), ""))
+    message = status.get("message") or status.get("description")
     if "error" not in code.lower() and code != "2" and not record.get("error"):
         return ""
     texts = (record.get("error"), message, record.get("status_message"), attributes.get("exception.message"))
-    return next((str(text) for text in texts if text and text is not True), "failed, and no reason was recorded")
+    reason = next((str(text) for text in texts if text and text is not True), NO_REASON)
+    return reason.partition("Traceback (most recent call last)")[0].strip() or reason
 
 
 def _read_usage(record: Mapping[str, Any], nested: Mapping[str, Any], outputs: object) -> dict[str, float]:
     """Return the tokens and the cost of a span, as far as they are recorded."""
     reply = _read_object(outputs)
     extra = _read_object(_read_object(record.get("extra")).get("metadata"))
-    parts = [record.get(name) for name in ("usage_details", "usage", "cost_details")]
-    parts += [_walk(nested, path) for path in USAGE_NAMES]
-    parts += [reply.get("usage_metadata"), reply.get("usage"), extra.get("usage_metadata")]
-    parts += [_read_object(reply.get("llm_output")).get("token_usage")]
-    numbers = [_fold(content) for part in parts if (content := _read_object(part))]
+    tokens = [record.get("usage_details"), record.get("usage"), *(_walk(nested, path) for path in TOKEN_NAMES)]
+    tokens += [reply.get("usage_metadata"), reply.get("usage"), extra.get("usage_metadata")]
+    tokens += [_read_object(reply.get("llm_output")).get("token_usage")]
+    # Of a record itself, only names that cannot be those of its texts.
+    own = {name: value for name, value in record.items() if "_" in name}
+    costs = [own, record.get("cost_details"), *(_walk(nested, path) for path in COST_NAMES)]
     usage = {
-        "prompt_tokens": _find_number(numbers, PROMPT_NAMES, record),
-        "output_tokens": _find_number(numbers, OUTPUT_TOKEN_NAMES, record),
-        "cost": _find_number([], COST_NAMES, record),
+        "prompt_tokens": _find_number([*tokens, own], PROMPT_NAMES),
+        "output_tokens": _find_number([*tokens, own], OUTPUT_TOKEN_NAMES),
+        "cost": _find_number(costs, TOTAL_NAMES),
     }
-    costs = [
-        _read_object(part) for part in (record.get("cost_details"), *(_walk(nested, path) for path in USAGE_NAMES[5:]))
-    ]
-    if usage["cost"] is None:
-        usage["cost"] = _find_number(costs, ("total", "total_cost"), {})
     # LangSmith writes 0 for every run that asks no model.
     return {name: number for name, number in usage.items() if number}
 
 
-def _find_number(parts: Iterable[Mapping[str, Any]], names: Sequence[str], record: Mapping[str, Any]) -> float | None:
-    """Return the first number under some names: of the parts of a span, or of itself under the names that say all."""
-    candidates = [part.get(name) for part in parts for name in names]
-    candidates += [record.get(name) for name in names if "_" in name or name == "cost"]
-    return next((number for value in candidates if (number := _as_number(value)) is not None), None)
+def _find_number(parts: Iterable[object], names: Sequence[str]) -> float | None:
+    """Return the first number that one of some objects has under one of some names."""
+    numbers = (_as_number(content.get(name)) for part in parts if (content := _read_object(part)) for name in names)
+    return next((number for number in numbers if number is not None), None)
 
 
 def _read_metadata(record: Mapping[str, Any], nested: Mapping[str, Any]) -> dict[str, object]:
@@ -584,25 +585,23 @@ def _unwrap_message(value: object) -> object:
 
 def _read_question(value: object) -> dict[str, object]:
     """Return the columns of what was asked: the question and the turns before it, or an object that holds it."""
-    value = _parse_text(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return {"question": str(value)}
     if parts := split_conversation(_list_turns(value)):
         history, question, _ = parts
         return {"question": question, **({"history": history} if history else {})}
-    if isinstance(value, list):
-        return _read_question(value[0]) if value and not isinstance(value[0], bool) else {}
     if not isinstance(value, Mapping) or not value:
         return {}
     if value.keys() <= {*INPUT_WRAPPERS}:
         # What was passed by position counts if nothing was passed by name.
-        return next((asked for name in INPUT_WRAPPERS if (asked := _read_question(value.get(name)))), {})
+        parts = (value.get(name) for name in INPUT_WRAPPERS)
+        firsts = (part[0] if isinstance(part, list) and part and not _list_turns(part) else part for part in parts)
+        return next((asked for part in firsts if (asked := _read_question(part))), {})
     return {"inputs": value}
 
 
 def _read_answer(value: object) -> dict[str, object]:
     """Return the columns of what was answered: the answer, or an object that holds it."""
-    value = _parse_text(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return {"answer": str(value)}
     if answers := [turn["text"] for turn in _list_turns(value) if turn["role"] == "assistant"]:
@@ -686,7 +685,8 @@ def _build_values(spans: Sequence[Span]) -> dict[str, object]:
     if usage := _sum_usage(spans, lines, root):
         values["usage"] = usage
     if root.error:
-        values["error"] = root.error
+        # What stands above all spans, as the trace of MLflow, has no reason of its own.
+        values["error"] = next((span.error for span in ordered if span.error not in {"", NO_REASON}), NO_REASON)
     metadata = {name: value for span in reversed(ordered) if not span.parent for name, value in span.metadata.items()}
     metadata |= root.metadata | ({"trace_id": root.trace} if values["id"] != root.trace else {})
     values.pop("node_parent", None)
@@ -751,8 +751,10 @@ def _build_steps(timed: Sequence[Span], lines: Mapping[str, Sequence[Span]], roo
         return None
     edges = []
     for span in steps:
-        callers = (other.name for other in lines[span.id] if other.kind in {TOOL, GRAPH})
-        caller = span.columns.get("node_parent") or next(callers, root.name or root.trace)
+        callers = [other.name for other in lines[span.id] if other.kind in {TOOL, GRAPH}]
+        # Else it is the highest span, which the trace of MLflow, without a name, is not.
+        callers += [other.name for other in reversed(lines[span.id]) if other.name]
+        caller = span.columns.get("node_parent") or next(iter(callers), root.trace)
         edges.append([str(caller), "calls" if span.kind == TOOL else "leads to", span.name])
     return {"start_nodes": [edges[0][0]], "traversed_edges": edges, "final_nodes": [steps[-1].name]}
 

@@ -61,6 +61,7 @@ def write(
     tags: Iterable[Mapping[str, str]] | None = None,
     metrics: Sequence[Metric] = METRICS,
     judge: str = "j",
+    version: str = "f",
     names: Sequence[str] | None = None,
 ) -> Path:
     """Write a run: for each method and metric the figure of each question, with the questions' tags."""
@@ -75,7 +76,7 @@ def write(
                         sample_id=names[question] if names else f"q{question}",
                         method=method,
                         metric=metric,
-                        fingerprint=f"f-{metric}",
+                        fingerprint=f"{version}-{metric}",
                         judge=judge,
                         tier="computed",
                         outcome=outcome(column[question]),

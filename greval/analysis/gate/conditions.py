@@ -53,8 +53,8 @@ def parse_condition(text: str, figures: GateFigures) -> GateCondition:
             raise DataError(f"{where}: there is no {name}; {figures.remedies[name]}")
     if error_rate and figures.kind == "history":
         raise DataError(
-            f"{where}: the noise of a history is not measured; leave 'within noise' out, or compare the newest run with "
-            "one before it: greval compare RUN --against RUN"
+            f"{where}: the noise of a history is not measured; leave 'within noise' out, or compare the newest run "
+            "with one before it: greval compare RUN --against RUN"
         )
     method, what = _split_method(left_side, figures)
     place, figure = _resolve_name(what, figures, where)
