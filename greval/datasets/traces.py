@@ -284,6 +284,7 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
     if own is None:
         prefix = "attributes."
         own = {name.removeprefix(prefix): value for name, value in record.items() if name.startswith(prefix)}
+    shared = {**shared, **_read_attributes(_read_object(record.get("resource")).get("attributes"))}
     attributes = {**shared, **_read_events(record.get("events")), **_read_attributes(own)}
     nested = _nest_names(attributes)
     if _is_object(context := record.get("context")):

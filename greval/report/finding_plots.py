@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.duel.records import Duel, DuelVerdict
+from greval.analysis.history.records import History
 from greval.records.scale import ScaleDirection
 from greval.report.agreement import GROUP_FIGURES
 from greval.report.estimates import BEST
 from greval.report.estimates import NAMES as ESTIMATES
 from greval.report.finding_rows import JUDGE_AND_PEOPLE, list_compared_figures
+from greval.report.history import format_title
 from greval.report.plots import PlotAxis, PlotPoint, PointTone
 from greval.report.tables import format_name, format_place
 from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
@@ -64,6 +66,17 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
         title = f"{metric}: difference{unit}{pair} ({contrasts[0].better} is better)"
         # Metrics of one unit share an axis, so that equal differences are equally long.
         yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
+
+
+def plot_history(history: History) -> Iterator[PlotAxis]:
+    """Yield an axis for each metric and method: the mean of each run, oldest first."""
+    for line in history.metrics:
+        verdicts = {change.run: TONES[change.verdict] for change in line.changes}
+        points = [
+            _build_point(history.runs[point.run].label, point.mean, point.interval, verdicts.get(point.run, "neutral"))
+            for point in line.points
+        ]
+        yield PlotAxis(f"{format_title(line)}: mean", points)
 
 
 def _name_contrast(contrast: Contrast, *, several: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
+from greval.analysis.history.records import History
 from greval.report.estimates import NAMES as ESTIMATES
 from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
 from greval.trust.agreement.records import Agreement, AgreementGroup
@@ -34,6 +35,31 @@ def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
             "corrected_p": contrast.test and contrast.test.corrected,
             **{name: getattr(contrast, name) for name in ("detectable", "judged_alike", "verdict")},
         }
+
+
+def list_history_rows(history: History) -> Iterator[Row]:
+    """Yield a row for each metric, method and run."""
+    for line in history.metrics:
+        verdicts = {change.run: change.verdict for change in line.changes}
+        for point in line.points:
+            run = history.runs[point.run]
+            yield {
+                "metric": line.metric,
+                "method": line.method,
+                "better": line.better,
+                "run": run.label,
+                "began": run.began,
+                "commit": run.commit,
+                "n": point.n,
+                "mean": point.mean,
+                **_list_ends(point.interval),
+                "difference": point.difference,
+                **_list_ends(point.difference_interval, "difference_"),
+                "shared": point.shared,
+                "paired": point.paired,
+                "marks": ", ".join(point.marks),
+                "change": verdicts.get(point.run),
+            }
 
 
 def list_duel_rows(duel: Duel) -> Iterator[Row]:

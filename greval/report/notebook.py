@@ -14,14 +14,16 @@ from rich.console import Console
 from greval._util.notebook_display import FindingRenderers
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel
+from greval.analysis.history.records import History
 from greval.analysis.summary import build_report
 from greval.errors import MissingExtraError
-from greval.report import agreement, comparison, console, duel, estimates, probe
+from greval.report import agreement, comparison, console, duel, estimates, history, probe
 from greval.report.finding_plots import (
     plot_agreement,
     plot_comparison,
     plot_duel,
     plot_estimate,
+    plot_history,
     plot_probe,
     plot_summaries,
 )
@@ -31,6 +33,7 @@ from greval.report.finding_rows import (
     list_comparison_rows,
     list_duel_rows,
     list_estimate_rows,
+    list_history_rows,
     list_probe_rows,
 )
 from greval.report.html_console import HtmlConsole
@@ -48,13 +51,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-TabledFinding = Comparison | Duel | Agreement | Estimate | Probe
+TabledFinding = Comparison | History | Duel | Agreement | Estimate | Probe
 """A finding whose figures are in the record itself; those of a run are in its folder."""
 FORMS: Mapping[
     type[TabledFinding],
     tuple[Callable[[Any, Console], None], Callable[[Any], Iterator[Row]], Callable[[Any], Iterator[PlotAxis]]],
 ] = {
     Comparison: (comparison.render, list_comparison_rows, plot_comparison),
+    History: (history.render, list_history_rows, plot_history),
     Duel: (duel.render, list_duel_rows, plot_duel),
     Agreement: (agreement.render, list_agreement_rows, plot_agreement),
     Estimate: (estimates.render, list_estimate_rows, plot_estimate),
