@@ -9,7 +9,7 @@ from .duel.records import Duel
 from .gold.api import check_gold
 from .gold.rules import GoldFinding
 from .history.api import build_history
-from .history.records import History, MetricHistory
+from .history.records import MetricHistory, RunHistory
 
 __all__ = [
     "Comparison",
@@ -18,8 +18,8 @@ __all__ = [
     "Diagnosis",
     "Duel",
     "GoldFinding",
-    "History",
     "MetricHistory",
+    "RunHistory",
     "build_history",
     "check_gold",
     "duel_async",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from greval.analysis.comparison.records import Comparison, Contrast
 from greval.analysis.duel.records import Duel, DuelVerdict
-from greval.analysis.history.records import History
+from greval.analysis.history.records import RunHistory
 from greval.records.scale import ScaleDirection
 from greval.report.agreement import GROUP_FIGURES
 from greval.report.estimates import BEST
@@ -68,7 +68,7 @@ def plot_comparison(comparison: Comparison) -> Iterator[PlotAxis]:
         yield PlotAxis(title, points, reference=0.0, limits=(-axis.end, axis.end) if axis else (None, None))
 
 
-def plot_history(history: History) -> Iterator[PlotAxis]:
+def plot_history(history: RunHistory) -> Iterator[PlotAxis]:
     """Yield an axis for each metric and method: the mean of each run, oldest first."""
     for line in history.metrics:
         verdicts = {change.run: TONES[change.verdict] for change in line.changes}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel, PairResult, PreferenceFindings
-from greval.analysis.history.records import History
+from greval.analysis.history.records import RunHistory
 from greval.report.estimates import NAMES as ESTIMATES
 from greval.stats.interval import Interval, Measured, MeasuredValue, Undefined
 from greval.trust.agreement.records import Agreement, AgreementGroup
@@ -37,7 +37,7 @@ def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
         }
 
 
-def list_history_rows(history: History) -> Iterator[Row]:
+def list_history_rows(history: RunHistory) -> Iterator[Row]:
     """Yield a row for each metric, method and run."""
     for line in history.metrics:
         verdicts = {change.run: change.verdict for change in line.changes}

@@ -8,7 +8,7 @@ from functools import partial
 from rich.console import Console
 
 from greval._util.wording import format_count
-from greval.analysis.history.records import History, HistoryChange, HistoryPoint, HistoryRun, MetricHistory
+from greval.analysis.history.records import HistoryChange, HistoryPoint, HistoryRun, MetricHistory, RunHistory
 from greval.report.console import print_gate
 from greval.report.tables import Cell, Column, build_table, fit_table, format_interval, format_number, print_report
 from greval.stats.change_points import MIN_QUESTIONS
@@ -29,7 +29,7 @@ COMMIT_CHARACTERS = 8
 STYLES = {"better": "green", "worse": "red"}
 
 
-def render(history: History, console: Console) -> None:
+def render(history: RunHistory, console: Console) -> None:
     """Print a history: what changed, a table for each metric, and the gate."""
     tables = []
     for line in history.metrics:
@@ -49,7 +49,7 @@ def render(history: History, console: Console) -> None:
     print_gate(history.gate, console)
 
 
-def format_heading(history: History) -> str:
+def format_heading(history: RunHistory) -> str:
     """Return the title: how many runs, and from when to when."""
     first, last = history.runs[0], history.runs[-1]
     return f"{format_count(len(history.runs), 'run')} from {format_day(first)} to {format_day(last)}"
@@ -66,7 +66,7 @@ def format_title(line: MetricHistory) -> str:
     return f"{name} (lower is better)" if line.better == "lower" else name
 
 
-def describe_findings(history: History) -> Iterator[str]:
+def describe_findings(history: RunHistory) -> Iterator[str]:
     """Yield a plain sentence on each change, the newest first, and one on the metrics without any."""
     changes = [(line, change) for line in history.metrics for change in line.changes]
     for line, change in sorted(changes, key=lambda pair: -pair[1].found):
@@ -76,7 +76,7 @@ def describe_findings(history: History) -> Iterator[str]:
         yield f"No change was found in {format_count(steady, 'metric')} of {len(history.metrics)}."
 
 
-def describe_change(history: History, change: HistoryChange) -> str:
+def describe_change(history: RunHistory, change: HistoryChange) -> str:
     """Return what changed at which run: the levels before and after, and the difference with its interval."""
     run = history.runs[change.run]
     levels = f"{format_number(change.before)} before, {format_number(change.after)} since"
@@ -85,7 +85,7 @@ def describe_change(history: History, change: HistoryChange) -> str:
     return f"is {change.verdict} from {run.label} on: {levels}, {difference}, n = {change.n}{later}"
 
 
-def list_cells(history: History, line: MetricHistory, point: HistoryPoint) -> list[Cell]:
+def list_cells(history: RunHistory, line: MetricHistory, point: HistoryPoint) -> list[Cell]:
     """Return the cells of a point, in the order of `COLUMNS`."""
     run = history.runs[point.run]
     change = next((change for change in line.changes if change.run == point.run), None)
@@ -115,7 +115,7 @@ def _format_ends(interval: Interval | None) -> str:
     return format_interval(interval, partial(format_number, sign=True))
 
 
-def list_legend(history: History) -> Iterator[str]:
+def list_legend(history: RunHistory) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     yield (
         "from before: the mean minus that of the comparable runs before, since the last change, question by question "

@@ -14,7 +14,7 @@ from rich.console import Console
 from greval._util.notebook_display import FindingRenderers
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.duel.records import Duel
-from greval.analysis.history.records import History
+from greval.analysis.history.records import RunHistory
 from greval.analysis.summary import build_report
 from greval.errors import MissingExtraError
 from greval.report import agreement, comparison, console, duel, estimates, history, probe
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-TabledFinding = Comparison | History | Duel | Agreement | Estimate | Probe
+TabledFinding = Comparison | RunHistory | Duel | Agreement | Estimate | Probe
 """A finding whose figures are in the record itself; those of a run are in its folder."""
 FORMS: Mapping[
     type[TabledFinding],
     tuple[Callable[[Any, Console], None], Callable[[Any], Iterator[Row]], Callable[[Any], Iterator[PlotAxis]]],
 ] = {
     Comparison: (comparison.render, list_comparison_rows, plot_comparison),
-    History: (history.render, list_history_rows, plot_history),
+    RunHistory: (history.render, list_history_rows, plot_history),
     Duel: (duel.render, list_duel_rows, plot_duel),
     Agreement: (agreement.render, list_agreement_rows, plot_agreement),
     Estimate: (estimates.render, list_estimate_rows, plot_estimate),

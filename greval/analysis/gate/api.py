@@ -18,7 +18,7 @@ from greval.analysis.gate.figures import (
     HistoryFigures,
     read_verdicts,
 )
-from greval.analysis.history.records import History
+from greval.analysis.history.records import RunHistory
 from greval.analysis.summary import GateCheck
 from greval.records.formula import FormulaError, FormulaInput, Limit
 from greval.records.scale import CategoricalScale, find_number_range
@@ -35,7 +35,9 @@ _MethodCheck = tuple[bool | None, str]
 """Whether a condition is met for one method, None if it cannot be decided, and the figures as text."""
 
 
-def check_gate(of: Comparison | History | Run | Store | str | Path, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
+def check_gate(
+    of: Comparison | RunHistory | Run | Store | str | Path, conditions: Iterable[str]
+) -> tuple[GateCheck, ...]:
     """Check failure conditions on a run, on a comparison or on the newest run of a history, for each method.
 
     On a comparison, a limit with `baseline` is compared with the baseline's mean over the questions that both have, a
@@ -60,7 +62,7 @@ def check_gate(of: Comparison | History | Run | Store | str | Path, conditions: 
         return ()
     if isinstance(of, Comparison):
         return _check_conditions(ComparisonFigures(of), listed)
-    if isinstance(of, History):
+    if isinstance(of, RunHistory):
         return _check_conditions(HistoryFigures(of), listed)
     if isinstance(of, Store):
         with of.snapshot():

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 from pydantic_core import from_json
 
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.history.records import History
+from greval.analysis.history.records import RunHistory
 from greval.records.case import sort_methods
 from greval.records.scale_values import parse_on_scale
 from greval.runs.run_reader import read_metric, read_metrics
@@ -235,7 +235,7 @@ class HistoryFigures:
     references: Collection[str] = (HISTORY,)
     remedies: Mapping[str, str] = {BASELINE: "use greval compare RUN --baseline METHOD"}
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: RunHistory) -> None:
         newest = len(history.runs) - 1
         self._points = {
             (GatePlace(line.metric), line.method): point

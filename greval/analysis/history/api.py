@@ -11,12 +11,12 @@ import numpy as np
 
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.history.records import (
-    History,
     HistoryChange,
     HistoryMark,
     HistoryPoint,
     HistoryRun,
     MetricHistory,
+    RunHistory,
 )
 from greval.errors import DataError
 from greval.records.formula_metric import StoredMetric
@@ -45,7 +45,7 @@ def build_history(
     methods: Sequence[str] | None = None,
     last: int | None = None,
     level: float = LEVEL,
-) -> History:
+) -> RunHistory:
     """Build the history of the metrics of several runs, oldest first.
 
     Args:
@@ -75,7 +75,7 @@ def build_history(
     directions = find_directions(*reversed(stored))
     definitions = {name: metric for run_metrics in stored for name, metric in run_metrics.items()}
     builder = _HistoryBuilder(scores, level)
-    return History(
+    return RunHistory(
         runs=tuple(runs),
         metrics=tuple(
             history

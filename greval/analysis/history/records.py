@@ -81,7 +81,7 @@ class MetricHistory(Record):
     changes: tuple[HistoryChange, ...] = ()
 
 
-class History(NotebookDisplay, Record):
+class RunHistory(NotebookDisplay, Record):
     """The metrics of several runs in the order of time; `run` of points and changes is a position in `runs`.
 
     `alpha` is the probability that a metric which never changed has a change in its whole history.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from greval.analysis.history.records import History, HistoryPoint, MetricHistory
+from greval.analysis.history.records import HistoryPoint, MetricHistory, RunHistory
 from greval.report.history import (
     COLUMNS,
     describe_findings,
@@ -21,7 +21,7 @@ MARGIN = 0.05
 """The share of the axis that is left free on both sides."""
 
 
-def build_history_page(history: History, *, made_at: datetime, command: str = "") -> str:
+def build_history_page(history: RunHistory, *, made_at: datetime, command: str = "") -> str:
     """Build the page of a history, which needs no other file and makes no request."""
     import greval
 
