@@ -25,7 +25,7 @@ from greval.errors import DataError, StoreError
 from greval.report.tables import COLUMN_GAP, Column, ReportConsole, build_table
 
 Cases = Annotated[
-    str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
+    str, typer.Argument(help="cases or traces as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
 ]
 Columns = Annotated[list[str] | None, input_option("--column", metavar="FIELD=NAME")]
 METRIC_OPTION = input_option("--metric", "-m", metavar="METRIC", autocompletion=complete_metric)

@@ -364,7 +364,7 @@ def read_cases(
             with a list under `cases` or `data`), .csv, .tsv, .parquet or .xlsx, in .run or .trec
             (TREC run) or .qrels; or "-" for standard input (one case per line, or a JSON list if it
             begins with a bracket). An empty cell of CSV, TSV or Excel means not recorded; only the
-            other formats can express an empty answer.
+            other formats can express an empty answer. Spans of traces are a case for each trace.
         method: The method of rows that do not name one.
         columns: The column of each field that is not found by its name, such as
             `{"answer": "generated_text", "gold.essential_docs": "titles", "chunks": "retrieval.hits[*].text"}`; see

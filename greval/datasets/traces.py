@@ -8,6 +8,7 @@ same few things, so that tables of names read them all. What a span holds is rea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -84,6 +85,8 @@ LABEL_NAMES = ("tag.tags", "langfuse.trace.tags")
 INTERNAL_PREFIXES = ("ls_", "LANGSMITH_", "LANGCHAIN_", "langgraph_", "mlflow.")
 """The beginnings of metadata that tools write for themselves."""
 METADATA_NAMES = ("metadata", "langfuse.trace.metadata")
+DOCUMENT_FIELDS = ("id", "content", "page_content", "text")
+"""The id of a document, and the names of its text."""
 PASSAGE_NAMES = (
     "documents",
     "output",
@@ -122,7 +125,7 @@ class Span:
     asked: dict[str, object] = field(default_factory=dict)
     answered: dict[str, object] = field(default_factory=dict)
     found: dict[str, object] = field(default_factory=dict)
-    reranked: list[object] = field(default_factory=list)
+    reranked: frozenset[str] = frozenset()
     usage: dict[str, float] = field(default_factory=dict)
     columns: dict[str, object] = field(default_factory=dict)
     metadata: dict[str, object] = field(default_factory=dict)
@@ -314,7 +317,8 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
     if kind in {RETRIEVER, RERANKER, TOOL, GRAPH}:
         span.found = _read_found(kind, nested, outputs)
     if kind == RERANKER:
-        span.reranked = [*map(_get_identity, _list_documents(_walk(nested, "reranker.input_documents")) or ())]
+        ranked = _list_documents(_walk(nested, "reranker.input_documents")) or ()
+        span.reranked = frozenset(_get_identity(document)[0] for document in ranked)
     if kind == GRAPH and (node_name := attributes.get("graph.node.id") or attributes.get("graph.node.name")):
         span.name, span.columns["node_parent"] = str(node_name), attributes.get("graph.node.parent_id")
     if not span.parent:
@@ -502,7 +506,13 @@ def _read_error(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> str
     message = status.get("message") or status.get("description")
     if "error" not in code.lower() and code != "2" and not record.get("error"):
         return ""
-    texts = (record.get("error"), message, record.get("status_message"), attributes.get("exception.message"))
+    texts = (
+        record.get("error"),
+        message,
+        record.get("status_message"),
+        attributes.get("exception.message"),
+        attributes.get("error.type"),
+    )
     reason = next((str(text) for text in texts if text and text is not True), NO_REASON)
     return reason.partition("Traceback (most recent call last)")[0].strip() or reason
 
@@ -645,22 +655,27 @@ def _list_documents(value: object) -> list[object] | None:
 
 
 def _read_document(value: object) -> object:
-    """Return a document of OpenInference as an object of its fields; any other unchanged."""
-    value = _parse_text(value)
-    if not isinstance(value, Mapping):
-        return value
-    inner = _nest_names(value) if any(str(name).startswith("document.") for name in value) else value
-    document = inner.get("document")
-    fields = dict(document) if isinstance(document, Mapping) and len(inner) == 1 else dict(inner)
-    return {name: _parse_text(part) if name == "metadata" else part for name, part in fields.items()}
-
-
-def _get_identity(document: object) -> object:
-    """Return by what a document is known: its id, else its text."""
+    """Return a document of OpenInference, or one that is written as JSON, as an object of its fields."""
+    document = _parse_text(value)
     if not isinstance(document, Mapping):
-        return document
-    names = ("id", "content", "page_content", "text", "document")
-    return next((str(document[name]) for name in names if document.get(name) is not None), str(document))
+        return value
+    inner = _nest_names(document) if any(str(name).startswith("document.") for name in document) else dict(document)
+    if isinstance(inner.get("document"), Mapping) and len(inner) == 1:
+        inner = dict(inner["document"])
+    elif isinstance(inner.get("document"), str):
+        inner["text"] = inner.pop("document")
+    if isinstance(value, str) and inner.keys().isdisjoint(DOCUMENT_FIELDS):
+        # It is a passage of JSON.
+        return value
+    return {name: _parse_text(part) if name == "metadata" else part for name, part in inner.items()}
+
+
+def _get_identity(document: object) -> tuple[str, str]:
+    """Return by what a document is known, its id or else its text, and its text."""
+    if not isinstance(document, Mapping):
+        return str(document), str(document)
+    values = [str(document[name]) for name in DOCUMENT_FIELDS if document.get(name) is not None]
+    return (values[0], values[-1]) if values else (str(document), "")
 
 
 def _build_row(trace: _Trace, note: str) -> RawRow:
@@ -725,20 +740,27 @@ def _choose_answer(ordered: Sequence[Span], lines: Mapping[str, Sequence[Span]])
 
 def _join_found(spans: Iterable[Span]) -> dict[str, object]:
     """Join what the spans found, in order: a document once, and those that were reranked at their new ranks."""
-    chunks: dict[object, object] = {}
+    chunks: dict[tuple[str, str], object] = {}
     values: dict[str, object] = {}
     for span in spans:
-        for document in span.reranked:
-            chunks.pop(document, None)
+        chunks = {key: document for key, document in chunks.items() if key[0] not in span.reranked}
         for document in _as_list(span.found.get("chunks")):
             chunks.setdefault(_get_identity(document), document)
         if "chunks" in span.found:
-            values["chunks"] = [*chunks.values()]
+            names = Counter(name for name, _ in chunks)
+            values["chunks"] = [_name_document(document, names) for document in chunks.values()]
         if "triples" in span.found:
             values["triples"] = [*_as_list(values.get("triples")), *_as_list(span.found["triples"])]
         if "traversal" in span.found:
             values["traversal"] = span.found["traversal"]
     return values
+
+
+def _name_document(document: object, names: Mapping[str, int]) -> object:
+    """Return a document; an id that several passages have is that of what they are from."""
+    if not isinstance(document, Mapping) or names.get(str(document.get("id")), 0) < 2:  # noqa: PLR2004 - several
+        return document
+    return {"doc_id": document["id"], **{name: part for name, part in document.items() if name != "id"}}
 
 
 def _as_list(value: object) -> list[object]:

@@ -334,7 +334,7 @@ def test_the_question_may_be_named():
     assert "name" in fault.message
     assert "question" in fault.message
     (case,) = read_records([build_span(1, attributes=attributes)], columns={"question": "inputs.wish"})
-    assert (case.question, case.answer, case.tags["language"]) == ("Who wrote it?", "Ada", "en")
+    assert (case.question, case.answer) == ("Who wrote it?", "Ada")
 
 
 def test_a_prompt_is_the_last_choice():
@@ -386,3 +386,20 @@ def test_a_faulty_span_is_a_fault_of_its_trace(tmp_path):
     faults = [*read_cases(tmp_path / "a.jsonl")]
     assert all(isinstance(fault, RowFault) for fault in faults)
     assert sorted(fault.place.rpartition(":")[2] for fault in faults) == ["1", "2", "3"]
+
+
+def test_an_id_of_several_passages_is_their_document():
+    """Passages that a retriever returns under one id stay apart; a passage that two retrievers return is one chunk."""
+    passages = [
+        {"id": "a.md", "content": "One."},
+        {"id": "a.md", "content": "Two."},
+        {"id": "b", "content": '{"n": 3}'},
+    ]
+    attributes = {"openinference.span.kind": "RETRIEVER", "output.value": json.dumps(passages)}
+    spans = [build_span(number, 1, attributes=attributes) for number in (2, 3)]
+    (case,) = read_records([build_span(1, attributes={"input.value": "Who?"}), *spans])
+    assert [(chunk.doc_id, chunk.text) for chunk in case.chunks] == [
+        ("a.md", "One."),
+        ("a.md", "Two."),
+        (None, '{"n": 3}'),
+    ]
