@@ -36,6 +36,8 @@ FORMS: tuple[frozenset[str], ...] = (
 """The names of which a span, or an object of spans, has all of one form at least."""
 PARTS: Mapping[str, tuple[str, ...]] = {"context": ("trace_id", "span_id"), "data": ("spans",)}
 """Objects inside a span or a trace by which it is recognised, too, and the names that each has."""
+OTHER_SIGNALS = frozenset({"resourceMetrics", "resourceLogs"})
+"""What a collector may write to the same file."""
 ROW_COLUMNS = frozenset({"id", "inputs", "outputs", "metadata", "method", "expectations"})
 """The columns of a row made of a trace that spans may have, too."""
 
@@ -187,7 +189,9 @@ def group_spans(rows: Iterable[RawRow | Case | RowFault]) -> Iterator[RawRow | C
     traces: dict[str, _Trace] = {}
     note = NOTE
     for row in rows:
-        if not isinstance(row, RawRow) or not (_is_span(row.values) or _is_telemetry(row.values)):
+        if isinstance(row, RawRow) and not row.values.keys().isdisjoint(OTHER_SIGNALS):
+            continue
+        if not isinstance(row, RawRow) or not _is_span(row.values):
             yield row
             continue
         spans = [*_iterate_spans(row.values)]
@@ -202,11 +206,6 @@ def group_spans(rows: Iterable[RawRow | Case | RowFault]) -> Iterator[RawRow | C
     for trace in traces.values():
         yield _build_row(trace, note)
         note = ""
-
-
-def _is_telemetry(values: Mapping[str, object]) -> bool:
-    """Return whether a row is metrics or logs, which a collector writes to the same file."""
-    return not values.keys().isdisjoint({"resourceMetrics", "resourceLogs"})
 
 
 def _is_whole(values: Mapping[str, object]) -> bool:
@@ -399,6 +398,9 @@ def _nest_names(attributes: Mapping[str, object]) -> dict[str, Any]:
     """
     nested: dict[str, Any] = {}
     for name, value in attributes.items():
+        if value is None:
+            # A table has the columns of all other spans.
+            continue
         *steps, last = name.split(".")
         inner = nested
         for step in steps:
