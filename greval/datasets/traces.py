@@ -254,6 +254,8 @@ def _iterate_trace(record: dict[str, Any], children: Sequence[dict[str, Any]]) -
     """Yield a trace as the span above all others, and its spans."""
     name = str(record.get("trace_id") or record.get("request_id") or record.get("id") or "")
     top = _read_span({**record, "id": name, "trace_id": name, "type": "trace", "parent_id": None}, {})
+    # It is no step of its own.
+    top.name = ""
     noted = {**_read_object(record.get("trace_metadata") or record.get("request_metadata"))}
     noted |= _read_object(record.get("tags"))
     top.metadata |= {tag: value for tag, value in noted.items() if not tag.startswith(INTERNAL_PREFIXES)}
@@ -777,7 +779,7 @@ def _build_steps(timed: Sequence[Span], lines: Mapping[str, Sequence[Span]], roo
     edges = []
     for span in steps:
         callers = [other.name for other in lines[span.id] if other.kind in {TOOL, GRAPH}]
-        # Else it is the highest span, which the trace of MLflow, without a name, is not.
+        # Else it is the highest span, which a trace without a name is not.
         callers += [other.name for other in reversed(lines[span.id]) if other.name]
         caller = span.columns.get("node_parent") or next(iter(callers), root.trace)
         edges.append([str(caller), "calls" if span.kind == TOOL else "leads to", span.name])

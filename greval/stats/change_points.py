@@ -15,11 +15,14 @@ Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 """The probability of a false alarm in a whole history without a change."""
-PERIODS: tuple[tuple[int, float], ...] = ((30, 0.9), (120, 0.08))
-"""Up to which look, and which share of `ALPHA` the looks of a period have; those after the last share the rest."""
-WINDOWS: Mapping[int, float] = {1: 0.15, 2: 0.8, 4: 0.05}
+PERIODS: tuple[tuple[int, float], ...] = ((4, 0.04), (28, 0.85), (120, 0.09))
+"""Up to which look, and which share of `ALPHA` the looks of a period have; those after the last share the rest.
+
+The first looks have little, because a few runs before say too little of a level to show a change of it.
+"""
+WINDOWS: Mapping[int, float] = {1: 0.12, 2: 0.85, 4: 0.03}
 """How many of the newest runs are compared with those before, and which share of a look each number has."""
-WORSE_SHARE = 0.9
+WORSE_SHARE = 0.95
 """The share of the error that tests of a change for the worse have."""
 MIN_QUESTIONS = 8
 """The number of questions from which a change is tested; fewer show too little of a distribution."""
@@ -129,8 +132,8 @@ def find_change_points(
 
     At each look the newest run, the newest two and the newest four are compared with all runs since the last change.
     Each look may spend a part of the error (`spend_error`), so that a history without a change has a false alarm at any
-    of its looks with a probability of at most `alpha`, by Bonferroni's inequality. Nine tenths of it are for
-    changes for the worse.
+    of its looks with a probability of at most `alpha`, by Bonferroni's inequality. Most of it is for changes
+    for the worse (`WORSE_SHARE`).
 
     Args:
         runs: The figures, shape (runs, questions), in the order of time; NaN if a question has none in a run.

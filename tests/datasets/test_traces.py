@@ -263,7 +263,11 @@ def test_traces_of_mlflow():
         "usage": SPENT,
         "tags": {"tenant": "north", "session_id": "s-1", "user_id": "u-1", "trace_name": "ask"},
     }
-    assert cases["Who owns it?"] == {"question": "Who owns it?", "error": LATE, "tags": {"trace_name": "fail"}}
+    assert cases["Who owns it?"] == {
+        "question": "Who owns it?",
+        "error": f"TimeoutError: {LATE}",
+        "tags": {"trace_name": "fail"},
+    }
 
 
 def test_a_frame_of_mlflow():
