@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -82,12 +82,15 @@ class DataSummary(Record):
     examples: tuple[Case, ...] = ()
 
 
-def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None) -> DataSummary:
+def summarise_data(
+    reading: CaseReader, metrics: Sequence[Metric] | None = None, *, rows: Iterable[Case | RowFault] | None = None
+) -> DataSummary:
     """Read all cases of a file and summarise what they hold.
 
     Args:
         reading: The cases.
         metrics: The metrics to choose from, the predefined ones by default.
+        rows: The cases with what is joined with them from other files, such as gold.
 
     Raises:
         DataError: If the file as a whole cannot be read or is empty.
@@ -101,7 +104,7 @@ def summarise_data(reading: CaseReader, metrics: Sequence[Metric] | None = None)
         (0, 'id', 'judged')
     """
     counted = _DataCounts(metrics)
-    for row in reading:
+    for row in reading if rows is None else rows:
         counted.add_row(row)
     fitting, nearly = counted.find_metrics()
     return DataSummary(

@@ -28,6 +28,7 @@ Cases = Annotated[
     str, typer.Argument(help="cases or traces as .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .run, or - for stdin")
 ]
 Columns = Annotated[list[str] | None, input_option("--column", metavar="FIELD=NAME")]
+JoinedFiles = Annotated[list[Path] | None, input_option(metavar="FILE")]
 METRIC_OPTION = input_option("--metric", "-m", metavar="METRIC", autocompletion=complete_metric)
 MetricNames = Annotated[list[str], METRIC_OPTION]
 OptionalMetricNames = Annotated[list[str] | None, METRIC_OPTION]

@@ -19,6 +19,7 @@ from greval.cli.options import (
     Deadline,
     FailIf,
     Folders,
+    JoinedFiles,
     Limit,
     MethodName,
     OptionalMetricNames,
@@ -83,8 +84,8 @@ class RunOptions(NamedTuple):
     ask: AskedSpecs = None
     ask_timeout: Annotated[float | None, limit_option(min=0, metavar="SECONDS")] = None
     column: Columns = None
-    gold: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
-    traversal: Annotated[list[Path] | None, input_option(metavar="FILE")] = None
+    gold: JoinedFiles = None
+    traversal: JoinedFiles = None
     doc_id_pattern: Annotated[str | None, input_option(metavar="REGEX")] = None
     library: Folders = None
     retry_failed: RetryFailed = True

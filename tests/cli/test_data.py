@@ -56,6 +56,19 @@ def test_the_next_command_names_a_judge_that_is_there(greval_says, monkeypatch):
     assert f"next: greval evaluate {cases} -m correctness\n" in greval_says("data", cases)[1]
 
 
+def test_gold_and_walks_of_other_files_count(greval_says):
+    """What is joined is counted as the fields of the cases, metrics that need it fit, and the next command has it."""
+    cases = write_rows()
+    Path("gold.json").write_text('[{"id": "row-1", "essential_docs": ["d1"]}]', encoding="utf-8")
+    Path("logs.jsonl").write_text('{"id": "row-2", "traversed_edges": [["a", "b"]]}', encoding="utf-8")
+    code, out, _ = greval_says("data", cases, "--gold", "gold.json", "--traversal", "logs.jsonl")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0
+    assert any(line.startswith("gold") and line.endswith("1 of 2") for line in lines)
+    assert any(line.startswith("traversal") and line.endswith("1 of 2") for line in lines)
+    assert lines[-1].endswith("--gold gold.json --traversal logs.jsonl")
+
+
 def test_columns_can_be_named(greval_says):
     """The columns of a file in another language are named once, and the next command repeats them."""
     Path("fragen.csv").write_text("Frage;Antwort\nWer?;Ada\n", encoding="utf-8")
