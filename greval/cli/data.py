@@ -42,8 +42,9 @@ def data(
         from greval.runs.config.model import RunConfig
         from greval.runs.config.run_input import open_input
 
-        files = {"gold": gold and [*map(str, gold)], "traversals": traversal and [*map(str, traversal)]}
-        data_input = open_input(RunConfig(data=cases, columns=columns or None, **files))
+        files = [tuple(map(str, paths)) or None for paths in (gold or (), traversal or ())]
+        config = RunConfig(data=cases, columns=columns or None, gold=files[0], traversals=files[1])
+        data_input = open_input(config)
         summary = summarise_data(data_input.reading, rows=data_input.rows)
     else:
         summary = summarise_data(read_cases(cases, columns=columns))

@@ -27,8 +27,8 @@ from greval.datasets.row_conversion import (
 )
 from greval.datasets.row_faults import RowFault, iterate_lines
 from greval.datasets.row_fields import read_fields
-from greval.datasets.row_purpose import CASE_ROWS
-from greval.datasets.row_sources import STDIN, are_spans, build_column_map, check_file, read_rows
+from greval.datasets.row_purpose import CASE_ROWS, holds_spans
+from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
 
@@ -415,7 +415,7 @@ def _is_case_per_line(path: Path) -> bool:
     """Return whether the first line of a file is one case, so that lines can be counted for rows."""
     first = next(read_json_lines(path, CASE_ROWS), None)
     names = first.values if first else {}
-    return names.keys().isdisjoint((METHODS, RETRIEVED)) and not are_spans(names, CASE_ROWS)
+    return names.keys().isdisjoint((METHODS, RETRIEVED)) and not holds_spans(names)
 
 
 def _count_parquet_rows(path: Path) -> int | None:
@@ -430,4 +430,4 @@ def _count_parquet_rows(path: Path) -> int | None:
         # The file is reported when it is read.
         return None
     rows: int = metadata.num_rows
-    return None if are_spans(dict.fromkeys(metadata.schema.to_arrow_schema().names), CASE_ROWS) else rows
+    return None if holds_spans(dict.fromkeys(metadata.schema.to_arrow_schema().names)) else rows

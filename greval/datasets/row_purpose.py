@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import find_known_name, format_printable, list_names, split_wrapped
+from greval.datasets.field_names import find_known_name, fold_name, format_printable, list_names, split_wrapped
 from greval.errors import DataError
 
 ColumnCheck = Callable[[Sequence[str], str], None]
@@ -27,6 +27,18 @@ SPAN_HINTS = frozenset(
     }
 )
 """The names of which each form of spans has one; most rows have none, and are looked at no further."""
+SPAN_FORMS: tuple[frozenset[str], ...] = (
+    frozenset({"resource_spans"}),
+    *(frozenset({"trace_id", "span_id", start}) for start in ("start_time", "start_time_unix_nano")),
+    frozenset({"context.trace_id", "context.span_id", "start_time"}),
+    frozenset({"run_type", "id", "start_time"}),
+    frozenset({"trace_id", "id", "type", "start_time"}),
+    *(frozenset({"observations", other}) for other in ("trace", "timestamp")),
+    *(frozenset({"spans", trace}) for trace in ("trace_id", "request_id")),
+)
+"""The names of which a span, or an object of spans, has all of one form at least."""
+SPAN_PARTS: Mapping[str, tuple[str, ...]] = {"context": ("trace_id", "span_id"), "data": ("spans",)}
+"""Objects inside a span or a trace by which it is recognised, too, and the names that each has."""
 SPAN_COLUMNS = ("attributes", "context", "inputs", "outputs", "input", "output", "spans", "events", "extra", "metadata")
 """The beginnings of the columns that a table of spans may have as lists or objects."""
 
@@ -77,19 +89,31 @@ def read_query_set(content: Mapping[str, object]) -> list[object] | None:
     return [{"id": name, "question": text, **gold.get(name, {})} for name, text in queries.items()]
 
 
-def may_hold_spans(names: Iterable[str]) -> bool:
-    """Return whether the names of a row may be those of a span, which `holds_spans` decides."""
-    return not SPAN_HINTS.isdisjoint(names)
+def holds_spans(record: object) -> bool:
+    """Return whether a row is a span, a trace, or an object of spans, in any of the known forms.
+
+    A table is recognised by the names of its columns.
+
+    Example:
+        >>> holds_spans({"traceId": "t", "spanId": "s", "startTimeUnixNano": "1"}), holds_spans({"question": "Who?"})
+        (True, False)
+    """
+    if not isinstance(record, Mapping) or SPAN_HINTS.isdisjoint(record):
+        return False
+    names = {fold_name(name) for name in record}
+    if any(form <= names for form in SPAN_FORMS):
+        return True
+    parts = ((record.get(name), inner) for name, inner in SPAN_PARTS.items() if name in names)
+    return any(isinstance(part, Mapping) and part.keys() >= {*inner} for part, inner in parts)
 
 
 def expand_cases(content: Mapping[str, object]) -> list[object] | None:
-    """Return the rows of an object in which a query set or traces are kept; None for other content."""
-    if may_hold_spans(content):
-        from greval.datasets.traces import expand_traces
-
-        if (spans := expand_traces(content)) is not None:
-            return spans
-    return read_query_set(content)
+    """Return the rows of an object in which traces or a query set are kept; None for other content."""
+    if holds_spans(content):
+        return [content]
+    lists = (content.get(name) for name in TRACE_LISTS)
+    spans = next((rows for rows in lists if isinstance(rows, list) and rows and holds_spans(rows[0])), None)
+    return read_query_set(content) if spans is None else spans
 
 
 @dataclass(frozen=True)

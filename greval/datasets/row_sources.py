@@ -23,7 +23,7 @@ from greval.datasets.row_purpose import (
     ColumnCheck,
     RowPurpose,
     check_known,
-    may_hold_spans,
+    holds_spans,
 )
 from greval.errors import DataError
 from greval.records.case import Case
@@ -150,7 +150,7 @@ def _group_rows(
             break
     first = head[-1].values if head and isinstance(head[-1], RawRow) else {}
     rows = chain(head, rows)
-    if are_spans(first, purpose):
+    if purpose.may_be_traced and holds_spans(first):
         from greval.datasets.traces import ROW_COLUMNS, group_spans
 
         # A span may also be a case by itself, if it has the columns that are named.
@@ -246,14 +246,14 @@ def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     """Return the check of a header: the columns that are named must be there, and what the purpose needs."""
 
     def check_unmapped(names: Sequence[str], location: str) -> None:
-        if not (_find_ranked_columns(names, purpose) or are_spans(dict.fromkeys(names), purpose)):
+        if not (_find_ranked_columns(names, purpose) or _are_of_spans(names, purpose)):
             purpose.check(names, location)
 
     if columns is None:
         return check_unmapped
 
     def check_mapped(names: Sequence[str], location: str) -> None:
-        if are_spans(dict.fromkeys(names), purpose):
+        if _are_of_spans(names, purpose):
             # The columns that are named may be those of the rows that become of the spans.
             return
         columns.check_names(names, location)
@@ -262,13 +262,9 @@ def _build_check(purpose: RowPurpose, columns: ColumnMap | None) -> ColumnCheck:
     return check_mapped
 
 
-def are_spans(values: Mapping[str, object], purpose: RowPurpose) -> bool:
-    """Return whether the values of a row, or None under the names of the columns of a table, are those of a span."""
-    if not purpose.may_be_traced or not may_hold_spans(values):
-        return False
-    from greval.datasets.traces import holds_spans
-
-    return holds_spans(values)
+def _are_of_spans(names: Iterable[str], purpose: RowPurpose) -> bool:
+    """Return whether the columns of a table are those of spans."""
+    return purpose.may_be_traced and holds_spans(dict.fromkeys(names))
 
 
 def _build_need(columns: ColumnMap | None) -> Callable[[str], bool]:

@@ -14,28 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf, isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from greval.datasets.cells import LIST_STARTS, parse_cell
 from greval.datasets.conversations import read_turns, split_conversation
 from greval.datasets.field_names import FIELD_NAMES, fold_name, is_tag_value
 from greval.datasets.json_files import InvalidJsonError, RawRow
 from greval.datasets.row_faults import RowFault
-from greval.datasets.row_purpose import TRACE_LISTS
+from greval.datasets.row_purpose import holds_spans
 from greval.records.case import Case
 
-FORMS: tuple[frozenset[str], ...] = (
-    frozenset({"resource_spans"}),
-    *(frozenset({"trace_id", "span_id", start}) for start in ("start_time", "start_time_unix_nano")),
-    frozenset({"context.trace_id", "context.span_id", "start_time"}),
-    frozenset({"run_type", "id", "start_time"}),
-    frozenset({"trace_id", "id", "type", "start_time"}),
-    *(frozenset({"observations", other}) for other in ("trace", "timestamp")),
-    *(frozenset({"spans", trace}) for trace in ("trace_id", "request_id")),
-)
-"""The names of which a span, or an object of spans, has all of one form at least."""
-PARTS: Mapping[str, tuple[str, ...]] = {"context": ("trace_id", "span_id"), "data": ("spans",)}
-"""Objects inside a span or a trace by which it is recognised, too, and the names that each has."""
 OTHER_SIGNALS = frozenset({"resourceMetrics", "resourceLogs"})
 """What a collector may write to the same file."""
 ROW_COLUMNS = frozenset({"id", "inputs", "outputs", "metadata", "method", "expectations"})
@@ -54,8 +42,10 @@ KINDS: Mapping[str, str] = {
 """What a span is, by the names of kinds in all tools; a span of any other kind is a step."""
 NO_KINDS = frozenset({"span", "unknown", "trace"})
 """Kinds that say nothing; what a span is, its attributes say."""
-KIND_NAMES = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "gen_ai.operation.name")
-KIND_NAMES = (*KIND_NAMES, "langsmith.span.kind", "traceloop.span.kind")
+KIND_NAMES = (
+    *("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "gen_ai.operation.name"),
+    *("langsmith.span.kind", "traceloop.span.kind"),
+)
 INPUT_NAMES = (
     *("llm.input_messages", "langfuse.trace.input", "langfuse.observation.input", "mlflow.spanInputs", "input.value"),
     *("gen_ai.input.messages", "gen_ai.retrieval.query.text", "gen_ai.prompt", "gen_ai.tool.call.arguments"),
@@ -154,32 +144,6 @@ class _Trace:
             span.asked = span.answered = {}
 
 
-def holds_spans(record: Mapping[str, object]) -> bool:
-    """Return whether a row is a span, a trace, or an object of spans, in any of the known forms.
-
-    Example:
-        >>> holds_spans({"traceId": "t", "spanId": "s", "startTimeUnixNano": "1"}), holds_spans({"question": "Who?"})
-        (True, False)
-    """
-    names = {fold_name(name) for name in record}
-    if any(form <= names for form in FORMS):
-        return True
-    parts = ((record.get(name), inner) for name, inner in PARTS.items() if name in names)
-    return any(isinstance(part, Mapping) and part.keys() >= {*inner} for part, inner in parts)
-
-
-def expand_traces(content: Mapping[str, object]) -> list[object] | None:
-    """Return the spans or traces that a JSON object holds, the object itself if it is one; None for other content."""
-    if holds_spans(content):
-        return [content]
-    lists = (content.get(name) for name in TRACE_LISTS)
-    return next((rows for rows in lists if isinstance(rows, list) and rows and _is_span(rows[0])), None)
-
-
-def _is_span(value: object) -> bool:
-    return isinstance(value, Mapping) and holds_spans(value)
-
-
 def group_spans(rows: Iterable[RawRow | Case | RowFault]) -> Iterator[RawRow | Case | RowFault]:
     """Yield a row of a case for each trace, in the order in which they begin; a row that is no span stays as it is.
 
@@ -191,7 +155,7 @@ def group_spans(rows: Iterable[RawRow | Case | RowFault]) -> Iterator[RawRow | C
     for row in rows:
         if isinstance(row, RawRow) and not row.values.keys().isdisjoint(OTHER_SIGNALS):
             continue
-        if not isinstance(row, RawRow) or not _is_span(row.values):
+        if not isinstance(row, RawRow) or not holds_spans(row.values):
             yield row
             continue
         spans = [*_iterate_spans(row.values)]
@@ -246,7 +210,7 @@ def _iterate_spans(values: Mapping[str, object]) -> Iterator[Span]:
         yield from _iterate_spans(child)
 
 
-def _is_object(value: object) -> bool:
+def _is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
@@ -609,8 +573,8 @@ def _read_question(value: object) -> dict[str, object]:
         return {}
     if value.keys() <= {*INPUT_WRAPPERS}:
         # What was passed by position counts if nothing was passed by name.
-        parts = (value.get(name) for name in INPUT_WRAPPERS)
-        firsts = (part[0] if isinstance(part, list) and part and not _list_turns(part) else part for part in parts)
+        passed = (value.get(name) for name in INPUT_WRAPPERS)
+        firsts = (part[0] if isinstance(part, list) and part and not _list_turns(part) else part for part in passed)
         return next((asked for part in firsts if (asked := _read_question(part))), {})
     return {"inputs": value}
 
@@ -641,7 +605,9 @@ def _read_found(kind: str, nested: Mapping[str, Any], outputs: object) -> dict[s
 
     with suppress(MethodError):
         if isinstance(outputs, Mapping | str) and (reply := read_reply(outputs)):
-            found = {name: reply.fields[name] for name in ("chunks", "triples", "traversal") if name in reply.fields}
+            found: dict[str, object] = {
+                name: reply.fields[name] for name in ("chunks", "triples", "traversal") if name in reply.fields
+            }
             if found:
                 return found
     documents = _list_documents(outputs) if kind in {RETRIEVER, RERANKER} else None

@@ -16,7 +16,7 @@ from greval.analysis.data_summary import summarise_data
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.row_faults import RowFault
-from greval.datasets.traces import holds_spans
+from greval.datasets.row_purpose import holds_spans
 
 FILES = Path(__file__).parent / "traces"
 SPENT = {"prompt_tokens": 48, "output_tokens": 4, "llm_calls": 1}
