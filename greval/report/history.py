@@ -118,8 +118,8 @@ def _format_ends(interval: Interval | None) -> str:
 def list_legend(history: RunHistory) -> Iterator[str]:
     """Yield sentences that explain the figures."""
     yield (
-        "from before: the mean minus that of the comparable runs before, since the last change, question by question "
-        f"where they are shared; intervals {history.level:.0%}."
+        "from before: the mean minus that of the comparable runs before, since the last change for the better, "
+        f"question by question where they are shared; intervals {history.level:.0%}."
     )
     yield (
         f"change: found by looking after each run, with an error of {history.alpha:.0%} for all looks at a metric and "

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 """The probability of a false alarm in a whole history without a change."""
-PERIODS: tuple[tuple[int, float], ...] = ((4, 0.04), (28, 0.85), (120, 0.09))
+PERIODS: tuple[tuple[int, float], ...] = ((4, 0.04), (24, 0.82), (120, 0.11))
 """Up to which look, and which share of `ALPHA` the looks of a period have; those after the last share the rest.
 
 The first looks have little, because a few runs before say too little of a level to show a change of it.
@@ -165,7 +165,10 @@ def find_change_points(
 
 
 def _look(runs: Floats, better: str, share: float) -> ChangePoint | None:
-    """Return the clearest change before the newest runs, None if no test exceeds its share of the error."""
+    """Return the change before the newest runs, None if no test exceeds its share of the error.
+
+    Of several, it is the one by which the means of the runs are split best.
+    """
     matches = []
     for window, part in WINDOWS.items():
         first = len(runs) - window
@@ -175,9 +178,10 @@ def _look(runs: Floats, better: str, share: float) -> ChangePoint | None:
         is_worse = (contrast.difference < 0) == (better == "higher")
         if contrast.exceeds(share * part * (WORSE_SHARE if is_worse else 1 - WORSE_SHARE)):
             matches.append(ChangePoint(first, len(runs) - 1, contrast))
-    return max(matches, key=_measure_clarity) if matches else None
+    return max(matches, key=_measure_split) if matches else None
 
 
-def _measure_clarity(change: ChangePoint) -> float:
-    contrast = change.contrast
-    return abs(contrast.difference) / contrast.error if contrast.error else float("inf")
+def _measure_split(change: ChangePoint) -> float:
+    """Return the size of a change in units of the noise of a run, but for a factor (Page's CUSUM)."""
+    before, after = change.first, change.found + 1 - change.first
+    return abs(change.contrast.difference) * sqrt(before * after / (before + after))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -146,7 +147,9 @@ class _HistoryBuilder:
         better = direction.better if direction else "higher"
         breaks = [position for position, changed in enumerate(marks) if changed]
         changes = find_change_points(figures, breaks=breaks, better=better)
-        starts = _find_starts(len(runs), breaks, changes)
+        starts = _find_starts(
+            len(runs), breaks, [change for change in changes if _get_verdict(change, better) == "better"]
+        )
         points = [
             self._build_point(runs[position], figures, position, starts[position], definition)
             for position in range(len(runs))
@@ -196,7 +199,7 @@ class _HistoryBuilder:
         return HistoryChange(
             run=runs[change.first],
             found=runs[change.found],
-            verdict="better" if (contrast.difference > 0) == (better == "higher") else "worse",
+            verdict=_get_verdict(change, better),
             before=contrast.before_mean,
             after=contrast.after_mean,
             difference=contrast.difference,
@@ -204,6 +207,10 @@ class _HistoryBuilder:
             n=contrast.n,
             paired=contrast.paired,
         )
+
+
+def _get_verdict(change: ChangePoint, better: str) -> Literal["better", "worse"]:
+    return "better" if (change.contrast.difference > 0) == (better == "higher") else "worse"
 
 
 def _find_marks(columns: Sequence[ScoreColumn], figures: Floats) -> Iterator[tuple[HistoryMark, ...]]:
@@ -230,13 +237,16 @@ def _find_marks(columns: Sequence[ScoreColumn], figures: Floats) -> Iterator[tup
         yield tuple(changed)
 
 
-def _find_starts(length: int, breaks: Sequence[int], changes: Sequence[ChangePoint]) -> list[int]:
-    """Return for each run the first of the runs before it that it is compared with."""
+def _find_starts(length: int, breaks: Sequence[int], gains: Sequence[ChangePoint]) -> list[int]:
+    """Return for each run the first of the runs before it that it is compared with.
+
+    A change for the better raises the bar; one for the worse does not lower it.
+    """
     starts, start = list[int](), 0
     for position in range(length):
         if position in breaks:
             start = position
         starts.append(start)
         # What was found after this run is what the next one is compared with.
-        start = next((change.first for change in changes if change.found == position), start)
+        start = next((gain.first for gain in gains if gain.found == position), start)
     return starts

@@ -30,9 +30,9 @@ class HistoryRun(Record):
 class HistoryPoint(Record):
     """The figure of a metric in one run: the mean over its `n` questions with its interval.
 
-    `earlier_mean` is the mean of the comparable runs before it, `difference` that of this run from it, over the
-    `shared` questions if they are `paired`, with its interval; None without such a run. `marks` say what changed, so
-    that a comparison with the runs before is not made.
+    `earlier_mean` is the mean of the comparable runs before it since the last change for the better, `own_mean` that of
+    this run, and `difference` what it has more, with its interval: over the `shared` questions if they are `paired`;
+    None without such a run. `marks` say what changed, so that a comparison with the runs before is not made.
     """
 
     run: int

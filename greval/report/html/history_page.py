@@ -29,6 +29,7 @@ def build_history_page(history: RunHistory, *, made_at: datetime, command: str =
         "history.html",
         PageOrigin(made_at, command, greval.__version__),
         history=history,
+        packed=None,
         title=format_heading(history),
         findings=[*describe_findings(history)],
         legend=[*list_legend(history)],

@@ -54,14 +54,18 @@ def test_runs_are_in_the_order_of_time(tmp_path):
 
 
 def test_a_drop_is_a_change(tmp_path):
-    """Its first run, both levels and the verdict are there; what is since then is compared with the new level."""
-    runs = write_runs(tmp_path, [*draw(0.95, 5), *draw(0.4, 3, seed=2)])
+    """Its first run, both levels and the verdict are there. It does not lower the bar; one for the better raises it."""
+    runs = write_runs(tmp_path / "fallen", [*draw(0.95, 5), *draw(0.4, 3, seed=2)])
     (line,) = build_history([runs]).metrics
     (change,) = line.changes
     assert (change.run, change.verdict) == (5, "worse")
     assert change.before > 0.85
     assert change.after < 0.55
     assert change.interval.high < 0
+    assert line.points[-1].difference < -0.25
+    risen = write_runs(tmp_path / "risen", [*draw(0.3, 5), *draw(0.98, 3, seed=2)])
+    (line,) = build_history([risen]).metrics
+    assert [(change.run, change.verdict) for change in line.changes] == [(5, "better")]
     assert abs(line.points[-1].difference) < 0.25
 
 
