@@ -1,8 +1,8 @@
 """Traces as cases: files made with the SDKs of five tools, read field by field, and what is odd about traces.
 
 The files in `traces/` were made by one program, which asks a retriever, a tool and a model, with the SDK of each tool
-against a local collector: openinference-instrumentation 0.1.72, opentelemetry-sdk 1.45.2, langfuse 4, langsmith 0.15.1
-and mlflow-skinny 3. Frames of Phoenix have the columns that its documentation gives.
+against a local collector: openinference-instrumentation 0.1.72, opentelemetry-sdk 1.45.2, langfuse 5.0.4, langsmith
+0.15.1 and mlflow-skinny 3.17.2. Frames of Phoenix have the columns that its documentation gives.
 """
 
 from __future__ import annotations

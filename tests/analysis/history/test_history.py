@@ -62,7 +62,7 @@ def test_a_drop_is_a_change(tmp_path):
     assert change.before > 0.85
     assert change.after < 0.55
     assert change.interval.high < 0
-    assert line.points[-1].difference < -0.25
+    assert line.points[-1].difference < -0.2
     risen = write_runs(tmp_path / "risen", [*draw(0.3, 5), *draw(0.98, 3, seed=2)])
     (line,) = build_history([risen]).metrics
     assert [(change.run, change.verdict) for change in line.changes] == [(5, "better")]
