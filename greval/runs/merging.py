@@ -14,7 +14,7 @@ from greval.datasets.case_records import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Result, Usage
-from greval.runs.manifest import JUDGES, PRICES, REPEATED_BY, REPLAYED, store_metrics
+from greval.runs.manifest import JUDGES, ORIGIN, PRICES, REPEATED_BY, REPLAYED, store_metrics
 from greval.runs.store import Store
 from greval.runs.store.disk import COST_COLUMNS
 from greval.runs.store.plans import NO_PLAN, RESULT_PLAN
@@ -153,7 +153,7 @@ def _merge_metadata(target: StoreWriter, stores: Sequence[Store]) -> None:
         store_metrics(target, metrics if isinstance(metrics, list) else ())
     facts = (store.fact("judge") for store in stores)
     target.put_fact("judge", next((fact for fact in facts if fact), None))
-    for name in (JUDGES, PRICES, REPLAYED):
+    for name in (JUDGES, ORIGIN, PRICES, REPLAYED):
         mappings = [fact for store in reversed(stores) if isinstance(fact := store.fact(name), dict)]
         target.put_fact(name, {key: part for fact in mappings for key, part in fact.items()})
     unread: dict[JsonValue, None] = {}

@@ -26,7 +26,7 @@ from greval.records.scale import OffScaleError
 from greval.records.scale_values import is_missing_value, parse_on_scale
 from greval.runs.evaluation import Run
 from greval.runs.importing.verdict_file import ImportedCase, VerdictFile, WrittenVerdict, read_verdict_file
-from greval.runs.manifest import refuse_probe, store_metrics
+from greval.runs.manifest import refuse_probe, store_metrics, store_origin
 from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
@@ -124,6 +124,7 @@ def _store_verdicts(
     writer: StoreWriter, verdict_file: VerdictFile, metrics: Sequence[Metric], versions: Mapping[str, PlannedVersion]
 ) -> Progress:
     """Store the verdicts of all cases under the plan of the import; equal ones stay as they are."""
+    store_origin(writer)
     counter = ProgressCounter(total=len(verdict_file.cases) * len(metrics), unread=len(verdict_file.unread))
     planned: Counter[str] = Counter()
     for imported in verdict_file.cases:
