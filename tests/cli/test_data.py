@@ -35,7 +35,7 @@ def test_everything_is_shown_in_80_columns(greval_says, monkeypatch):
         "tags.topic       topic               1 of 2",
         "rows      no field has this name",
         "judged        2  answer_claims, answer_quality, completeness",
-        "triples                   triple_evaluation",
+        "triples                   triple_evaluation, triple_words",
         "  question         Who wrote it?",
         "  chunks    2 chunks, the first: In 1843.",
         "next: greval evaluate cases.jsonl -m correctness --judge openai:gpt-5.4-mini",

@@ -74,9 +74,10 @@ def test_noise_works_on_both_sides(noisy):
     ]
 
 
-def test_a_baseline_has_noise_of_its_own(noisy):
+def test_a_baseline_has_noise_of_its_own(tmp_path):
     """The difference of two means has the noise of both."""
-    comparison = compare(noisy[0], baseline="b")
+    run = write_votes(tmp_path / "pair", {"a": [FLIPPED] * 2 + [STEADY] * 18, "b": [STEADY] * 20})
+    comparison = compare(run, baseline="b")
     met = [check.met for check in check_gate(comparison, ["right < baseline", "right < baseline within noise"])]
     assert met == [True, False]
 
