@@ -65,15 +65,14 @@ def render(agreement: Agreement, console: Console) -> None:
     print_lines(console, notes, "yellow")
     print_line(console, format_verdict(agreement))
     print_tables(console, build_agreement_tables(agreement, console))
-    best = find_best_floor(agreement.verdict.best_floor, agreement.groups[0].baselines)
-    print_lines(console, format_rule_metric(agreement.metric, best))
     print_lines(console, format_agreement_legend(agreement), "dim")
     print_lines(console, other_warnings, "yellow")
 
 
 def format_agreement_legend(agreement: Agreement) -> Iterator[str]:
-    """Yield sentences that explain the figures."""
+    """Yield the metric to use in place of the judge if a rule does better, and sentences that explain the figures."""
     overall = agreement.groups[0]
+    yield from format_rule_metric(agreement.metric, find_best_floor(agreement.verdict.best_floor, overall.baselines))
     references = {"majority": "the most frequent label", "mean": "their mean", "each": "every label"}
     yield f"People: {references[agreement.combine]}. Intervals: {agreement.level:.0%}, bootstrap."
     if overall.questions < overall.things:

@@ -137,10 +137,8 @@ def _expand_name(name: str) -> list[str]:
     if not expanded:
         hint = did_you_mean(name, measures)
         families = ", ".join(dict.fromkeys(_find_family(measure) for measure in measures if _CUT.search(measure)))
-        raise DefinitionError(
-            f"no measure of trec_eval is called {name!r}{hint} ({ALL_MEASURES} stands for all, and cut-offs may follow "
-            f"{families}, as in P.5,10)"
-        )
+        more = f"{ALL_MEASURES} stands for all, and cut-offs may follow {families}, as in P.5,10"
+        raise DefinitionError(f"no measure of trec_eval is called {name!r}{hint} ({more})")
     return expanded
 
 

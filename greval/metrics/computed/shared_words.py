@@ -117,24 +117,22 @@ def _read_texts(case: Case, side: TextSide, item: Item | None) -> tuple[str, ...
             return () if item is None or getattr(item, "text", "") is None else (" ".join(get_item_texts(item)),)
 
 
-def _judge_item(rule: WordRule, case: Case, item: Item | None, threshold: str) -> Judgement | None:
-    """Judge an item, or the case; None if a text is not recorded."""
-    sides = (_read_texts(case, rule.sought, item), _read_texts(case, rule.searched, item))
-    shares = [share for sought, searched in product(*sides) if (share := share_words(sought, searched)) is not None]
-    if not shares:
-        return None
-    value = max(shares) if not threshold else int(max(shares) >= float(threshold))
-    reason = f"{max(shares):.2f} of the {rule.phrase}"
-    return Judgement(value=value, number=float(value), reason=reason, item=item.id if item else None)
-
-
 def _build_metric(rule: WordRule, name: str, threshold: str) -> ComputedMetric:
     """Build the metric of a rule, which decides if it has a threshold."""
 
+    def judge(case: Case, item: Item | None) -> Judgement | None:
+        sides = (_read_texts(case, rule.sought, item), _read_texts(case, rule.searched, item))
+        shares = [share for sought, searched in product(*sides) if (share := share_words(sought, searched)) is not None]
+        if not shares:
+            return None
+        value = int(max(shares) >= float(threshold)) if threshold else max(shares)
+        reason = f"{max(shares):.2f} of the {rule.phrase}"
+        return Judgement(value=value, number=float(value), reason=reason, item=item.id if item else None)
+
     def compute(case: Case) -> JudgementsOrSkipped:
-        items = list_judged_items(metric, case) if rule.over else (None,)
-        judgements = [judgement for item in items if (judgement := _judge_item(rule, case, item, threshold))]
-        return tuple(judgements) or Skipped(reason=f"the {rule.sought} or the {rule.searched} has no words")
+        judgements = (judge(case, item) for item in (list_judged_items(metric, case) if rule.over else (None,)))
+        missing = Skipped(reason=f"the {rule.sought} or the {rule.searched} has no words")
+        return tuple(filter(None, judgements)) or missing
 
     at_least = f"Whether at least {threshold} of" if threshold else "The share of"
     metric = ComputedMetric(

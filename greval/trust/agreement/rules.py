@@ -38,6 +38,14 @@ class Rule(NamedTuple):
     numbers: dict[ItemKey, float]
     metric: str = ""
 
+    def add_numbers(self, keys: Iterable[ItemKey], numbers: ItemNumbers, *, widely: bool) -> None:
+        """Add the numbers of items of a case; `widely` gives each item that of the case, or the case their mean."""
+        for key in keys:
+            if key[2] in numbers:
+                self.numbers[key] = numbers[key[2]]
+            elif widely and numbers:
+                self.numbers[key] = numbers.get(None, fmean(numbers.values()))
+
 
 def read_rules(
     store: Store, metric: str, keys: Iterable[ItemKey], floors: Sequence[FloorSource] = ()
@@ -51,55 +59,39 @@ def read_rules(
     Raises:
         DataError: If a rule of the user is no computed metric.
     """
-    items: dict[CaseKey, list[str | None]] = {}
-    for sample_id, method, item in keys:
-        items.setdefault((sample_id, method), []).append(item)
+    items: dict[CaseKey, list[ItemKey]] = {}
+    for key in keys:
+        items.setdefault(key[:2], []).append(key)
     stored = read_metrics(store)
     is_preference = metric in stored and stored[metric].is_preference
     length = Rule(LENGTH, {})
-    measures: list[tuple[Rule, Callable[[Case], ItemNumbers], bool]] = [(length, measure_lengths, False)]
     words: list[Rule] = []
     user_rules: list[Rule] = []
+    measures: list[tuple[Rule, Callable[[Case], ItemNumbers]]] = [(length, measure_lengths)]
     for word_rule in list_word_rules(stored.get(metric)):
         # no metric computes the difference of a pair
         words.append(Rule(word_rule.phrase, {}, "" if is_preference else word_rule.name))
-        measures.append((words[-1], partial(compute_numbers, find_metric(word_rule.name)), False))
+        measures.append((words[-1], partial(compute_numbers, find_metric(word_rule.name))))
     for floor in floors:
         name = floor if isinstance(floor, str) else floor.name
         user_rules.append(Rule(name, {}, "" if is_preference else name))
         if isinstance(floor, str) and floor in stored and find_directions(stored)[floor].computed:
             for result in store.results(ResultFilter(metrics=(floor,))):
-                case_key = result.sample_id, result.method
-                _add_numbers(
-                    user_rules[-1], case_key, items, _list_numbers(result.outcome, stored[floor].scale), is_users=True
+                keys_of_case = items.get((result.sample_id, result.method), ())
+                user_rules[-1].add_numbers(
+                    keys_of_case, _list_numbers(result.outcome, stored[floor].scale), widely=True
                 )
         else:
             metric_of_floor = _find_computed_metric(floor, stored) if isinstance(floor, str) else floor
-            measures.append((user_rules[-1], partial(compute_numbers, metric_of_floor), True))
+            measures.append((user_rules[-1], partial(compute_numbers, metric_of_floor)))
     step = 1 + len(items) // MAX_COMPUTED_CASES
     for number, case in enumerate(_find_cases(store, metric, items)):
-        for rule, measure, is_users in measures[: 1 if number % step else None]:
+        for rule, measure in measures[: 1 if number % step else None]:
             numbers = _subtract_second(measure, case) if is_preference else measure(case)
-            _add_numbers(rule, (case.id, case.method), items, numbers, is_users=is_users)
+            # a rule of the user may be over other items than the metric is
+            rule.add_numbers(items[case.id, case.method], numbers, widely=any(rule is users for users in user_rules))
     shared = max(words, key=lambda rule: len(rule.numbers), default=length)
     return (length, *([shared] if words and shared.numbers else []), *user_rules)
-
-
-def _add_numbers(
-    rule: Rule,
-    case_key: CaseKey,
-    items: Mapping[CaseKey, Iterable[str | None]],
-    numbers: ItemNumbers,
-    *,
-    is_users: bool,
-) -> None:
-    """Add the numbers of the items of a case."""
-    for item in items.get(case_key, ()):
-        if item in numbers:
-            rule.numbers[(*case_key, item)] = numbers[item]
-        # a rule of the user may be over other items than the metric is
-        elif is_users and numbers:
-            rule.numbers[(*case_key, item)] = numbers.get(None, fmean(numbers.values()))
 
 
 def list_word_rules(stored: StoredMetric | None) -> list[WordRule]:
