@@ -13,13 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import inf, isfinite
-from typing import Any, TypeGuard
+from math import inf
+from typing import Any
 
 from greval.datasets.cells import LIST_STARTS, parse_cell
 from greval.datasets.conversations import read_turns, split_conversation
 from greval.datasets.field_names import FIELD_NAMES, fold_name, is_tag_value
-from greval.datasets.json_files import InvalidJsonError, RawRow
+from greval.datasets.json_files import MAX_DIGITS, InvalidJsonError, RawRow
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import holds_spans
 from greval.records.case import Case
@@ -97,6 +97,7 @@ INPUT_WRAPPERS = ("kwargs", "args", "input", "inputs", "prompts")
 MOMENT_DIVISORS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds, and what makes it seconds."""
 MAX_DEPTH = 1_000
+MAX_NUMBER = 1e18
 NO_REASON = "failed, and no reason was recorded"
 NOTE = "read each trace as a case, from its spans"
 _INDEX = re.compile(r"\d+")
@@ -184,34 +185,30 @@ def _fold(record: Mapping[str, object]) -> dict[str, Any]:
 def _iterate_spans(values: Mapping[str, object]) -> Iterator[Span]:
     """Yield the spans of a row: its own, those of its trace, or those of an export of OpenTelemetry."""
     record = _fold(values)
-    if isinstance(groups := record.get("resource_spans"), list):
-        for group in filter(_is_object, groups):
-            resource = _fold(group).get("resource") or {}
-            shared = _read_attributes(resource.get("attributes"))
-            scopes = _fold(group).get("scope_spans") or group.get("instrumentationLibrarySpans") or ()
-            yield from (
-                _read_span(_fold(span), shared)
-                for scope in filter(_is_object, scopes)
-                for span in filter(_is_object, scope.get("spans") or ())
-            )
+    if "resource_spans" in record:
+        for group in map(_fold, _list_objects(record["resource_spans"])):
+            shared = _read_attributes(_read_object(group.get("resource")).get("attributes"))
+            scopes = _list_objects(group.get("scope_spans") or group.get("instrumentation_library_spans"))
+            spans = (span for scope in scopes for span in _list_objects(scope.get("spans")))
+            yield from (_read_span(_fold(span), shared) for span in spans)
         return
-    if _is_object(trace := _parse_text(record.get("trace"))):
-        # Frames of MLflow have it as a text, files of Langfuse beside its observations.
-        record |= _fold(trace)
-    if _is_object(info := record.get("info")) and _is_object(data := record.get("data")):
-        record = {**_fold(data), **_fold(info)}
-    listed = next((spans for name in ("spans", "observations") if (spans := _parse_text(record.get(name)))), None)
-    if isinstance(listed, list) or "observations" in record:
-        children = [_fold(span) for span in listed or () if _is_object(span)] if isinstance(listed, list) else []
-        yield from _iterate_trace(record, children)
+    # Frames of MLflow have it as a text, files of Langfuse beside its observations.
+    record |= _fold(_read_object(record.get("trace")))
+    if "info" in record:
+        record = {**_fold(_read_object(record.get("data"))), **_fold(_read_object(record["info"]))}
+    if "spans" in record or "observations" in record:
+        children = _list_objects(record.get("spans")) or _list_objects(record.get("observations"))
+        yield from _iterate_trace(record, [*map(_fold, children)])
         return
     yield _read_span(record, {})
-    for child in filter(_is_object, record.get("child_runs") or ()):
+    for child in _list_objects(record.get("child_runs")):
         yield from _iterate_spans(child)
 
 
-def _is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
+def _list_objects(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a list, which may be written as a text; none for anything else."""
+    content = _parse_text(value)
+    return [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
 
 
 def _iterate_trace(record: dict[str, Any], children: Sequence[dict[str, Any]]) -> Iterator[Span]:
@@ -237,11 +234,10 @@ def _iterate_trace(record: dict[str, Any], children: Sequence[dict[str, Any]]) -
 
 def _read_expectations(assessments: object) -> dict[str, object]:
     """Return what people expect of a trace of MLflow, as a column."""
-    listed = _parse_text(assessments)
     expected = {
-        str(_fold(row).get("assessment_name") or row.get("name")): _parse_text(row["expectation"].get("value"))
-        for row in (listed if isinstance(listed, list) else ())
-        if _is_object(row) and _is_object(row.get("expectation"))
+        str(row.get("assessment_name") or row.get("name")): _parse_text(expectation.get("value"))
+        for row in map(_fold, _list_objects(assessments))
+        if (expectation := _read_object(row.get("expectation")))
     }
     return {"expectations": expected} if expected else {}
 
@@ -255,8 +251,7 @@ def _read_span(record: dict[str, Any], shared: Mapping[str, object]) -> Span:
     shared = {**shared, **_read_attributes(_read_object(record.get("resource")).get("attributes"))}
     attributes = {**shared, **_read_events(record.get("events")), **_read_attributes(own)}
     nested = _nest_names(attributes)
-    if _is_object(context := record.get("context")):
-        record |= {f"context.{name}": value for name, value in _fold(context).items()}
+    record |= {f"context.{name}": value for name, value in _fold(_read_object(record.get("context"))).items()}
     kind = _find_kind(record, attributes, nested)
     inputs = _find_value(record, nested, ("inputs", "input", "request", "request_preview"), INPUT_NAMES)
     written = _find_value(record, nested, ("outputs", "output", "response", "response_preview"), OUTPUT_NAMES)
@@ -326,20 +321,19 @@ def _read_typed(value: object) -> object:
                 return int(content)
             return content
         case "arrayValue":
-            return [_read_typed(part) for part in (content or {}).get("values") or ()]
+            return [_read_typed(part) for part in _as_list(_read_object(content).get("values"))]
         case "kvlistValue":
-            return _read_attributes((content or {}).get("values") or [])
+            return _read_attributes(_read_object(content).get("values"))
         case _:
             return content
 
 
 def _read_events(events: object) -> dict[str, Any]:
     """Return the attributes of events that belong to their span: messages, documents that were found, exceptions."""
-    listed = _parse_text(events)
     attributes: dict[str, Any] = {}
     messages: list[object] = []
     documents: list[object] = []
-    for event in filter(_is_object, listed if isinstance(listed, list) else ()):
+    for event in _list_objects(events):
         name, own = str(event.get("name")), _read_attributes(event.get("attributes"))
         role = name.removeprefix("gen_ai.").removesuffix(".message")
         if name.startswith("gen_ai.") and name.endswith(".message") and own.get("content"):
@@ -433,7 +427,7 @@ def _find_kind(record: Mapping[str, Any], attributes: Mapping[str, Any], nested:
 def _read_moment(record: Mapping[str, Any], names: Iterable[str]) -> float | None:
     """Return a time in seconds, from a number of any unit or a text."""
     value = next((record[name] for name in names if record.get(name)), None)
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and value.isdigit() and len(value) <= MAX_DIGITS:
         value = int(value)
     if isinstance(value, str):
         with suppress(ValueError):
@@ -462,7 +456,7 @@ def _as_number(value: object) -> float | None:
     if isinstance(value, str) and value:
         with suppress(ValueError):
             value = float(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     return float(value) if is_number else None  # type: ignore[arg-type] # mypy does not know what is_number says
 
 

@@ -11,12 +11,15 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greval.analysis.data_summary import summarise_data
 from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import read_records
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import holds_spans
+from greval.records.case import Case
 
 FILES = Path(__file__).parent / "traces"
 SPENT = {"prompt_tokens": 48, "output_tokens": 4, "llm_calls": 1}
@@ -30,6 +33,51 @@ WALKED = {
     "traversed_edges": [["ask", "calls", "calendar"]],
     "final_nodes": ["calendar"],
 }
+NAMES = (
+    *(
+        "traceId",
+        "parentSpanId",
+        "startTimeUnixNano",
+        "end_time",
+        "status",
+        "level",
+        "attributes",
+        "events",
+        "resource",
+    ),
+    *(
+        "inputs",
+        "outputs",
+        "usage",
+        "cost_details",
+        "metadata",
+        "tags",
+        "extra",
+        "context",
+        "child_runs",
+        "observations",
+    ),
+    *(
+        "input.value",
+        "output.value",
+        "retrieval.documents",
+        "llm.token_count",
+        "gen_ai.input.messages",
+        "run_type",
+        "name",
+    ),
+    *(
+        "openinference.span.kind",
+        "scopeSpans",
+        "spans",
+        "key",
+        "value",
+        "stringValue",
+        "kvlistValue",
+        "role",
+        "content",
+    ),
+)
 LATE = "the index did not answer"
 
 
@@ -390,6 +438,25 @@ def test_a_faulty_span_is_a_fault_of_its_trace(tmp_path):
     faults = [*read_cases(tmp_path / "a.jsonl")]
     assert all(isinstance(fault, RowFault) for fault in faults)
     assert sorted(fault.place.rpartition(":")[2] for fault in faults) == ["1", "2", "3"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=3), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), json_values, max_size=8), min_size=1, max_size=3))
+def test_no_value_stops_the_reader(records):
+    """Whatever the fields of spans hold, each trace is a case or a row that is reported."""
+    spans = [{**build_span(1), **record} for record in records]
+    for row in [
+        *read_records([*spans, {"resourceSpans": records[0]}, {"info": records[0], "data": {"spans": records}}])
+    ]:
+        assert isinstance(row, Case | RowFault)
 
 
 def test_an_id_of_several_passages_is_their_document():
