@@ -129,7 +129,8 @@ class CaseReader:
             limit: The number at which counting stops.
 
         Returns:
-            The number of rows, at most `limit`; None for standard input, which can be read only once.
+            The number of rows, at most `limit`; None for standard input, which can be read only once, and for lines of
+            spans, whose traces are known when all are read.
 
         Raises:
             DataError: If the file cannot be read.
@@ -145,10 +146,14 @@ class CaseReader:
             # A Parquet file has the number of its rows in its metadata.
             if self._path.suffix.lower() == ".parquet" and (rows := _count_parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
+            has_lines = self._path.suffix.lower() in LINE_SUFFIXES
+            first = next(read_json_lines(self._path, CASE_ROWS), None) if has_lines else None
+            if first and holds_spans(first.values):
+                return None
             counted = (
                 _iterate_case_lines(self._path)
-                # Lines are counted without being parsed, unless one may be several cases, or several may be one.
-                if self._path.suffix.lower() in LINE_SUFFIXES and _is_case_per_line(self._path)
+                # Lines are counted without being parsed, unless one of them may be several cases.
+                if has_lines and not (first and {METHODS, RETRIEVED} & first.values.keys())
                 else self._iterate_case_rows()
             )
             return sum(1 for _ in islice(counted, limit))
@@ -409,13 +414,6 @@ def _iterate_case_lines(path: Path) -> Iterator[bytes]:
             content = line.removeprefix(BOM) if number == 1 else line
             if content and not content.isspace():
                 yield content
-
-
-def _is_case_per_line(path: Path) -> bool:
-    """Return whether the first line of a file is one case, so that lines can be counted for rows."""
-    first = next(read_json_lines(path, CASE_ROWS), None)
-    names = first.values if first else {}
-    return names.keys().isdisjoint((METHODS, RETRIEVED)) and not holds_spans(names)
 
 
 def _count_parquet_rows(path: Path) -> int | None:
