@@ -88,9 +88,16 @@ def _check_tags(by: Sequence[str], summaries: Sequence[Summary], store: Store) -
             and summaries
             and all(len(parts) == len(by) and parts[position] == NO_VALUE for parts in groups)
         ):
-            tags = {tag for (text,) in store.select(("tags",)) for tag in json.loads(text)}
+            tags = list_tags(store)
             if name not in tags:
                 raise build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
+
+
+def list_tags(store: Store) -> tuple[str, ...]:
+    """List the names of the tags that judged cases have, in the order of the alphabet."""
+    # Rows share few combinations of tags, so that most of them need no parsing.
+    texts = {text for (text,) in store.select(("tags",))}
+    return tuple(sorted({name for text in texts for name in json.loads(text)}))
 
 
 class ShareSummary(Record):

@@ -207,7 +207,7 @@ def read_worst_cases(store: Store, count: int, metrics: Sequence[str] = ()) -> t
             ordered=worst.ordered,
             statuses=worst.statuses,
             cases=tuple(
-                _build_case(
+                build_judged_case(
                     Result.model_validate_json(line),
                     finder,
                     scales[worst.metric],
@@ -220,7 +220,8 @@ def read_worst_cases(store: Store, count: int, metrics: Sequence[str] = ()) -> t
     )
 
 
-def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: JudgedMetric | None) -> WorstCase:
+def build_judged_case(result: Result, finder: CaseFinder, scale: Scale, metric: JudgedMetric | None) -> WorstCase:
+    """Build the case of a result with its verdicts, the worst first; a failure or a skip is its only one."""
     rank = build_rank(scale)
 
     def rank_judgement(judgement: Judgement) -> float:
@@ -241,7 +242,7 @@ def _build_case(result: Result, finder: CaseFinder, scale: Scale, metric: Judged
         answer=texts.answer,
         expected_answer=texts.expected_answer,
         mean=fmean(numbers) if numbers else None,
-        verdicts=tuple(list_verdicts(result.replace(outcome=Scored(judgements=order)), metric)),
+        verdicts=tuple(list_verdicts(result.replace(outcome=Scored(judgements=order)) if order else result, metric)),
         item_texts={
             verdict.item: items[verdict.item] for verdict in order if verdict.item is not None and verdict.item in items
         },

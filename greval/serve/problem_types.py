@@ -12,6 +12,7 @@ from greval.errors import (
     GrevalError,
     JudgeError,
     JudgeUnavailableError,
+    MalformedVerdictError,
     MissingExtraError,
     StoreError,
 )
@@ -94,6 +95,7 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "extra_missing": ProblemType(501, "A component is not installed"),
     "argilla_not_configured": ProblemType(501, "No Argilla server"),
     "judge_error": ProblemType(502, "The judge cannot be used"),
+    "judge_malformed": ProblemType(502, "The judge wrote nothing usable"),
     "argilla_error": ProblemType(502, "Argilla cannot be used"),
     "no_judge": ProblemType(503, "No judge"),
     "judge_unavailable": ProblemType(503, "The judge cannot be reached"),
@@ -111,6 +113,7 @@ CODES_OF_ERRORS: tuple[tuple[type[GrevalError], str], ...] = (
     (DataError, "invalid_data"),
     (StoreError, "run_unusable"),
     (JudgeUnavailableError, "judge_unavailable"),
+    (MalformedVerdictError, "judge_malformed"),
     (JudgeError, "judge_error"),
     (ArgillaError, "argilla_error"),
     (MissingExtraError, "extra_missing"),

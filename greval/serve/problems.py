@@ -52,7 +52,7 @@ class Problem(Record):
 
     `code` is the stable word of the cause and `type` the same as a URN; a client should accept new ones and decide by
     `status` then. `detail` says what is wrong, at which place and what to do. `faults` lists each thing that is wrong,
-    the first hundred of `fault_count`.
+    the first hundred of `fault_count`. `columns` are those of a file of which no row is a case.
     """
 
     type: str = Field(examples=[f"{TYPE_PREFIX}run_not_found"])
@@ -62,6 +62,7 @@ class Problem(Record):
     detail: str
     faults: tuple[Fault, ...] = ()
     fault_count: int = 0
+    columns: tuple[str, ...] = ()
     request_id: str = ""
 
 
@@ -74,16 +75,24 @@ class ServeError(GrevalError):
         message: What is wrong, its place, what to do.
         headers: Headers of the response.
         faults: Each thing that is wrong; see `build_fault` and `parse_faults`.
+        columns: The columns of a file that could not be read as cases.
     """
 
     def __init__(
-        self, code: str, message: str, *, headers: Mapping[str, str] | None = None, faults: Iterable[Fault] = ()
+        self,
+        code: str,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        faults: Iterable[Fault] = (),
+        columns: Iterable[str] = (),
     ) -> None:
         super().__init__(message)
         self.code = code
         self.status = PROBLEM_TYPES[code].status
         self.headers = dict(headers or {})
         self.faults = tuple(faults)
+        self.columns = tuple(columns)
 
 
 @contextmanager
@@ -139,6 +148,7 @@ def build_problem(error: GrevalError, request_id: str = "") -> Problem:
         detail=redact_secrets(str(error)),
         faults=tuple(map(_redact_fault, faults[:MAX_FAULTS])),
         fault_count=len(faults),
+        columns=error.columns if isinstance(error, ServeError) else (),
         request_id=request_id,
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
-from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError
+from greval.errors import DefinitionError, JudgeUnavailableError, MalformedVerdictError
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
@@ -186,10 +186,11 @@ class DraftWriter:
             raise JudgeUnavailableError(f"{self.client.label} cannot be asked: {fault}; {hint}")
         return reply.text, fault
 
-    def build_error(self, fault: str) -> JudgeError:
+    def build_error(self, fault: str) -> MalformedVerdictError:
         """Build the error for a model that wrote nothing usable in `MAX_TRIES` tries."""
-        return JudgeError(
-            f"{self.client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model"
+        return MalformedVerdictError(
+            "malformed",
+            f"{self.client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model",
         )
 
 

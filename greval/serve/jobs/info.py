@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import Depends
 from fastapi.sse import ServerSentEvent
@@ -19,6 +19,7 @@ from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK_FILE
+from greval.runs.store.pages import list_methods
 from greval.runs.store.plans import list_judges, list_stop_reasons
 from greval.serve.ids import Id, build_not_found_error, resolve_folder
 from greval.serve.jobs.queue import (
@@ -130,7 +131,7 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     # SQLite writes to the -wal file first, and to the log much later.
     stamp = tuple((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else (0, 0) for path in (file, wal))
     try:
-        judge, metrics, pending = _summarise_log(folder, stamp)
+        judge, metrics, methods, pending = _summarise_log(folder, stamp)
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
@@ -142,19 +143,29 @@ def _read_command_line_info(folder: Path) -> RunInfo:
         why="not all of it is judged; go on with it on the command line" if status == "stopped" else None,
         judge=judge,
         metrics=metrics,
+        methods=methods if status != "running" else None,
         created=created,
     )
 
 
+class LogSummary(NamedTuple):
+    """The judge, the metrics and the methods of a log, and whether something is pending."""
+
+    judge: str | None
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]
+    pending: bool
+
+
 @lru_cache(maxsize=1024)
-def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> tuple[str | None, tuple[str, ...], bool]:
-    """Return the judge and the metrics of a log, and whether something is pending.
+def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> LogSummary:
+    """Summarise a log.
 
     Counting takes a second for a large log, so the summary is cached by the state of its files.
     """
     with Store.open(folder) as store:
-        plans, metrics = store.plans(), read_metrics(store)
-    return ", ".join(list_judges(plans)) or None, tuple(metrics), bool(list_stop_reasons(plans))
+        plans, metrics, methods = store.plans(), read_metrics(store), list_methods(store)
+    return LogSummary(", ".join(list_judges(plans)) or None, tuple(metrics), methods, bool(list_stop_reasons(plans)))
 
 
 POLL_SECONDS = 0.25

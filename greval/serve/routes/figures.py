@@ -23,6 +23,7 @@ from greval.records.record import Record
 from greval.report.agreement import format_verdict
 from greval.report.comparison import describe_findings
 from greval.report.panel import describe_panel
+from greval.runs.run_summary import list_tags
 from greval.runs.store import Store
 from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
 from greval.serve.ids import ID_PATTERN
@@ -127,16 +128,22 @@ def compute_figure(make: Callable[..., Record], folders: Sequence[Path], options
         return dump_without_paths(make(*folders, **options), *folders)
 
 
-@router.get("/{id}/report", responses=COMMON, response_model=Report)
+class DescribedReport(Report):
+    """A report with the names of the tags that cases of the run have, any of which it can be grouped by."""
+
+    tags: tuple[str, ...] = ()
+
+
+@router.get("/{id}/report", responses=COMMON, response_model=DescribedReport)
 async def report_run(figures: TheRunFigures, by: By = None) -> Response:
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
     return await figures.respond(report_folder, by=by or ())
 
 
-def report_folder(folder: Path, *, by: Sequence[str]) -> Report:
+def report_folder(folder: Path, *, by: Sequence[str]) -> DescribedReport:
     """Report what a run found."""
-    with Store.open(folder) as store:
-        return build_report(store, by=by)
+    with Store.open(folder) as store, store.snapshot():
+        return DescribedReport(**dict(build_report(store, by=by)), tags=list_tags(store))
 
 
 @dataclass

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -46,7 +49,7 @@ from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
-from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 from greval.serve.workers.pool import TaskLimitError
 
 
@@ -61,6 +64,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], lifespan=_lifespan)
+
+EXAMPLE_RUN = "example-ferries"
+"""The id of the example run among the runs of each client."""
 
 
 class RunList(Record):
@@ -205,6 +211,38 @@ def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> R
         with suppress(ServeError):
             infos.append(read_run_info(tenant, folder))
     return RunList(runs=tuple(infos), next=encode_cursor(more))
+
+
+@router.post("/example", responses=describe_errors(409, 507))
+def create_example_run(response: Response, service: TheService, tenant: TheTenant) -> RunInfo:
+    """Return the example run, the one of `greval demo`; it becomes one of the client's runs the first time.
+
+    Its verdicts are those that the embedded model gave before it was shipped, so that no judge is needed.
+    """
+    folder = tenant.runs / EXAMPLE_RUN
+    if not is_run_folder(folder):
+        with report_full_disk():
+            _copy_run(Path(str(files("greval"))) / "demo" / "run", folder, get_tenant_quotas(service, tenant))
+    response.headers["Location"] = f"/v1/runs/{EXAMPLE_RUN}"
+    return read_run_info(tenant, folder)
+
+
+def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
+    """Copy a run, whole or not at all, or raise `ServeError` (409) beyond the quota."""
+    new = folder.with_name(f".new-{secrets.token_hex(8)}")
+    new.mkdir(parents=True)
+    try:
+        for file in shipped.iterdir():
+            # Not with its times and permissions: an installed package may be old and read-only.
+            shutil.copyfile(file, new / file.name)
+        with quotas.reserve("runs"):
+            new.rename(folder)
+    except OSError:
+        # A concurrent request may have been first, and its copy is as good.
+        if not is_run_folder(folder):
+            raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))

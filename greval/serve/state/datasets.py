@@ -68,9 +68,9 @@ class DatasetInfo(Record):
 
     `cases` is the number of cases, `unread` the first hundred rows that are not judged, as they are no case or beyond
     a limit of the server, and `unread_count` the number of all; `fields` maps columns with another name to the field of
-    a case that each became, `ignored` lists the columns that are no field, the first 200 of each; `columns` is the
-    column map that it was uploaded with, and `proposed_columns` one that gives the cases their methods, if a column
-    seems to name them; `bytes` and `sha256` are of the file as it was sent.
+    a case that each became, `read_columns` all columns to their field, `ignored` lists the columns that are no field,
+    the first 200 of each; `columns` is the column map that it was uploaded with, and `proposed_columns` one that gives
+    the cases their methods, if a column seems to name them; `bytes` and `sha256` are of the file as it was sent.
     """
 
     id: str
@@ -80,6 +80,7 @@ class DatasetInfo(Record):
     unread: tuple[UnreadRow, ...] = ()
     unread_count: int = 0
     fields: dict[str, str]
+    read_columns: dict[str, str] = Field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     columns: dict[str, str] = Field(default_factory=dict)
     proposed_columns: dict[str, str] = Field(default_factory=dict)
@@ -153,7 +154,8 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
     if not cases:
         lines = [f"{row.place}: {row.message}" for row in unread]
         faults = [build_fault(row.place, row.message) for row in unread]
-        raise ServeError("invalid_case", str(build_unreadable_error(lines, unread_count)), faults=faults)
+        message = str(build_unreadable_error(lines, unread_count))
+        raise ServeError("invalid_case", message, faults=faults, columns=_take(_list_columns(reader)))
     return DatasetInfo(
         id=dataset_id,
         name=file.name,
@@ -161,7 +163,8 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         cases=cases,
         unread=tuple(unread),
         unread_count=unread_count,
-        fields={format_printable(column): field[:MAX_MESSAGE] for column, field in _take(reader.mapping.items())},
+        fields=_name_fields(reader.mapping),
+        read_columns=_name_fields(reader.columns),
         ignored=tuple(_take(reader.ignored_columns)),
         columns=dict(file.columns),
         proposed_columns=dict(reader.proposed_columns),
@@ -169,6 +172,16 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         bytes=sent.bytes,
         sha256=sent.sha256,
     )
+
+
+def _name_fields(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the field of each column, of the first ones and with printable names."""
+    return {format_printable(column): field[:MAX_MESSAGE] for column, field in _take(columns.items())}
+
+
+def _list_columns(reader: CaseReader) -> Iterator[str]:
+    """Yield the names of all columns, each once."""
+    yield from dict.fromkeys((*map(format_printable, reader.columns), *reader.ignored_columns))
 
 
 def dump_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit: int) -> str:
