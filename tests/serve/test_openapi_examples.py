@@ -123,6 +123,7 @@ def recorded(folder):
         run = send("start_run", "POST", "/v1/runs", body, **QUEUED)["id"]
         ended(client, run)
         send("list_runs", "GET", "/v1/runs")
+        send("create_example_run", "POST", "/v1/runs/example")
         verdicts = "id,question,value\nq1,Who wrote it?,yes\nq2,When was it?,no\n"
         path = "/v1/runs/import?name=first&scale=yes/no&metric=right&judge=gpt-4"
         send("import_run", "POST", path, verdicts, kind="text/csv")
@@ -131,6 +132,7 @@ def recorded(folder):
             send(f"list_{listed}", "GET", f"/v1/runs/{run}/{listed}?limit=1")
         send("show_case", "GET", f"/v1/runs/{run}/case?sample_id=q1&method=basic")
         send("show_grid", "GET", f"/v1/runs/{run}/grid")
+        send("show_excerpts", "GET", f"/v1/runs/{run}/excerpts?metric=correctness&sample_id=q1")
         send("search_run", "GET", f"/v1/runs/{run}/search?q=ada")
         send("report_run", "GET", f"/v1/runs/{run}/report")
         send("replay_run", "POST", f"/v1/runs/{run}/replay", {"metrics": ["correctness"], "preview": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, get_json, rows, serving, slow, started, uploaded, waited
 
 import greval
 from greval.testing import ScriptedJudge
@@ -149,3 +149,20 @@ def test_computing_holds_up_no_request(client):
         status = client.get(f"/v1/runs/{run}").json()["status"]
         looks += 1
     assert (status, looks >= 3) == ("finished", True)
+
+
+def test_the_example_becomes_a_run_of_the_client_once(client, runs):
+    """It is copied the first time and is a run like any other: it names its methods and tags, and can be deleted."""
+    first = client.post("/v1/runs/example")
+    assert first.status_code == 200
+    run_id = first.json()["id"]
+    assert first.headers["location"] == f"/v1/runs/{run_id}"
+    assert (first.json()["status"], first.json()["methods"]) == ("finished", ["local", "walk"])
+    (runs / run_id / "annotations.jsonl").unlink()
+    assert client.post("/v1/runs/example").json() == first.json()
+    assert not (runs / run_id / "annotations.jsonl").exists()
+    assert "query_type" in get_json(client, f"/v1/runs/{run_id}/report")["tags"]
+    assert client.delete(f"/v1/runs/{run_id}").status_code == 204
+    assert client.post("/v1/runs/example").json()["status"] == "finished"
+    assert (runs / run_id / "annotations.jsonl").exists()
+    assert [path.name for path in runs.iterdir() if path.name.startswith(".new")] == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval.analysis.case_results import CaseResults, read_case_results
+from greval.analysis.comparison.plan import NAMELESS
 from greval.analysis.comparison.records import Comparison
 from greval.runs.run_reader import CaseKey
 from greval.runs.store import Store
@@ -62,7 +63,7 @@ def strip_folder(side: str, against: str | None) -> str:
 
 def _find_method(name: str) -> str:
     """Return the method of a printed name."""
-    return "" if name == NO_VALUE else name
+    return "" if name in {NO_VALUE, *NAMELESS} else name
 
 
 def _read_cases(folder: str, keys: Sequence[CaseKey]) -> Iterator[CaseResults | None]:

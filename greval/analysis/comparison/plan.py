@@ -19,6 +19,8 @@ from greval.runs.store import Store
 from greval.stats.summary import NO_VALUE
 
 SidePair = tuple[ComparisonSide, ComparisonSide]
+NAMELESS = ("now", "before")
+"""The names of both sides of two runs whose cases name no method."""
 
 
 class ComparisonRequest(NamedTuple):
@@ -73,7 +75,10 @@ class ComparisonPlan(NamedTuple):
 
     def format_side(self, side: ComparisonSide) -> str:
         """Format the name of a side."""
-        method = side.method or NO_VALUE
+        if not self.wanted.against:
+            return side.method or NO_VALUE
+        # Of two runs whose cases name no method, "(none) against (none)" would not say which is which.
+        method = side.method or NAMELESS[side.before]
         return f"{method} in {self.wanted.against}" if side.before else method
 
     def find_scale_direction(self, metric: str) -> ScaleDirection:

@@ -5,6 +5,7 @@ from compared_runs import UNSCORED, write
 from contrast_data import only
 
 from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.changed_cases import list_changed_questions, read_changed_questions
 from greval.errors import DataError, StoreError
 
 
@@ -67,6 +68,15 @@ def test_a_run_is_compared_with_an_earlier_one(tmp_path):
         f"method gone is in {old} only, not in {new}: it is not compared",
     )
     assert compare(new, against=old, methods=["a"]).warnings == ()
+
+
+def test_two_runs_without_methods_are_told_apart(tmp_path):
+    """If cases name no method, each side is named by its run, and the questions that changed have their cases."""
+    old = write(tmp_path / "old", {("", "right"): [0] * 12})
+    comparison = compare(write(tmp_path / "new", {("", "right"): [1] * 12}), against=old)
+    assert [(one.method, one.baseline) for one in comparison.contrasts] == [("now", f"before in {old}")]
+    (first, *_) = read_changed_questions(comparison, list_changed_questions(comparison))
+    assert (first.method_case.method, first.baseline_case.method) == ("", "")
 
 
 def test_questions_are_matched_by_their_id_between_runs(tmp_path):

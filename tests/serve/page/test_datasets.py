@@ -60,16 +60,16 @@ def test_deletes_a_data_set_when_sure(visit, demo):
     assert httpx.get(f"{visit.url}/v1/datasets/{dataset}", timeout=SECONDS).status_code == 404
 
 
-def test_reads_a_file_with_the_columns_that_it_proposes(visit):
-    """A column that seems to be the method is offered at the upload; one press reads the file so."""
-    systems = [(question, system) for question in ("Who?", "When?") for system in ("bm25", "graph")]
-    rows = [f"{number // 2},{question},Oda,{system}" for number, (question, system) in enumerate(systems)]
-    content = "\n".join(["q_id,question,answer,system", *rows])
+def test_the_columns_of_a_file_are_chosen(visit):
+    """A file whose columns have unknown names is refused with selects of them; each choice reads the file again."""
+    visit.expect("422")
+    content = "frage,antwort,ort\nWer?,Oda,Kiel\nWann?,Montag,Bremen\n"
     visit.open("new-run")
-    visit.at.set_input_files("#file", {"name": "two.csv", "mimeType": "text/csv", "buffer": content.encode()})
-    visit.sees("Is it the method?")
-    visit.at.get_by_role("button", name="Read the file so").click()
-    visit.sees("system → method")
-    assert visit.at.get_by_text("Is it the method?").count() == 0
+    visit.at.set_input_files("#file", {"name": "fremd.csv", "mimeType": "text/csv", "buffer": content.encode()})
+    visit.at.get_by_label("Question", exact=True).select_option("frage")
+    visit.sees("2 cases")
+    visit.at.get_by_label("Answer", exact=True).select_option("antwort")
+    visit.sees("antwort → answer")
     listed = httpx.get(f"{visit.url}/v1/datasets", timeout=SECONDS).json()["datasets"]
-    assert {"method": "system", "id": "q_id"} in [dataset["columns"] for dataset in listed]
+    columns = [dataset["columns"] for dataset in listed if dataset["name"] == "fremd"]
+    assert columns == [{"question": "frage", "answer": "antwort"}]

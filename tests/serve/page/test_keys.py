@@ -37,7 +37,7 @@ def test_the_printed_address_opens_the_page(chromium, guarded):
     with Visit(chromium, guarded) as visit:
         visit.at.goto(f"{guarded}/#token={TOKEN}")
         visit.sees("Say what good means")
-        assert visit.at.evaluate("location.hash") == "#/metrics/new"
+        assert visit.at.evaluate("location.hash") in {"", "#/", "#"}
         assert visit.at.evaluate("Object.values(sessionStorage)") == [TOKEN]
         assert TOKEN not in visit.at.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
         visit.at.reload()

@@ -33,7 +33,9 @@ WIDTHS = (320, 400, 768, 1024, 1280, 1600)
 def places(server, demo):
     data = upload(server.url, demo)
     run_id = run(server.url, data, METRICS, name="seen")
+    earlier = run(server.url, data, METRICS[:1], name="earlier")
     return (
+        "",
         "library",
         "library/answer_completeness",
         "library/correctness",
@@ -50,7 +52,10 @@ def places(server, demo):
         f"runs/{run_id}/case?sample_id=q10&method=walk",
         f"runs/{run_id}/label",
         f"runs/{run_id}/label?metric=chunk_evaluation&annotator=ana&verdicts=shown",
+        f"runs/{run_id}?by=query_type",
+        f"runs/{run_id}?tab=cases&beside=run%3A{earlier}",
         f"compare?run={run_id}&baseline=local",
+        f"compare?run={run_id}&against={earlier}",
     )
 
 

@@ -158,8 +158,7 @@ def test_tells_when_the_server_cannot_be_reached(visit, judged):
 def test_a_number_of_a_group_leads_to_its_results(visit, judged):
     """Grouped by a tag, a number leads to the results of that group, as many as it says."""
     visit.open(f"runs/{judged}")
-    visit.at.get_by_label("Group by").fill("query_type")
-    visit.press("Enter")
+    visit.at.get_by_label("Group by").select_option("query_type")
     row = visit.at.locator("section[aria-labelledby=summary-correctness] tbody tr", has_text="multi_hop")
     count = int(row.locator("[data-label=scored] a").inner_text())
     row.locator("[data-label=scored] a").click()
@@ -172,7 +171,7 @@ def test_a_number_of_a_group_leads_to_its_results(visit, judged):
 def test_compares_two_methods(visit, judged):
     """Two methods are compared: difference, interval, p, won, tied and lost, as the server has them, also by a tag."""
     visit.open("compare")
-    visit.at.get_by_label("Run").select_option(judged)
+    visit.at.get_by_label("Run", exact=True).select_option(judged)
     visit.at.get_by_label("Baseline").select_option("local")
     visit.sees("walk against local")
     comparison = httpx.get(
@@ -239,11 +238,16 @@ def test_a_method_without_a_name_can_be_chosen(visit):
 
 
 @pytest.mark.nightly
-def test_empty_places_say_what_to_do(visit):
+def test_empty_places_say_what_to_do(visit, judged):
     """Where nothing is chosen, or a run is not there, the page says what to do next."""
     visit.open("compare")
     visit.sees("Choose a run.")
-    visit.expect("404")
+    visit.expect("404|422")
+    visit.open(f"runs/{judged}?by=nonsense")
+    visit.sees("nonsense", "[role=alert]")
+    assert "422" not in visit.text()
+    visit.at.get_by_label("Group by").select_option("query_type")
+    visit.sees("multi_hop")
     visit.open("runs/no-such-run")
     visit.sees("no-such-run", "[role=alert]")
     visit.open("compare?run=no-such-run")

@@ -31,6 +31,22 @@ def judge_two_methods(client):
     return run
 
 
+def test_excerpts_say_why(shared_client, run):
+    """The answers of the samples that are asked for come with the reason of a metric, one for each method."""
+    path = f"/v1/runs/{run}/excerpts"
+    excerpts = get_json(shared_client, path, metric="correctness", sample_id=["q2", "q0", "none"])["excerpts"]
+    assert [(one["sample_id"], one["method"]) for one in excerpts] == [
+        (sample_id, method) for sample_id in ("q0", "q2") for method in ("local", "walk")
+    ]
+    for excerpt in excerpts:
+        names = {"sample_id": excerpt["sample_id"], "method": excerpt["method"]}
+        stored = get_json(shared_client, f"/v1/runs/{run}/case", **names)
+        outcomes = {result["metric"]: result["outcome"] for result in stored["results"]}
+        assert excerpt["answer"] == stored["case"]["answer"]
+        assert excerpt["reason"] == outcomes["correctness"]["judgements"][0]["reason"]
+    assert get_json(shared_client, path, metric="latency", sample_id="q0") == {"excerpts": []}
+
+
 def test_words_are_found(shared_client, run):
     """A search finds samples by words of questions, answers and reasons; a search for nothing is refused."""
     path = f"/v1/runs/{run}/search"

@@ -6,12 +6,13 @@ import { keyHeaders } from "./key_store.js";
 
 const KEPT_MS = 60_000; // how long a browser may take to begin to save a file
 const NOT_JSON = "The server's answer cannot be read. Is something else in between, such as a proxy?";
+const NOT_SAID = "The answer does not say why. Something between the page and the server, such as a proxy, may have sent it.";
 
 /** An answer that is no success: what the server said of it. */
 export class Problem extends Error {
-  constructor({ title, status = 0, code = "", detail, faults = [], request_id: requestId = "" }) {
+  constructor({ title, status = 0, code = "", detail, faults = [], columns = [], request_id: requestId = "" }) {
     super(detail || title);
-    Object.assign(this, { title, status, code, detail, faults, requestId });
+    Object.assign(this, { title, status, code, detail, faults, columns, requestId });
   }
 }
 
@@ -60,11 +61,12 @@ async function fetchResponse(url, options) {
 async function readProblem(response) {
   const problem = await response.json().catch(() => ({}));
   return new Problem({
-    title: problem.title ?? response.statusText,
+    title: problem.title ?? "The request failed",
     status: response.status,
     code: problem.code,
-    detail: typeof problem.detail === "string" ? problem.detail : `The server answered with status ${response.status}.`,
+    detail: typeof problem.detail === "string" ? problem.detail : NOT_SAID,
     faults: Array.isArray(problem.faults) ? problem.faults : [],
+    columns: Array.isArray(problem.columns) ? problem.columns : [],
     request_id: problem.request_id,
   });
 }

@@ -14,11 +14,17 @@ const MAX_VALUES = 24;
  */
 export function listColumns(sides, metric) {
   const [{ grid }] = sides;
-  const found = sides.map((side, place) => ({ ...side, place, cells: alignCells(grid, side.grid) }));
+  const found = sides.map((side, place) => ({ ...side, place, cells: alignCells(grid, side.grid), isAbsent: findAbsent(grid, side.grid) }));
   return grid.metrics.filter(({ name }) => metric === null || name === metric).flatMap((about) =>
-    found.flatMap(({ run, method, label, place, grid: own, cells }) =>
+    found.flatMap(({ run, method, label, place, grid: own, cells, isAbsent }) =>
       own.columns.filter((column) => column.metric === about.name && (method === null || column.method === method))
-        .map((column) => ({ ...column, about, run, place, label: label ?? column.method, cells: cells(column.cells) }))));
+        .map((column) => ({ ...column, about, run, place, isAbsent, label: label ?? column.method, cells: cells(column.cells) }))));
+}
+
+/** Return a test whether another run does not have the question of a row at all. */
+function findAbsent(grid, other) {
+  const ids = grid === other ? null : new Set(other.sample_ids);
+  return (row) => ids !== null && !ids.has(grid.sample_ids[row]);
 }
 
 /** Return a function that brings the cells of another run into the order of the rows of the first. */
@@ -30,14 +36,18 @@ function alignCells(grid, other) {
 }
 
 /** Return what a cell holds: status, text, rank, tone, values, note; the status is "none" if there is no result. */
-export function readCell({ cells, statuses, texts, ranks, tones, values, notes }, row) {
+export function readCell({ cells, statuses, texts, ranks, tones, values, notes, isAbsent }, row) {
   const at = cells[row];
-  if (at === NO_RESULT) return { status: "none", text: "", rank: null, tone: null, values: {}, note: "" };
+  if (at === NO_RESULT) return { status: "none", text: isAbsent(row) ? "not in this run" : "", rank: null, tone: null, values: {}, note: "" };
   return { status: statuses[at], text: texts[at], rank: ranks[at], tone: tones[at], values: values[at], note: notes[at] };
 }
 
-/** Return how a cell differs from the one that it is compared with: "won", "lost", "changed", or "" if it does not. */
+/**
+ * Return how a cell differs from the one that it is compared with: "won", "lost", "changed", or "" if it does not, or if
+ * one of them has no result.
+ */
 export function compareCells(own, other) {
+  if (own.status === "none" || other.status === "none") return "";
   if (own.rank !== null && other.rank !== null) return own.rank === other.rank ? "" : own.rank > other.rank ? "won" : "lost";
   return own.status === other.status && own.text === other.text ? "" : "changed";
 }
@@ -78,11 +88,15 @@ export const findColumn = (columns, row, { status, value }) =>
   ((status || value) ? columns.find((column) => fitsResult(column, row, status, value)) : undefined);
 
 function testTag(tags, wanted) {
+  const tag = findTag(tags, wanted);
   const end = wanted.indexOf(":");
-  const tag = tags.find(({ name }) => name === wanted.slice(0, end));
+  if (tag && end === wanted.length - 1 && !tag.values.includes("")) return () => true; // the value is not chosen yet
   const number = tag ? tag.values.indexOf(wanted.slice(end + 1)) : NO_RESULT;
   return (row) => number !== NO_RESULT && tag.cells[row] === number;
 }
+
+/** Return the tag of a filter `name:value`. */
+export const findTag = (tags, wanted) => tags.find(({ name }) => wanted?.startsWith(`${name}:`));
 
 function testChange(columns, wanted) {
   const pairs = pairColumns(columns);
@@ -98,24 +112,27 @@ function testWords(grid, q, found) {
   };
 }
 
-/**
- * Return rows in order: by a column the worst first, or by the id. Rows without a value are last, failed ones before
- * skipped ones; equal ones stay in the order of the run.
- */
-export function sortRows(grid, rows, column, reversed) {
-  const sign = reversed ? -1 : 1;
-  if (!column) return reversed === null ? rows : rows.toSorted((a, b) => sign * NAMES.compare(grid.sample_ids[a], grid.sample_ids[b]));
-  const keys = new Map(rows.map((row) => [row, readCell(column, row)]));
+/** Return the column in which a row has its worst result: the lowest rank, else a failure, a skip, or none. */
+export const findWorstColumn = (columns, row) => columns.toSorted((a, b) => compareResults(readCell(a, row), readCell(b, row)))[0];
+
+/** Compare two cells, the worse first; those without a value are last, failed ones before skipped ones. */
+function compareResults(own, other, sign = 1) {
   const last = ({ status }) => LAST[status] ?? 0;
-  const compare = (a, b) => {
-    if (a.rank !== null && b.rank !== null) return a.rank - b.rank;
-    if ((a.rank === null) !== (b.rank === null)) return sign * (a.rank === null ? 1 : -1);
-    return NAMES.compare(a.text, b.text);
-  };
-  return rows.toSorted((a, b) => {
-    const [own, other] = [keys.get(a), keys.get(b)];
-    return last(own) - last(other) || sign * compare(own, other) || a - b;
-  });
+  if (last(own) !== last(other)) return last(own) - last(other);
+  if (own.rank !== null && other.rank !== null) return sign * (own.rank - other.rank);
+  if ((own.rank === null) !== (other.rank === null)) return own.rank === null ? 1 : -1;
+  return sign * NAMES.compare(own.text, other.text);
+}
+
+/**
+ * Return rows in order: by the worst result of each in some columns, the worst first, or by the id if there are none.
+ * Equal ones stay in the order of the run.
+ */
+export function sortRows(grid, rows, columns, reversed) {
+  const sign = reversed ? -1 : 1;
+  if (!columns.length) return reversed === null ? rows : rows.toSorted((a, b) => sign * NAMES.compare(grid.sample_ids[a], grid.sample_ids[b]));
+  const keys = new Map(rows.map((row) => [row, readCell(findWorstColumn(columns, row), row)]));
+  return rows.toSorted((a, b) => compareResults(keys.get(a), keys.get(b), sign) || a - b);
 }
 
 /** Return rows in the order of how much a cell differs from its pair: the largest loss first, or the largest gain. */
@@ -151,8 +168,6 @@ export function listValues(columns) {
   return found.length <= MAX_VALUES ? found : null;
 }
 
-/** Return the tags with their values as texts `name:value`; null if there are too many to choose from. */
-export function listTags(grid) {
-  const found = grid.tags.flatMap(({ name, values }) => values.map((value) => `${name}:${value}`));
-  return found.length <= 4 * MAX_VALUES ? found : null;
-}
+/** Return the options of a filter by a tag: each value, or of a tag with too many values to list, `name:` alone. */
+export const listTags = (grid) => grid.tags.flatMap(({ name, values }) =>
+  (values.length <= MAX_VALUES ? values.map((value) => [`${name}:${value}`, `${name}:${value}`]) : [[`${name}:`, `${name}: one of ${values.length}…`]]));

@@ -26,6 +26,13 @@ export function decimals(...numbers) {
   };
 }
 
+/** A mean with its interval, if it has one. */
+export function formatMean({ mean, interval }) {
+  if (mean === null) return "–";
+  const write = decimals(mean, interval?.low, interval?.high);
+  return interval ? `${write(mean)} [${write(interval.low)}, ${write(interval.high)}]` : write(mean);
+}
+
 /** A number with its sign. */
 export const signed = (write, number) => (number > 0 ? `+${write(number)}` : write(number));
 

@@ -1,8 +1,8 @@
 /** The filters of the cases of a run, what they are compared with, and how many fit. */
 
-import { listTags, listValues, pairColumns } from "../case_grid.js";
+import { findTag, listTags, listValues, pairColumns } from "../case_grid.js";
 import { html } from "../html.js";
-import { Field, SearchField, Select, TextEntry, nameOptions } from "./fields.js";
+import { Field, SearchField, Select, nameOptions, withCurrent } from "./fields.js";
 
 const STATUSES = ["scored", "skipped", "failed"];
 const CHANGES = [[null, "all"], ["changed", "different"], ["lost", "worse"], ["won", "better"]];
@@ -17,21 +17,25 @@ const CHANGES = [[null, "all"], ["changed", "different"], ["lost", "worse"], ["w
  */
 export function CaseFilters({ grid, columns, filters, others, onChange }) {
   const values = listValues(columns);
-  const tags = listTags(grid);
+  const tag = findTag(grid.tags, filters.tag);
   const select = (label, name, names, also = {}) => html`
     <${Field} label=${label}>
       <${Select} options=${withCurrent(nameOptions("all", names), filters[name])} value=${filters[name]} onChange=${(value) => onChange({ [name]: value, ...also })} />
     <//>`;
   return html`
-    <${SearchField} label="Search questions, answers and reasons" value=${filters.q ?? ""} onInput=${(q) => onChange({ q: q || null })} />
-    <div class="filters-row">
+    <div class="filters-row cases-filters">
+      <div class="wide-field"><${SearchField} label="Search questions, answers and reasons" value=${filters.q ?? ""} onInput=${(q) => onChange({ q: q || null })} /></div>
       ${select("Metric", "metric", grid.metrics.map(({ name }) => name), { value: null })}
       ${grid.methods.length > 1 && select("Method", "method", grid.methods)}
       ${select("Status", "status", STATUSES)}
       ${(values || filters.value) && select("Value", "value", values ?? [])}
-      ${grid.tags.length > 0 && (tags
-        ? select("Tag", "tag", tags)
-        : html`<${Field} label="Tag"><${TextEntry} value=${filters.tag} placeholder="name:value" onChange=${(tag) => onChange({ tag: tag || null })} /><//>`)}
+      ${grid.tags.length > 0 && html`
+        <${Field} label="Tag"><${Select} ...${chooseTag(grid, filters.tag, tag)} onChange=${(chosen) => onChange({ tag: chosen })} /><//>`}
+      ${isLong(tag) && html`
+        <${Field} label=${tag.name}>
+          <${Select} options=${[[`${tag.name}:`, "choose…"], ...tag.values.map((value) => [`${tag.name}:${value}`, value])]} value=${filters.tag}
+            onChange=${(chosen) => onChange({ tag: chosen })} />
+        <//>`}
       ${others.length > 0 && html`
         <${Field} label="Beside">
           <${Select} options=${withCurrent([[null, "nothing"], ...others], filters.beside)} value=${filters.beside}
@@ -47,6 +51,15 @@ export function CaseFilters({ grid, columns, filters, others, onChange }) {
     </div>`;
 }
 
+const isLong = (tag) => tag && listTags({ tags: [tag] })[0]?.[0] === `${tag.name}:`;
+
+/** Return the options of the filter by a tag, and its value; of a tag with many values, the value is chosen after it. */
+function chooseTag(grid, wanted, tag) {
+  const options = [[null, "all"], ...listTags(grid)];
+  const value = isLong(tag) ? `${tag.name}:` : wanted;
+  return { options: withCurrent(options, value), value };
+}
+
 /** Return the orders by a difference, for each metric of both sides. */
 const listOrders = (columns) => [[null, "as the columns say"], ...pairColumns(columns).flatMap(([{ metric }]) =>
   [[`loss:${metric}`, `${metric}: largest loss first`], [`gain:${metric}`, `${metric}: largest gain first`]])];
@@ -56,7 +69,3 @@ const readOrder = ({ order, sort }) => (order === "loss" || order === "gain" ? `
 const writeOrder = (order) => (order === null
   ? { order: null, sort: null, of: null, side: null }
   : { order: order.slice(0, 4), sort: order.slice(5), of: null, side: null });
-
-/** Return options with the one that is chosen among them, also if it is none of those that are offered. */
-const withCurrent = (options, value) =>
-  (value === null || options.some(([one]) => one === value) ? options : [...options, [value, value]]);

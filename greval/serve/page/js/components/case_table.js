@@ -1,45 +1,51 @@
 /** The table of the cases of a run: a row for each question, a column for each metric and method. */
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact_hooks.js";
-import { compareCells, pairColumns, readCell } from "../case_grid.js";
+import { compareCells, findWorstColumn, pairColumns, readCell } from "../case_grid.js";
+import { useExcerpts } from "../excerpts.js";
 import { html } from "../html.js";
 import { useVirtualRows } from "../virtual_rows.js";
 import { GridCell } from "./grid_cell.js";
 
-const ROW_HEIGHT = 60; // pixels, as in grid.css
+const ROW_HEIGHT = 84; // pixels, as in grid.css
 const HEAD_HEIGHT = 56;
 const WRITING = "input:not([type=checkbox]):not([type=radio]), textarea, select";
 const STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
 /**
  * The table.
+ * @param {string} run its id
  * @param {Object} grid of the run
  * @param {Array} columns to show
  * @param {Array} rows the numbers of the rows, in their order
- * @param {Object} sort {column, reversed}; the column is null for the id
+ * @param {Object} sort {columns, reversed, about}; no column for the id, and those of whose metric texts are shown
  * @param {Function} onSort called with {column, reversed}
  * @param {string} current the id of the case that is open beside the table, null for none
  * @param {Function} address returns the address of a case by {sample, column, row}
  * @param {Function} onOpen called with {sample, column, row, step}; `step` is true if the reader goes from case to case
  */
-export function CaseTable({ grid, columns, rows, sort, onSort, current, address, onOpen }) {
+export function CaseTable({ run, grid, columns, rows, sort, onSort, current, address, onOpen }) {
   const place = useRef(null);
   const { items, before, after, scrollTo } = useVirtualRows(place, rows.length, ROW_HEIGHT, HEAD_HEIGHT);
   const { marked, markRow } = useRowKeys({ place, grid, rows, current, onOpen, scrollTo });
   const pairs = new Map(pairColumns(columns));
   const cut = useMemo(() => new Set(grid.cut), [grid]);
   const tabbable = items.includes(marked) ? marked : items[0];
+  const about = columns.some((column) => column.place) ? [] : sort.about; // two sides have no room for texts
+  const excerpts = useExcerpts(run, grid, about[0]?.metric, items.map((at) => grid.sample_ids[rows[at]]));
   return html`
     <div class="grid-scroll" ref=${place}>
       <table class="grid" aria-rowcount=${rows.length + 1} aria-label="Cases">
         <thead><tr aria-rowindex="1">
           <${SortHead} name="Case" class="grid-id" column=${null} sort=${sort} onSort=${onSort} />
+          ${about.length > 0 && html`<th scope="col" class="grid-text"><span class="sort-name">Answer and reason<span class="soft small">of the worst <bdi>${about[0].metric}</bdi></span></span></th>`}
           ${columns.map((column) => html`<${SortHead} key=${keyOf(column)} column=${column} sort=${sort} onSort=${onSort} />`)}
         </tr></thead>
         <tbody>
           <${Gap} height=${before} />
           ${items.map((at) => html`
             <${CaseRow} key=${rows[at]} grid=${grid} cut=${cut} row=${rows[at]} at=${at} columns=${columns} pairs=${pairs} address=${address}
+              about=${about} excerpts=${excerpts.get(grid.sample_ids[rows[at]])}
               onOpen=${onOpen} onFocus=${markRow} tabbable=${at === tabbable} current=${grid.sample_ids[rows[at]] === current} />`)}
           <${Gap} height=${after} />
         </tbody>
@@ -53,7 +59,8 @@ export const keyOf = ({ run, method, metric }) => JSON.stringify([run, method, m
 const Gap = ({ height }) => (height > 0 ? html`<tr aria-hidden="true"><td class="gap" style=${{ height: `${height}px` }} /></tr>` : null);
 
 function SortHead({ name, column, sort, onSort, class: extra = "" }) {
-  const sorted = column ? sort.column !== null && keyOf(sort.column) === keyOf(column) : sort.column === null && sort.reversed !== null;
+  const [by, ...more] = sort.columns;
+  const sorted = column ? Boolean(by) && !more.length && keyOf(by) === keyOf(column) : !by && sort.reversed !== null;
   const order = sorted ? (sort.reversed ? "descending" : "ascending") : null;
   const next = sorted && !sort.reversed ? "best first" : "worst first";
   return html`
@@ -68,7 +75,7 @@ function SortHead({ name, column, sort, onSort, class: extra = "" }) {
     </th>`;
 }
 
-function CaseRow({ grid, cut, row, at, columns, pairs, address, onOpen, onFocus, tabbable, current }) {
+function CaseRow({ grid, cut, row, at, columns, pairs, about, excerpts, address, onOpen, onFocus, tabbable, current }) {
   const sample = grid.sample_ids[row];
   const open = (column) => (event) => {
     if (!event.target.closest("a") && !String(getSelection())) onOpen({ sample, column, row });
@@ -81,6 +88,7 @@ function CaseRow({ grid, cut, row, at, columns, pairs, address, onOpen, onFocus,
           <span class="grid-question" dir="auto">${grid.questions[row]}${cut.has(row) ? "…" : ""}</span>
         </a>
       </th>
+      ${about.length > 0 && html`<${ExcerptCell} about=${about} row=${row} excerpts=${excerpts} open=${open} />`}
       ${columns.map((column) => {
         const cell = readCell(column, row);
         const other = pairs.get(column);
@@ -89,6 +97,17 @@ function CaseRow({ grid, cut, row, at, columns, pairs, address, onOpen, onFocus,
         </td>`;
       })}
     </tr>`;
+}
+
+/** The answer that a row is about, that of the method with the worst result, and the reason of the verdict on it. */
+function ExcerptCell({ about, row, excerpts, open }) {
+  const column = findWorstColumn(about, row);
+  const { answer = "", reason = "" } = excerpts?.find(({ method }) => method === column.method) ?? {};
+  return html`
+    <td class="grid-text" onClick=${open(column)}>
+      <span class="grid-answer" dir="auto">${about.length > 1 && column.method && html`<bdi class="soft">${column.method}: </bdi>`}${answer}</span>
+      <span class="grid-answer soft small" dir="auto">${reason}</span>
+    </td>`;
 }
 
 /**

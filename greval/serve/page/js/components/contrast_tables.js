@@ -10,6 +10,7 @@ import { TableHead } from "./table.js";
 
 const TONES = { better: "good", worse: "bad" };
 const NO_NAME = "(none)";
+const NAMELESS = [NO_NAME, "now"]; // how a comparison names the cases without a method
 const HOW_TO_READ = "MDD: the minimum detectable difference at 80 % power; a smaller one would be missed by more than 20 % "
   + "of such comparisons. Won, tied and lost count questions that both methods have a figure of.";
 const WEIGHTED = "each number is weighted by the probabilities that the judge gave to the values, and so is the mean";
@@ -19,19 +20,22 @@ const INTERVALS = {
   bounded: "an exact bound, as all differences are equal",
 };
 
-/** The tables, and how to read them, with links to the cases of the run that differ. */
-export function ContrastTables({ run, comparison }) {
+/** The tables, and how to read them, with links to the cases of the run that differ; `names` writes names of runs for ids. */
+export function ContrastTables({ run, comparison, names }) {
   const pairs = groupBy(comparison.contrasts, ({ method, baseline }) => JSON.stringify([method, baseline]));
   return html`
-    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} axes=${comparison.axes} address=${createAddresses(run, comparison)} />`)}
+    ${[...pairs].map(([key, contrasts]) => html`<${PairTable} key=${key} contrasts=${contrasts} axes=${comparison.axes} names=${names} address=${createAddresses(run, comparison)} />`)}
     <${Legend} ...${comparison} />`;
 }
 
 /** Return a function that gives the address of the cases on which a method is better or worse. */
-function createAddresses(run, { by }) {
+function createAddresses(run, { by, against }) {
   const tagOf = (group) => (group && by.length === 1 && by[0] !== "method" ? `${by[0]}:${group}` : null);
-  return ({ metric, method, baseline, group }, change) =>
-    at(["runs", run], { tab: "cases", metric, method, beside: `method:${baseline}`, change, tag: tagOf(group), sort: metric });
+  const methodOf = (side) => (NAMELESS.slice(0, against ? 2 : 1).includes(side) ? "" : side);
+  return ({ metric, method, baseline, group }, change) => at(["runs", run], {
+    tab: "cases", metric, method: methodOf(method), beside: against ? `run:${against}` : `method:${methodOf(baseline)}`, change,
+    tag: tagOf(group), sort: metric,
+  });
 }
 
 function Legend({ family, level, cluster_by: cluster, contrasts, levels }) {
@@ -62,9 +66,9 @@ const describeIncapable = ({ tests, counted }) => (tests > counted
     + "significant in any case. "
   : "");
 
-function PairTable({ contrasts, axes, address }) {
+function PairTable({ contrasts, axes, names, address }) {
   const [{ method, baseline }] = contrasts;
-  const [name, other] = [method || NO_NAME, baseline || NO_NAME];
+  const [name, other] = [names(method || NO_NAME), names(baseline || NO_NAME)];
   const groups = axes.map(({ unit, end, metrics }) => [unit, [-end, end], contrasts.filter(({ metric }) => metrics.includes(metric))])
     .filter(([, , rows]) => rows.length);
   const poles = html`<span class="poles"><span>← lower</span><span>higher →</span></span>`;

@@ -30,6 +30,10 @@ export const Select = ({ id, options, value, onChange, ...attributes }) => html`
 /** Returns the pairs of a select of names, after one that means no choice; a name may be empty. */
 export const nameOptions = (first, names) => [[null, first], ...names.map((name) => [name, name || "(none)"])];
 
+/** Return options with the one that is chosen among them, also if it is none of those that are offered. */
+export const withCurrent = (options, value) =>
+  (value === null || options.some(([one]) => one === value) ? options : [...options, [value, value]]);
+
 /** A text field that reports its text when it loses the focus or Enter is pressed. */
 export const TextEntry = ({ id, value, onChange, ...attributes }) => html`
   <input id=${id} type="text" value=${value ?? ""} autocomplete="off" spellcheck=${false} ...${attributes}

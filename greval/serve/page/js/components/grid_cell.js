@@ -10,7 +10,9 @@ export const GridCell = ({ cell: { status, text, tone, note }, change = "" }) =>
     ${status === "scored" && html`<span class=${`value tone-${tone ?? "none"}`}><span class="value-word" dir="auto">${text}</span></span>`}
     ${status === "failed" && html`<span class="badge bad">failed: ${text}</span>`}
     ${status === "skipped" && html`<span class="badge plain">skipped</span>`}
-    ${status === "none" && html`<span class="soft"><span aria-hidden="true">–</span><span class="unseen">no result</span></span>`}
+    ${status === "none" && (text
+      ? html`<span class="soft small">${text}</span>`
+      : html`<span class="soft"><span aria-hidden="true">–</span><span class="unseen">no result</span></span>`)}
     ${status === "scored" && note && html`<span class="bad-text small">${note}</span>`}
     ${change && html`<${ChangeMark} change=${change} />`}
   </span>`;

@@ -1,5 +1,6 @@
 /** What the labels of a run say so far: agreement with the judge, people among themselves, corrected means. */
 
+import { useEffect, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
 import { count, figure } from "../format.js";
 import { useRequest } from "../hooks.js";
@@ -7,18 +8,29 @@ import { html } from "../html.js";
 import { Problem } from "./notices.js";
 
 const EVERY = 5;
+const IDLE_MS = 1500;
 const MOST_FIGURES = 3;
 
 /** The figures of a metric's labels, read again after every few labels; `saved` counts the labels. */
 export function LabelFigures({ run, metric, saved }) {
-  const step = Math.floor((saved + EVERY - 1) / EVERY);
-  const { data, error } = useRequest((signal) => (saved > 0 ? loadFigures(run, metric, saved, signal) : Promise.resolve(null)), [run, metric, step]);
+  const counted = useCounted(saved);
+  const { data, error } = useRequest((signal) => (counted > 0 ? loadFigures(run, metric, counted, signal) : Promise.resolve(null)), [run, metric, counted]);
   return html`
     <aside class="sheet label-figures" aria-label="Figures so far">
       <h2>Figures so far</h2>
       ${error && html`<${Problem} error=${error} />`}
       ${data ? html`<${Agreement} ...${data.agreement} />${data.estimate && html`<${Estimates} ...${data.estimate} />`}` : html`<p class="soft">They appear with the first labels.</p>`}
     </aside>`;
+}
+
+/** Return the number of labels to read figures of: that of every few labels, and of the last one after a moment. */
+function useCounted(saved) {
+  const [counted, setCounted] = useState(saved);
+  useEffect(() => {
+    const timer = setTimeout(() => setCounted(saved), saved % EVERY && counted ? IDLE_MS : 0);
+    return () => clearTimeout(timer);
+  }, [saved]);
+  return counted;
 }
 
 async function loadFigures(run, metric, saved, signal) {

@@ -5,25 +5,27 @@ import { html } from "../html.js";
 import { splitLine } from "../metric_document.js";
 import { Text } from "./text.js";
 
-/** The outcome of a check; `onLine` goes to a line. */
-export function MetricCheck({ check, error, pending, onLine }) {
+/** The outcome of a check; `onLine` goes to a line of the file, which the form does not show. */
+export function MetricCheck({ check, error, pending, inForm, onLine }) {
   return html`
     <section class="check-panel" aria-label="Check" aria-busy=${pending ? "true" : null}>
       <p role="status" class=${check && !check.ok ? "bad-text" : "soft"}>${error ? error.detail : describeCheck(check)}</p>
       ${check && html`
         <ul class="faults">
-          ${check.faults.map(({ place, message }) => html`<${Finding} tone="bad" message=${place ? `${place}: ${message}` : message} onLine=${onLine} />`)}
-          ${check.warnings.map((message) => html`<${Finding} tone="warn" message=${message} onLine=${onLine} />`)}
+          ${check.faults.map(({ place, message }) => html`<${Finding} tone="bad" message=${place ? `${place}: ${message}` : message} inForm=${inForm} onLine=${onLine} />`)}
+          ${check.warnings.map((message) => html`<${Finding} tone="warn" message=${message} inForm=${inForm} onLine=${onLine} />`)}
         </ul>`}
     </section>`;
 }
 
-function Finding({ tone, message, onLine }) {
+function Finding({ tone, message, inForm, onLine }) {
   const { line, text } = splitLine(message);
+  const goTo = line && html` <button type="button" class="quiet line" onClick=${() => onLine(line)}>Line ${line}${inForm ? " of the file" : ""}</button> `;
   return html`
     <li class=${`${tone}-text`}>
-      ${line && html`<button type="button" class="quiet line" onClick=${() => onLine(line)}>Line ${line}</button> `}
+      ${!inForm && goTo}
       <${Text}>${text}<//>
+      ${inForm && goTo}
     </li>`;
 }
 

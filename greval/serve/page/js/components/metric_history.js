@@ -2,7 +2,7 @@
 
 import { useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
-import { count, date, decimals, figure as formatNumber } from "../format.js";
+import { count, date, figure as formatNumber, formatMean } from "../format.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
 import { at } from "../router.js";
@@ -61,10 +61,4 @@ async function loadRows(name, signal) {
     return report.summaries.filter(({ metric }) => metric === name).map((summary) => ({ run, summary }));
   }));
   return rows.flat();
-}
-
-function formatMean({ mean, interval }) {
-  if (mean === null) return "–";
-  const write = decimals(mean, interval?.low, interval?.high);
-  return interval ? `${write(mean)} [${write(interval.low)}, ${write(interval.high)}]` : write(mean);
 }

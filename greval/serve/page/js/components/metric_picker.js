@@ -11,17 +11,29 @@ export function matchesMetric(metric, words) {
   return words.toLowerCase().split(/\s+/).every((word) => content.includes(word));
 }
 
-/** Returns the metrics that match, those first whose name begins with the words. */
-function findMetrics(metrics, words) {
-  const isFirst = ({ name }) => name.startsWith(words.toLowerCase());
-  const found = metrics.filter((metric) => matchesMetric(metric, words));
-  return [...found.filter(isFirst), ...found.filter((metric) => !isFirst(metric))];
+const ORIGINS = ["own", "library", "predefined"];
+
+/**
+ * Returns the metrics that match: those first that fit the data, then those whose name begins with the words, then one's
+ * own before those of the server and the predefined ones.
+ */
+function findMetrics(metrics, words, fitting) {
+  const rank = ({ name, origin }) =>
+    [fitting && !fitting.has(name), Boolean(words) && !name.startsWith(words.toLowerCase()), ORIGINS.indexOf(origin)].map(Number);
+  const compare = ([first, second, third], [otherFirst, otherSecond, otherThird]) =>
+    first - otherFirst || second - otherSecond || third - otherThird;
+  return metrics.filter((metric) => matchesMetric(metric, words)).map((metric) => [rank(metric), metric])
+    .toSorted(([own], [other]) => compare(own, other)).map(([, metric]) => metric);
 }
 
-/** The metrics of the library with checkboxes; `chosen` and `onChange` have their names in the order of choice. */
-export function MetricPicker({ metrics, chosen, onChange }) {
+/**
+ * The metrics of the library with checkboxes; `chosen` and `onChange` have their names in the order of choice. `fitting`
+ * are the names of those that fit the data, if that is known.
+ */
+export function MetricPicker({ metrics, chosen, onChange, fitting = null }) {
   const [words, setWords] = useState("");
-  const found = findMetrics([...metrics.values()], words);
+  const found = findMetrics([...metrics.values()], words, fitting);
+  const firstIdle = fitting && found.find(({ name }) => !fitting.has(name));
   const toggle = (name) => onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
   return html`
     <fieldset class="picker">
@@ -34,6 +46,7 @@ export function MetricPicker({ metrics, chosen, onChange }) {
       <${SearchField} label="Search metrics" value=${words} onInput=${setWords} />
       <div class="picker-list">
         ${found.map((metric) => html`
+          ${metric === firstIdle && html`<p class="picker-part small soft" key="idle">No case has what these need:</p>`}
           <${PickerRow} key=${metric.name} metric=${metric} checked=${chosen.includes(metric.name)} onChange=${() => toggle(metric.name)} />`)}
         ${!found.length && html`<p class="soft picker-none">No metric matches.</p>`}
       </div>

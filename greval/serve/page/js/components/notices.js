@@ -3,16 +3,16 @@
 import { html } from "../html.js";
 import { Text } from "./text.js";
 
-/** An error; with `retry` there is a button that tries again. */
+/** An error; with `retry` there is a button that tries again. Its id is shown if only the operator can find the reason. */
 export function Problem({ error, retry }) {
   const faults = (error.faults ?? []).map(formatFault);
   const more = faults.length > 1 || (faults.length === 1 && faults[0] !== error.detail);
   return html`
     <div class="notice bad" role="alert">
-      <p class="notice-title">${error.title ?? "The page failed"}${error.status ? html`<span class="soft"> ${error.status}</span>` : null}</p>
+      <p class="notice-title">${error.title ?? "The page failed"}</p>
       <p><${Text}>${error.detail ?? `${error.name}: ${error.message}`}<//></p>
       ${more && html`<ul class="faults">${faults.map((fault) => html`<li><${Text}>${fault}<//></li>`)}</ul>`}
-      ${error.requestId && html`<p class="small soft">Request <code>${error.requestId}</code></p>`}
+      ${error.code === "internal_error" && error.requestId && html`<p class="small soft">Request <code>${error.requestId}</code></p>`}
       ${retry && html`<p><button type="button" onClick=${retry}>Try again</button></p>`}
     </div>`;
 }

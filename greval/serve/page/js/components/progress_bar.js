@@ -5,18 +5,22 @@ import { html } from "../html.js";
 
 const PARTS = [["scored", "good"], ["skipped", "plain"], ["failed", "bad"]];
 
-/** The progress of a run, of one height whatever it shows; `live` while it runs. */
-export function ProgressBar({ progress, live = false }) {
+/** What is said of a run that has not begun. */
+export const QUEUED = "It starts in a moment, or when the runs before it are done.";
+
+/** The progress of a run, of one height whatever it shows; `live` while it runs. Without `bar` only its counts are shown. */
+export function ProgressBar({ progress, live = false, bar = true }) {
   const { done = 0, total } = progress ?? {};
   const whole = total ?? done;
   const width = (many) => (whole ? `${(100 * many) / whole}%` : "0");
   return html`
     <div class="progress">
-      <div class="meter wide" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax="100"
-        aria-valuenow=${String(whole ? Math.floor((100 * done) / whole) : 0)} aria-valuetext=${progress && describeProgress(progress)}>
-        ${PARTS.map(([name, tone]) => html`
-          <span class=${`meter-fill ${tone}`} style=${{ width: width(progress?.[name] ?? 0) }} data-part=${name} />`)}
-      </div>
+      ${bar && html`
+        <div class="meter wide" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax="100"
+          aria-valuenow=${String(whole ? Math.floor((100 * done) / whole) : 0)} aria-valuetext=${progress && describeProgress(progress)}>
+          ${PARTS.map(([name, tone]) => html`
+            <span class=${`meter-fill ${tone}`} style=${{ width: width(progress?.[name] ?? 0) }} data-part=${name} />`)}
+        </div>`}
       <p class="small soft progress-text">${progress ? describeInFull(progress, live) : "\u00a0"}</p>
     </div>`;
 }

@@ -13,8 +13,8 @@ export function RunForecast({ asked }) {
   const { told, busy } = useForecast(asked);
   return html`
     <div class="stack-small" role="status">
-      ${busy && !told && html`<p class="soft small">Estimating what it would ask…</p>`}
-      ${told && html`<${ForecastText} told=${told} />`}
+      ${busy && html`<p class="soft small">Estimating what it would ask…</p>`}
+      ${told && !busy && html`<${ForecastText} told=${told} />`}
     </div>`;
 }
 

@@ -26,12 +26,19 @@ const NO_NAME = { title: "Nothing to draft from", detail: "Give the metric a nam
 /** The editor of a new metric, of a copy (`?from=NAME`), or of one of your own. */
 export function MetricEditorView({ params: { name = null }, query }) {
   const from = query.get("from");
+  const [saved, setSaved] = useState(null);
   const { data, error, reload } = useRequest((signal) => loadMetric(name, from, signal), [name, from]);
-  const title = name ? `Edit ${name}` : "Write a metric";
+  const shown = saved ?? name;
+  /** Go on as the editor of the metric that was saved under another name; what is tried stays as it is. */
+  function takeName(other) {
+    setSaved(other);
+    go(at(["metrics", other, "edit"]), { replace: true });
+  }
   return html`
-    <${ViewHead} title=${title} lead=${name ? null : LEAD} crumbs=${[["#/library", "Library"], ...(name ? [[at(["library", name]), name]] : [])]} />
+    <${ViewHead} title=${shown ? `Edit ${shown}` : "Write a metric"} lead=${shown ? null : LEAD}
+      crumbs=${[["#/library", "Library"], ...(shown ? [[at(["library", shown]), shown]] : [])]} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${data && html`<${MetricEditor} key=${data.draftName} ...${data} name=${name} />`}`;
+    ${data && html`<${MetricEditor} key=${data.draftName} ...${data} name=${shown} onName=${takeName} />`}`;
 }
 
 /** Return what the editor begins with: the text on the server, or the draft that this tab keeps. */
@@ -53,7 +60,7 @@ async function loadMetric(name, from, signal) {
   return { judges, draftName, saved: { text, etag }, begin, restored, check, origin };
 }
 
-function MetricEditor({ judges, draftName, name, saved: first, begin, restored, check: firstCheck, origin }) {
+function MetricEditor({ judges, draftName, name, saved: first, begin, restored, check: firstCheck, origin, onName }) {
   const [saved, setSaved] = useState(first);
   const [kept, setKept] = useState(restored);
   const [problem, setProblem] = useState(null);
@@ -64,7 +71,8 @@ function MetricEditor({ judges, draftName, name, saved: first, begin, restored, 
   const metricText = useMetricText(begin.text, firstCheck, setProblem);
   const { text, fields, mode, check, pending } = metricText;
   const changed = text !== saved.text;
-  useLayoutEffect(() => keepDraft(draftName, changed ? { text, etag: etag.current } : null), [text, saved]);
+  useLayoutEffect(() => keepDraft(name ?? draftName, changed ? { text, etag: etag.current } : null), [text, saved]);
+  useLayoutEffect(() => setProblem(null), [text]); // it was about another text
   useEffect(() => {
     if (!changed) return undefined;
     const ask = (event) => event.preventDefault();
@@ -90,12 +98,12 @@ function MetricEditor({ judges, draftName, name, saved: first, begin, restored, 
   async function finishSave({ content, etag: tag }, latest) {
     await allMetrics({ fresh: true });
     announce(`${content.name} is saved`);
-    keepDraft(draftName, null);
-    if (content.name !== name) return go(at(["metrics", content.name, "edit"]));
+    keepDraft(name ?? draftName, null);
     etag.current = tag;
     setSaved({ text: latest, etag: tag });
     setKept(false);
-    return setNotice(`${content.name} is saved.`);
+    if (content.name !== name) onName(content.name);
+    setNotice(html`${content.name} is saved. <a href=${at("new-run", { metric: content.name })}>Use it in a run</a>, or <a href=${at(["library", content.name])}>see it in the library</a>.`);
   }
   const overwrite = () => attempt(async () => save((await getTagged(`/v1/metrics/${part(name)}`)).etag));
   const takeTheirs = () => attempt(async () => {
@@ -150,7 +158,7 @@ function MetricEditor({ judges, draftName, name, saved: first, begin, restored, 
           ${mode === "form"
             ? html`<${MetricForm} fields=${fields} judges=${judges} onChange=${metricText.change} />`
             : html`<${YamlEditor} text=${text} tones=${toneLines(check)} control=${area} onInput=${metricText.type} />`}
-          <${MetricCheck} check=${check} error=${metricText.error} pending=${pending} onLine=${goToLine} />
+          <${MetricCheck} check=${check} error=${metricText.error} pending=${pending} inForm=${mode === "form"} onLine=${goToLine} />
           ${fault && html`<${Notice} tone="warn"><p>${fault}</p><//>`}
           ${problem && html`<${Problem} error=${problem} />`}
           ${problem?.code === "metric_changed" && html`

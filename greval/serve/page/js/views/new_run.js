@@ -1,6 +1,6 @@
 /** A new run: upload cases, choose metrics and a judge, start. */
 
-import { useRef, useState } from "../../vendor/preact_hooks.js";
+import { useMemo, useRef, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part, post } from "../api.js";
 import { allJudges, allMetrics } from "../catalogue.js";
 import { DatasetPicker } from "../components/dataset_picker.js";
@@ -63,6 +63,7 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const form = useRef(null);
+  const fitting = useFitting(dataset);
 
   function changeDataset(id) {
     setDataset(id);
@@ -98,7 +99,7 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
         <${DatasetPicker} datasets=${datasets} chosen=${dataset} onChange=${changeDataset} />
       </section>
       <section class="sheet">
-        <${MetricPicker} metrics=${metrics} chosen=${chosen} onChange=${setChosen} />
+        <${MetricPicker} metrics=${metrics} chosen=${chosen} onChange=${setChosen} fitting=${fitting} />
         <${JudgeSelect} judges=${judges} value=${judge} onChange=${setJudge} />
         <${Field} label="Name" hint="Letters, digits, - and _; empty: the server makes one.">
           <input type="text" pattern=${NAME} autocomplete="off" data-setting="name" />
@@ -115,6 +116,12 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
         <div class="actions"><button class="primary" disabled=${busy}>Start</button></div>
       </section>
     </form>`;
+}
+
+/** Return the names of the metrics that find what they need in a case of a data set; null while that is not known. */
+function useFitting(dataset) {
+  const { data } = useRequest(async (signal) => (dataset ? { dataset, ...(await post("/v1/forecast", { dataset }, signal)) } : null), [dataset]);
+  return useMemo(() => (data?.dataset === dataset && data ? new Set(data.fitting.map(({ metric }) => metric)) : null), [data, dataset]);
 }
 
 /** Return the settings that are filled in and valid, by their names. */

@@ -6,7 +6,7 @@ import { get, name as part } from "../api.js";
 import { RunBadge } from "../components/badge.js";
 import { Downloads } from "../components/downloads.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
-import { ProgressBar, describeProgress } from "../components/progress_bar.js";
+import { ProgressBar, QUEUED, describeProgress } from "../components/progress_bar.js";
 import { RunActions } from "../components/run_actions.js";
 import { ViewHead } from "../components/view_head.js";
 import { date } from "../format.js";
@@ -35,8 +35,9 @@ export function RunView({ params: { id }, query }) {
         </div>`} />
     ${error && html`<${Problem} error=${error} retry=${retry} />`}
     ${run?.why && html`<${Notice} tone=${run.status === "failed" ? "bad" : "warn"}><p dir="auto">${run.why}</p><//>`}
-    <${ProgressBar} progress=${run?.progress} live=${run?.status === "running"} />
-    ${run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id, query.get("by"))} />`}
+    ${(tab === "summary" || (run && isActive(run))) && html`
+      <${ProgressBar} progress=${run?.progress} live=${run?.status === "running"} bar=${run && run.status !== "finished"} />`}
+    ${tab === "summary" && run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id, query.get("by"))} />`}
     <nav class="subtabs" aria-label="Parts of the run">
       ${run && Object.entries(TABS).map(([name, [word]]) => html`
         <a key=${name} href=${at(["runs", id], name === "summary" ? {} : { tab: name })} aria-current=${name === tab ? "page" : null}>${word}</a>`)}
@@ -117,5 +118,5 @@ function listFiles(id, by) {
 }
 
 const NothingYet = ({ status }) => (status === "queued"
-  ? html`<${EmptyState} title="Queued.">It starts when the runs before it are done.<//>`
+  ? html`<${EmptyState} title="Queued.">${QUEUED}<//>`
   : html`<${EmptyState} title="No judgement yet.">They appear here as they are made.<//>`);

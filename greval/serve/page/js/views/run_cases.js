@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
-import { filterRows, findColumn, listColumns, pairColumns, sortByDifference, sortRows } from "../case_grid.js";
+import { filterRows, findColumn, findWorstColumn, listColumns, pairColumns, sortByDifference, sortRows } from "../case_grid.js";
 import { CaseFilters } from "../components/case_filters.js";
 import { CasePane } from "../components/case_pane.js";
 import { CaseTable } from "../components/case_table.js";
@@ -36,13 +36,13 @@ function CaseBrowser({ run, grid, query, again }) {
   const { sides, error, loading, others } = useSides(run, grid, filters);
   const found = useTextSearch(run, filters.q);
   const columns = useMemo(() => listColumns(sides, filters.metric), [sides, filters.metric]);
-  const sort = findSort(columns, filters);
+  const sort = useMemo(() => findSort(grid, columns, filters), [grid, columns, filters.sort, filters.of, filters.side, filters.order]);
   const { status, value, tag, change, q } = filters;
   const fitting = useMemo(() => filterRows(grid, columns, { status, value, tag, change, q }, found.ids),
     [grid, columns, status, value, tag, change, q, found.ids]);
   const rows = useMemo(
-    () => (sort.pair ? sortByDifference(fitting, sort.pair, sort.gainsFirst) : sortRows(grid, fitting, sort.column, sort.reversed)),
-    [fitting, sort.column, sort.reversed, sort.pair?.[0], sort.pair?.[1], sort.gainsFirst],
+    () => (sort.pair ? sortByDifference(fitting, sort.pair, sort.gainsFirst) : sortRows(grid, fitting, sort.columns, sort.reversed)),
+    [fitting, sort],
   );
   const address = (difference) => at(["runs", run], { tab: "cases", ...filters, ...difference });
   function update(difference) {
@@ -50,7 +50,7 @@ function CaseBrowser({ run, grid, query, again }) {
     go(address(difference), { replace: true });
   }
   const openCase = ({ sample, column, row }) =>
-    ({ case: sample, answer: (column ?? findColumn(columns, row, filters) ?? sort.column)?.method ?? null });
+    ({ case: sample, answer: (column ?? findColumn(columns, row, filters) ?? findWorstColumn(sort.about, row))?.method ?? null });
   const all = counted(grid.sample_ids.length, "case");
   const none = html`<a href=${at(["runs", run], { tab: "cases" })}>see all cases</a>`;
   useCloseKey(filters.case !== null, address({ case: null, answer: null }));
@@ -61,13 +61,14 @@ function CaseBrowser({ run, grid, query, again }) {
         <${CaseFilters} grid=${grid} columns=${columns} filters=${filters} others=${others} onChange=${update} />
         ${error && html`<${Problem} error=${error} />`}
         ${sides.length === 2 && sides[1].grid !== grid && html`<${GridDifferences} grid=${grid} other=${sides[1]} />`}
-        <p class="soft small" role="status">
-          ${rows.length === grid.sample_ids.length ? all : `${count(rows.length)} of ${all}`}
-          ${found.busy ? " · searching answers and reasons…" : ""}
-        </p>
-        ${again && rows.length > 0 && html`<${JudgeAgain} run=${run} grid=${grid} rows=${rows} metrics=${filters.metric ? [filters.metric] : again} />`}
+        <div class="cases-line small">
+          <p class="soft" role="status">
+            ${[rows.length === grid.sample_ids.length ? all : `${count(rows.length)} of ${all}`, describeSort(sort), found.busy && "searching answers and reasons…"].filter(Boolean).join(" · ")}
+          </p>
+          ${again && rows.length > 0 && html`<${JudgeAgain} run=${run} grid=${grid} rows=${rows} metrics=${filters.metric ? [filters.metric] : again} />`}
+        </div>
         ${rows.length > 0
-          ? html`<${CaseTable} grid=${grid} columns=${columns} rows=${rows} sort=${sort} current=${filters.case}
+          ? html`<${CaseTable} run=${run} grid=${grid} columns=${columns} rows=${rows} sort=${sort} current=${filters.case}
               onSort=${(wanted) => update(writeSort(wanted))} address=${(one) => address(openCase(one))}
               onOpen=${(one) => (one.step ? update(openCase(one)) : go(address(openCase(one))))} />`
           : html`<${EmptyState} title="No case fits.">Choose other filters, or ${none}.<//>`}
@@ -82,7 +83,7 @@ const isEnded = (status) => status !== undefined && status !== "queued" && statu
 
 /** The way to a new run of the questions that are listed. */
 const JudgeAgain = ({ run, grid, rows, metrics }) => html`
-  <p class="small">
+  <p>
     <a href=${at("new-run", { again: run, of: "chosen", metric: metrics })} onClick=${() => keepChosen(run, rows.map((row) => grid.sample_ids[row]))}>
       Judge ${rows.length === grid.sample_ids.length ? "all" : counted(rows.length, "case")} again in a new run</a>
   </p>`;
@@ -90,22 +91,30 @@ const JudgeAgain = ({ run, grid, rows, metrics }) => html`
 const readFilters = (query) => Object.fromEntries(NAMES.map((name) => [name, query.get(name)]));
 
 /**
- * Return the column that the address names, and the order: by a column the worst first, by how a metric differs between
- * two sides, by id, or that of the run.
+ * Return the order: by how a metric differs between two sides, by the worst result in `columns`, or by id if there are
+ * none; and `about`, the columns of whose metric answers and reasons are shown. Without an order in the address, the
+ * worst of the first judged metric come first.
  */
-function findSort(columns, { sort, of, side, order }) {
-  const pair = order === "loss" || order === "gain" ? pairColumns(columns).find(([{ metric }]) => metric === sort) : null;
-  if (pair) return { column: null, reversed: null, pair, gainsFirst: order === "gain" };
+function findSort(grid, columns, { sort, of, side, order }) {
+  const usual = (grid.metrics.find(({ name, definition }) => definition && columns.some(({ metric }) => metric === name)) ?? columns[0]?.about)?.name;
   const fits = (column) => column.metric === sort && (of === null || column.method === of) && String(column.place) === (side ?? "0");
-  const column = columns.find(fits) ?? null;
-  if (column) return { column, reversed: order === "best" };
-  return { column: null, reversed: order === "id" ? false : order === "id-down" ? true : null };
+  const chosen = columns.filter(fits);
+  const about = chosen.length ? chosen : columns.filter(({ metric, place }) => metric === usual && place === 0);
+  const pair = order === "loss" || order === "gain" ? pairColumns(columns).find(([{ metric }]) => metric === sort) : null;
+  if (pair) return { about, columns: [], reversed: null, pair, gainsFirst: order === "gain" };
+  if (chosen.length) return { about, columns: chosen, reversed: order === "best" };
+  if (order === "id" || order === "id-down") return { about, columns: [], reversed: order === "id-down" };
+  return { about, columns: about, reversed: about.length ? false : null };
 }
 
 function writeSort({ column, reversed }) {
   if (!column) return { sort: null, of: null, side: null, order: reversed ? "id-down" : "id" };
   return { sort: column.metric, of: column.method, side: column.place ? String(column.place) : null, order: reversed ? "best" : null };
 }
+
+/** Describe an order by the worst results; the columns show any other. */
+const describeSort = ({ columns, reversed }) => columns.length > 0
+  && `${reversed ? "best" : "worst"} ${columns[0].metric} first${columns.length > 1 ? ", over all methods" : ""}`;
 
 /** Return the sides to show: the run alone, or beside another of its methods or another run. */
 function useSides(run, grid, { method, beside }) {
@@ -122,7 +131,7 @@ function useSides(run, grid, { method, beside }) {
     const title = nameRun(list?.runs.find(({ id }) => id === name), name);
     return [
       { ...first, label: "this run" },
-      { run: name, grid: other.data, method: answered, label: answered === own ? title : `${title}, ${answered || "(none)"}` },
+      { run: name, grid: other.data, method: answered, label: answered === own || !answered ? title : `${title}, ${answered}` },
     ];
   }, [run, grid, method, beside, other.data, list]);
   const others = [

@@ -1,8 +1,8 @@
 /** The summary of a run: each metric with its figures, and what its judge was asked. */
 
-import { useRef } from "../../vendor/preact_hooks.js";
 import { get, name as part } from "../api.js";
 import { knownMetrics } from "../catalogue.js";
+import { Select, withCurrent } from "../components/fields.js";
 import { MetricSummary } from "../components/metric_summary.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
 import { TableHead } from "../components/table.js";
@@ -17,14 +17,17 @@ const MAX_ROWS = 5;
 /** The summary; it is requested again when `version` changes. */
 export function RunSummary({ run, query, version }) {
   const by = query.get("by");
-  const { data, error, reload } = useRequest((signal) => loadReport(run.id, by, signal), [run.id, by, version]);
-  if (error) return html`<${Problem} error=${error} retry=${reload} />`;
-  if (!data) return null;
+  const ungrouped = useRequest((signal) => loadReport(run.id, null, signal), [run.id, version]);
+  const grouped = useRequest(async (signal) => (by ? loadReport(run.id, by, signal) : null), [run.id, by, version]);
+  const { data, error, reload } = by ? grouped : ungrouped;
+  const form = ungrouped.data && html`<${GroupingForm} run=${run} by=${by} report=${ungrouped.data.report} />`;
+  if (error) return html`${form}<${Problem} error=${error} retry=${error.code === "invalid_data" ? null : reload} />`;
+  if (!data) return form;
   const { report, metrics } = data;
   const groups = groupBy(report.summaries, ({ metric }) => metric);
   return html`
     ${report.warnings?.map((text) => html`<p class="warn-text">${text}</p>`)}
-    <${GroupingForm} run=${run} by=${by} />
+    ${form}
     ${[...groups].map(([name, summaries]) => html`
       <${MetricSummary} key=${name} run=${run.id} name=${name} summaries=${summaries} metric=${metrics.get(name)}
         listed=${report.scales?.[name]} by=${report.by} pending=${report.pending?.[name]} />`)}
@@ -41,19 +44,13 @@ async function loadReport(id, by, signal) {
   return { report, metrics: await knownMetrics(report.summaries.map(({ metric }) => metric), signal) };
 }
 
-/** The form that groups by a tag. */
-function GroupingForm({ run, by }) {
-  const input = useRef(null);
-  const submit = (event) => {
-    event.preventDefault();
-    go(at(["runs", run.id], { by: input.current.value.trim() || null }));
-  };
-  return html`
-    <form class="inline-form" onSubmit=${submit}>
+/** The choice of a tag to group by, if the cases have any. */
+function GroupingForm({ run, by, report: { by: usual, tags } }) {
+  const options = [[null, usual.join(" · ") || "nothing"], ...tags.map((tag) => [tag, tag])];
+  return options.length > 1 && html`
+    <form class="inline-form" onSubmit=${(event) => event.preventDefault()}>
       <label for="by">Group by</label>
-      <input type="text" id="by" ref=${input} defaultValue=${by ?? ""} placeholder="method" autocomplete="off" />
-      <button>Group</button>
-      <span class="soft small">method, or a tag such as query_type</span>
+      <${Select} id="by" options=${withCurrent(options, by)} value=${by} onChange=${(tag) => go(at(["runs", run.id], { by: tag }))} />
     </form>`;
 }
 

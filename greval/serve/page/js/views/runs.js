@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from "../../vendor/preact_hooks.js";
 import { get } from "../api.js";
 import { RunBadge } from "../components/badge.js";
 import { EmptyState, Problem } from "../components/notices.js";
-import { ProgressBar } from "../components/progress_bar.js";
+import { ProgressBar, QUEUED } from "../components/progress_bar.js";
 import { RunActions } from "../components/run_actions.js";
+import { RunMeans } from "../components/run_means.js";
 import { ViewHead } from "../components/view_head.js";
 import { counted, date } from "../format.js";
 import { useRequest } from "../hooks.js";
@@ -44,7 +45,7 @@ export function RunsView() {
       <${EmptyState} title="No run yet.">
         Upload cases and judge them: <a href="#/new-run">start a run</a>. Runs that the command line makes in the server's folder appear here too.
       <//>`}
-    ${runs.length > 1 && html`<${SideBySide} chosen=${runs.filter(({ id }) => chosen.includes(id))} />`}
+    ${runs.length > 1 && html`<${ChosenRuns} chosen=${runs.filter(({ id }) => chosen.includes(id))} />`}
     <ul class="runs">${runs.map((run) => html`
       <${RunRow} key=${run.id} run=${run} onChange=${update} onDelete=${reload} chosen=${runs.length > 1 ? chosen.includes(run.id) : null}
         onChoose=${() => setChosen(toggle(chosen, run.id))} />`)}</ul>
@@ -54,14 +55,16 @@ export function RunsView() {
 /** Return the chosen ids with one more or without it; of three the first goes. */
 const toggle = (chosen, id) => (chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2));
 
-/** The way to two runs side by side, the older one as what the newer one is compared with. */
-function SideBySide({ chosen }) {
+/** The ways to two runs, the older one as what the newer one is compared with. */
+function ChosenRuns({ chosen }) {
   const [newer, older] = chosen;
   return html`
-    <p class="side-by-side">
+    <p class="chosen-runs">
       ${older
-        ? html`<a class="button" href=${at(["runs", newer.id], { tab: "cases", beside: `run:${older.id}` })}>Side by side</a>`
-        : html`<span class="soft small">Choose two runs to see their cases side by side.</span>`}
+        ? html`
+          <a class="button" href=${at("compare", { run: newer.id, against: older.id })}>Compare</a>
+          <a class="button" href=${at(["runs", newer.id], { tab: "cases", beside: `run:${older.id}` })}>Side by side</a>`
+        : html`<span class="soft small">Choose two runs to compare them, or to see their cases side by side.</span>`}
     </p>`;
 }
 
@@ -89,8 +92,10 @@ function useProgress(runs, update) {
   useEffect(() => () => streams.current.forEach((controller) => controller.abort()), []);
 }
 
+const isEnded = ({ status }) => status === "finished" || status === "stopped";
+
 function RunRow({ run, onChange, onDelete, chosen, onChoose }) {
-  const why = run.why ?? (run.status === "queued" ? "It starts when the runs before it are done." : null);
+  const why = run.why ?? (run.status === "queued" ? QUEUED : null);
   return html`
     <li class="sheet run" data-id=${run.id}>
       <div class="run-top">
@@ -105,6 +110,7 @@ function RunRow({ run, onChange, onDelete, chosen, onChoose }) {
         <${RunActions} run=${run} onChange=${onChange} onDelete=${onDelete} />
       </div>
       ${why && html`<p class="small" dir="auto">${why}</p>`}
-      <${ProgressBar} progress=${run.progress} live=${run.status === "running"} />
+      ${run.kind === "run" && isEnded(run) && html`<${RunMeans} run=${run} />`}
+      <${ProgressBar} progress=${run.progress} live=${run.status === "running"} bar=${run.status !== "finished"} />
     </li>`;
 }
