@@ -23,6 +23,7 @@ from greval.runs.manifest import (
     read_prices,
     read_spending,
 )
+from greval.runs.run_reader import check_metric_names
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -146,11 +147,29 @@ def build_report(
     """Build the report of a run, grouped by `method` or tags; by default by method if there are several.
 
     `show` is the number of verdicts with their reasons, spread over the metrics, and `worst` that of the worst cases of
-    each metric, or of each of `metrics`.
+    each metric. Only `metrics` are reported, if any are named; raise `DataError` if the run has none of a name.
     """
     with store.snapshot():
+        check_metric_names(store, metrics)
         report = _build_from_snapshot(store, by, show)
-        return report.model_copy(update={"worst": read_worst_cases(store, worst, metrics)}) if worst else report
+        worst_cases = read_worst_cases(store, worst, metrics) if worst else ()
+    return _select_metrics(report.model_copy(update={"worst": worst_cases}), metrics)
+
+
+def _select_metrics(report: Report, metrics: Sequence[str]) -> Report:
+    """Return a report with what it says of some metrics, or of all if none is named."""
+    if not metrics:
+        return report
+    rows = ("summaries", "spending", "shares", "passes", "verdicts", "imported")
+    mappings = ("judges", "scales", "pending", "replayed")
+    chosen: dict[str, object] = {
+        name: tuple(row for row in getattr(report, name) if row.metric in metrics) for name in rows
+    }
+    chosen |= {
+        name: {metric: value for metric, value in getattr(report, name).items() if metric in metrics}
+        for name in mappings
+    }
+    return report.model_copy(update=chosen)
 
 
 def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:

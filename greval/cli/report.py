@@ -55,8 +55,6 @@ def report(  # noqa: PLR0913 - the options of a command
     cost: Annotated[bool, typer.Option("--cost", help="show what each metric and group cost as well")] = False,
 ) -> None:
     """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
-    if metric and not worst and not html:
-        raise typer.BadParameter("--metric chooses the worst cases: add --worst N")
     if probe and not html:
         raise typer.BadParameter("--probe is shown in the page only: add --html FILE")
     with Store.open(run, all_rows=all_rows) as store:

@@ -68,7 +68,7 @@ report run --format xml
 report run --show -1
 report run --by kinds
 report run --by method --by kinds
-report run -m exact_match
+report run -m exact_macth
 report run --probe cases.jsonl
 report run --html page.html --probe cases.jsonl
 report run --html nowhere/page

@@ -94,6 +94,18 @@ def test_writes_a_page_and_a_short_form(a_run, greval_says):
     assert code == greval_says("report", a_run, *options[4:])[0]
 
 
+def test_a_report_of_one_metric(greval_says):
+    """--metric leaves the others out of the table and of the JSON."""
+    write("cases.jsonl", [case(1), case(2)])
+    assert greval_says("evaluate", "cases.jsonl", "-m", "exact_match", "-m", "latency", "-o", "two", "--quiet")[0] == 0
+    whole, chosen = (
+        json.loads(greval_says("report", "two", *words, "--format", "json")[1]) for words in ((), ("-m", "latency"))
+    )
+    assert whole["scales"].keys() == {"exact_match", "latency"}
+    assert {summary["metric"] for summary in chosen["summaries"]} == chosen["scales"].keys() == {"latency"}
+    assert "exact_match" not in greval_says("report", "two", "-m", "latency")[1]
+
+
 def test_a_page_shows_a_probe(a_run, greval_says):
     """--probe adds the planted faults of a file; one that is no probe is refused, with the command that writes one."""
     probe = Probe(folder="runs/p", metric="correctness", judge="m", cases=3, checks=(), left_out={"no answer": 2})

@@ -72,7 +72,7 @@ export function DatasetPicker({ datasets, chosen, onChange }) {
         ${uploaded.file && html`<p class="soft">Reading ${uploaded.file.name} (${bytes(uploaded.file.size)})…</p>`}
         ${uploaded.dataset && html`
           <${ColumnSelects} file=${shown} chosen=${shown.columns} onChoose=${(columns) => read(uploaded.sent, columns)} />`}
-        ${shown && html`<${DatasetDetails} dataset=${shown} /><p class="small"><a href=${at(["data", shown.id])}>See its rows</a></p>`}
+        ${shown && html`<${DatasetDetails} dataset=${uploaded.dataset ? { ...shown, proposed_columns: {} } : shown} /><p class="small"><a href=${at(["data", shown.id])}>See its rows</a></p>`}
       </div>
     </div>`;
 }
