@@ -149,7 +149,17 @@ class DefinitionError(GrevalError):
 
 
 class DataError(GrevalError):
-    """A row or a data file is invalid; the message names the file and the line."""
+    """A row or a data file is invalid; the message names the file and the line.
+
+    Args:
+        message: What is wrong.
+        columns: The columns of a table of which none is a field that each row must have.
+    """
+
+    def __init__(self, message: str, *, columns: Iterable[str] = ()) -> None:
+        """Keep the columns with the message: somebody may say which of them is the field."""
+        super().__init__(message)
+        self.columns = tuple(columns)
 
 
 class OutcomeError(GrevalError):

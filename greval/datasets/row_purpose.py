@@ -47,7 +47,8 @@ def check_question(names: Sequence[str], location: str) -> None:
     """Raise `DataError` if a table has no column for the question."""
     prefixes = (wrapped[0] for name in names if (wrapped := split_wrapped(name)))
     if not set(list_names("question")) & {find_known_name(name) for name in (*names, *prefixes)}:
-        raise DataError(f"{location}: {describe_missing('question', list_names('question'), names)}")
+        message = f"{location}: {describe_missing('question', list_names('question'), names)}"
+        raise DataError(message, columns=map(format_printable, names))
 
 
 def describe_missing(field: str, field_names: Sequence[str], columns: Sequence[str], *, kind: str = "columns") -> str:

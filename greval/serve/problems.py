@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from greval.errors import DefinitionError, GrevalError, word_message
+from greval.errors import DataError, DefinitionError, GrevalError, word_message
 from greval.judging.model.failures import redact_secrets
 from greval.records.record import Record, replace_lone_surrogates
 from greval.serve.problem_types import (
@@ -29,6 +29,8 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:greval:problem:"
 MAX_FAULTS = 100
 """The most faults that are listed; a broken text may have thousands."""
+MAX_COLUMNS = 200
+"""The most columns of a file that are named."""
 DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _PLACE_IN_TEXT = re.compile(r"((?:[^\s:]+(?::\d+)?: )*)(.*)", re.DOTALL)
 """The words before the message of a fault, each with a colon, such as `yaml:3: scale.range: `."""
@@ -52,7 +54,8 @@ class Problem(Record):
 
     `code` is the stable word of the cause and `type` the same as a URN; a client should accept new ones and decide by
     `status` then. `detail` says what is wrong, at which place and what to do. `faults` lists each thing that is wrong,
-    the first hundred of `fault_count`. `columns` are those of a file of which no row is a case.
+    the first hundred of `fault_count`. `columns` are those of a file of which no row is a case,
+    the first two hundred.
     """
 
     type: str = Field(examples=[f"{TYPE_PREFIX}run_not_found"])
@@ -148,7 +151,7 @@ def build_problem(error: GrevalError, request_id: str = "") -> Problem:
         detail=redact_secrets(str(error)),
         faults=tuple(map(_redact_fault, faults[:MAX_FAULTS])),
         fault_count=len(faults),
-        columns=error.columns if isinstance(error, ServeError) else (),
+        columns=error.columns[:MAX_COLUMNS] if isinstance(error, ServeError | DataError) else (),
         request_id=request_id,
     )
 

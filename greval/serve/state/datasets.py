@@ -119,7 +119,7 @@ class DatasetFile(NamedTuple):
         try:
             yield
         except DataError as error:
-            raise DataError(str(error).replace(str(self.path), self.name)) from error
+            raise DataError(str(error).replace(str(self.path), self.name), columns=error.columns) from error
 
 
 def select_rows(
@@ -155,7 +155,7 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         lines = [f"{row.place}: {row.message}" for row in unread]
         faults = [build_fault(row.place, row.message) for row in unread]
         message = str(build_unreadable_error(lines, unread_count))
-        raise ServeError("invalid_case", message, faults=faults, columns=_take(_list_columns(reader)))
+        raise ServeError("invalid_case", message, faults=faults, columns=_list_columns(reader))
     return DatasetInfo(
         id=dataset_id,
         name=file.name,
