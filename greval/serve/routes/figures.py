@@ -142,7 +142,7 @@ async def report_run(figures: TheRunFigures, by: By = None) -> Response:
 
 def report_folder(folder: Path, *, by: Sequence[str]) -> DescribedReport:
     """Report what a run found."""
-    with Store.open(folder) as store, store.snapshot():
+    with Store.open(folder) as store:
         return DescribedReport(**dict(build_report(store, by=by)), tags=list_tags(store))
 
 

@@ -8,7 +8,7 @@ const FIELDS = [
 ];
 
 /** Return the names of all columns of a file, and the column of each field, as it was read or refused. */
-export function readColumns({ read_columns: read = {}, ignored = [], columns = {} }) {
+function readColumns({ read_columns: read = {}, ignored = [], columns = {} }) {
   if (Array.isArray(columns)) return { names: columns, byField: {} }; // of a file that was refused
   const byField = Object.fromEntries(Object.entries(read).map(([column, field]) => [field, column]));
   return { names: [...new Set([...Object.keys(read), ...ignored, ...Object.values(columns)])], byField: { ...byField, ...columns } };
