@@ -38,7 +38,7 @@ function alignCells(grid, other) {
 /** Return what a cell holds: status, text, rank, tone, values, note; the status is "none" if there is no result. */
 export function readCell({ cells, statuses, texts, ranks, tones, values, notes, isAbsent }, row) {
   const at = cells[row];
-  if (at === NO_RESULT) return { status: "none", text: isAbsent(row) ? "not in this run" : "", rank: null, tone: null, values: {}, note: "" };
+  if (at === NO_RESULT) return { status: "none", text: isAbsent(row) ? "no such question" : "", rank: null, tone: null, values: {}, note: "" };
   return { status: statuses[at], text: texts[at], rank: ranks[at], tone: tones[at], values: values[at], note: notes[at] };
 }
 

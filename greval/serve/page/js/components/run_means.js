@@ -19,7 +19,7 @@ export function RunMeans({ run }) {
   const metrics = [...groupBy(data?.summaries ?? [], ({ metric }) => metric)];
   const more = run.metrics.length - MAX_METRICS;
   return html`
-    <dl class="means" ref=${place} style=${{ minHeight: `${1.6 * Math.min(run.metrics.length, MAX_METRICS)}rem` }}>
+    <dl class="means" ref=${place} style=${{ "--lines": Math.min(run.metrics.length, MAX_METRICS), "--methods": Math.max(1, run.methods?.length ?? 1) }}>
       ${metrics.slice(0, MAX_METRICS).map(([metric, summaries]) => html`
         <dt class="mono" dir="auto">${metric}</dt>
         <dd>${summaries.map((summary) => html`<span>${summary.group && html`<bdi class="soft">${summary.group}</bdi> `}${formatMean(summary)}</span>`)}</dd>`)}

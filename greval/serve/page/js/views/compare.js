@@ -6,6 +6,7 @@ import { Downloads } from "../components/downloads.js";
 import { Field, Select, nameOptions, withCurrent } from "../components/fields.js";
 import { EmptyState, Notice, Problem } from "../components/notices.js";
 import { ViewHead } from "../components/view_head.js";
+import { date } from "../format.js";
 import { useRequest } from "../hooks.js";
 import { html } from "../html.js";
 import { at, go } from "../router.js";
@@ -38,7 +39,7 @@ async function loadRuns(wanted, signal) {
 
 function ComparisonForm({ runs, run, tags, wanted }) {
   const choose = (change) => go(at("compare", { ...wanted, ...change }));
-  const names = runs.map(({ id, name }) => [id, name && name !== id ? `${name} (${id})` : id]);
+  const names = runs.map(({ id, name, created }) => [id, `${name || id}, ${date(created)}`]);
   return html`
     <form class="filters-row" onSubmit=${(event) => event.preventDefault()}>
       <${Field} label="Run">

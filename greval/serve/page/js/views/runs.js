@@ -111,6 +111,7 @@ function RunRow({ run, onChange, onDelete, chosen, onChoose }) {
       </div>
       ${why && html`<p class="small" dir="auto">${why}</p>`}
       ${run.kind === "run" && isEnded(run) && html`<${RunMeans} run=${run} />`}
-      <${ProgressBar} progress=${run.progress} live=${run.status === "running"} bar=${run.status !== "finished"} />
+      ${(run.progress || run.status !== "finished") && html`
+        <${ProgressBar} progress=${run.progress} live=${run.status === "running"} bar=${run.status !== "finished"} />`}
     </li>`;
 }
