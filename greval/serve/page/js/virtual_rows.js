@@ -3,7 +3,7 @@
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "../vendor/virtual.js";
 import { useLayoutEffect, useState } from "../vendor/preact_hooks.js";
 
-const OVERSCAN = 8;
+const OVERSCAN = 12;
 
 /**
  * Return {items, before, after, scrollTo}: the rows to draw, the heights above and below them, and a function that
