@@ -35,7 +35,7 @@ export function RunView({ params: { id }, query }) {
         </div>`} />
     ${error && html`<${Problem} error=${error} retry=${retry} />`}
     ${run?.why && html`<${Notice} tone=${run.status === "failed" ? "bad" : "warn"}><p dir="auto">${run.why}</p><//>`}
-    ${(tab === "summary" || (run && isActive(run))) && html`
+    ${(run ? isActive(run) || (tab === "summary" && run.progress) : tab === "summary") && html`
       <${ProgressBar} progress=${run?.progress} live=${run?.status === "running"} bar=${run && run.status !== "finished"} />`}
     ${tab === "summary" && run && !isEmpty(run) && html`<${Downloads} of="the run" files=${listFiles(id, query.get("by"))} />`}
     <nav class="subtabs" aria-label="Parts of the run">
