@@ -92,8 +92,10 @@ PASSAGE_NAMES = (
 )
 """The names of the list of documents in the output of a retriever."""
 OUTPUT_WRAPPERS = ("choices", "generations", "message", "output")
-INPUT_WRAPPERS = ("kwargs", "args", "input", "inputs", "prompts")
+INPUT_WRAPPERS = ("inputs", "input", "args", "kwargs", "prompts")
 """Names of what an output or an input is inside of, if it is no message itself."""
+BESIDE_INPUTS = ("tags", "metadata", "config")
+"""What callbacks record beside an input."""
 MOMENT_DIVISORS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds, and what makes it seconds."""
 MAX_DEPTH = 1_000
@@ -565,8 +567,7 @@ def _read_question(value: object) -> dict[str, object]:
         return {"question": question, **({"history": history} if history else {})}
     if not isinstance(value, Mapping) or not value:
         return {}
-    if value.keys() <= {*INPUT_WRAPPERS}:
-        # What was passed by position counts if nothing was passed by name.
+    if value.keys() <= {*INPUT_WRAPPERS, *BESIDE_INPUTS}:
         passed = (value.get(name) for name in INPUT_WRAPPERS)
         firsts = (part[0] if isinstance(part, list) and part and not _list_turns(part) else part for part in passed)
         return next((asked for part in firsts if (asked := _read_question(part))), {})

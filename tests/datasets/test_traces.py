@@ -389,6 +389,18 @@ def test_the_question_may_be_named():
     assert (case.question, case.answer) == ("Who wrote it?", "Ada")
 
 
+def test_arguments_of_a_function_are_its_input():
+    """What was passed by position, by name, or to a callback, beside its settings."""
+    for passed in (
+        {"args": ["Who?"], "kwargs": {"k": 5}},
+        {"args": [], "kwargs": {"question": "Who?"}},
+        {"inputs": {"question": "Who?"}, "tags": [], "metadata": {}, "kwargs": {"name": "LangGraph"}},
+        {"prompts": ["Who?"]},
+    ):
+        (case,) = read_records([build_span(1, attributes={"input.value": json.dumps(passed)})])
+        assert case.question == "Who?"
+
+
 def test_a_prompt_is_the_last_choice():
     """Without texts of the root, the query of a retriever is the question; of a model alone it is its prompt."""
     kind = "openinference.span.kind"
