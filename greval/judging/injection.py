@@ -19,37 +19,40 @@ _SIGNS = {
     # what `neutralise_fences` broke: the end of a fence or of a turn
     ("\u2039",): r"\u2039(?:[|\uff5c/]|(?:start|begin|end)_?of|inst\]|sys[>\]])\S{0,40}",
     ("ignore", "disregard", "forget", "override", "bypass"): r"""
-        \b(?:ignore|disregard|forget|override|bypass)\b [^.!?\n]{0,40}?
+        (?:ignore|disregard|forget|override|bypass)\b [^.!?\n]{0,40}?
         \b(?:instruction|prompt|rules|criteria|rubric|guideline|steps|scale|above\b|previous\b|before\b)\w*""",
     # a verdict in the form of the answer
     ('"reason"',): r"""
         "reason"\s*: [^{}]{0,400} "(?:value|verdict|score)"\s*:
         | "(?:value|verdict|score)"\s*: [^{}]{0,400} "reason"\s*:""",
     ("judge", "evaluator", "grader", "examiner", "assessor", "rater", "reviewer"): r"""
-        \b(?:dear|attention,?|note\s(?:to|for|of)\sthe|(?:instructions?|message)\s(?:to|for)\sthe)\s
+        (?:dear|attention,?|note\s(?:to|for|of)\sthe|(?:instructions?|message)\s(?:to|for)\sthe)\s
         (?:judge|evaluator|grader|examiner|assessor|rater|reviewer)\b
         | ^[^\w\n]{0,8}(?:judge|evaluator|grader)\s?[:,]\s?(?:please|you|give|score|rate|mark|answer|this)\b""",
     ("system", "developer", "human:", "assistant:"): r"""
         (?:^|[\[(<\#*]\s?) (?:(?:system|developer)\s(?:message|prompt|override)\s?[:\])>] | (?:human|assistant):)""",
     ("scale", "rubric"): r"""
-        \b(?:the|this)\s(?:scale|rubric)\b [^.!?\n]{0,30}?
+        (?:the|this)\s(?:scale|rubric)\b [^.!?\n]{0,30}?
         \b(?:has|was|is)\s(?:been\s|now\s)?(?:changed|updated|replaced|revised|void|suspended)""",
     ("score", "grade", "rating", "verdict", "judgment", "judgement"): r"""
-        \b(?:score|grade|rating|verdict|judge?ment)\b [^.!?\n]{0,40}?
+        (?:score|grade|rating|verdict|judge?ment)\b [^.!?\n]{0,40}?
         \b(?:must|should|shall|has\sto|needs\sto)\sbe\b""",
-    ("best", "highest", "maximum", "full", "perfect", "top"): r"""
+    (" score", " grade", " rating", " mark", " verdict"): r"""
         (?:^|[.!?:;,]\s|\b(?:please|must|should|to|and|then|just|you)\s)
         (?:give|assign|award|grant|rate|grade|return|output|answer|respond|reply)\b [^.!?\n]{0,60}?
         \b(?:best|highest|maximum|full|perfect|top)\s(?:possible\s|available\s)?(?:score|grade|rating|marks?|verdict)\b""",
-    (" as ",): r"""
-        \b(?:rate|grade|score|judge|mark|treat|accept|count|label|classify)\s(?:this|the|it|every|all)\b [^.!?\n]{0,40}?
-        \bas\s(?:fully\s|completely\s)?(?:correct|right|relevant|supported|faithful|complete|perfect|excellent)\b""",
+    (" as correct", " as right", " as relevant", " as supported", " as complete", " as perfect", " as fully"): r"""
+        (?:rate|grade|score|judge|mark|treat|accept|count|label|classify)\s(?:this|the|it|every|all)\b [^.!?\n]{0,40}?
+        \bas\s(?:fully\s|completely\s)?(?:correct|right|relevant|supported|faithful|complete|perfect)\b""",
     ("this answer", "this response", "this text", "this passage", "this chunk"): r"""
-        \bthis\s(?:answer|response|text|passage|chunk)\b [^.!?\n]{0,30}? \b(?:deserves
+        this\s(?:answer|response|text|passage|chunk)\b [^.!?\n]{0,30}? \b(?:deserves
         | (?:was|has\sbeen|is)\s(?:already\s)?(?:verified|checked|approved|graded|judged|scored|rated)
         | (?:must|should)\s(?:get|receive))\b""",
 }
-"""Patterns of lower-case text, each with words of which the text has one before the pattern is searched for."""
+"""Patterns of lower-case text, each with words: a text without any of them is not searched, which takes the most time.
+
+A pattern begins with letters where it can, not with a boundary, so that its search skips the rest of a text.
+"""
 SIGNS = [(words, re.compile(pattern, re.MULTILINE | re.VERBOSE)) for words, pattern in _SIGNS.items()]
 
 
@@ -78,8 +81,8 @@ def _build_value_sign(values: tuple[Value, ...]) -> tuple[tuple[str, ...], re.Pa
     """Build the sign of a text that dictates one of the values of a scale."""
     names = "|".join(sorted((re.escape(str(value).lower()) for value in values), key=len, reverse=True))
     pattern = rf"""
-        \b(?:the|this)\s (?:(?:only|right|correct|true|allowed|final)\s){{0,2}} (?:value|verdict)\s
+        (?:the|this)\s (?:(?:only|right|correct|true|allowed|final)\s){{0,2}} (?:value|verdict)\s
         (?:of\s(?:this|the)\s\w+\s)? (?:is|must\sbe|has\sto\sbe|should\sbe)\s
         ["'`]?(?:{names})["'`]? (?=\s*(?:$|[.,;!)]))
-        | \b(?:value|verdict)\s?[:=]\s?["'`]?(?:{names})["'`]? (?=\s*\Z|\s*\n\s*\n|\s*\n?\u2039|\s*</)"""
+        | (?:value|verdict)\s?[:=]\s?["'`]?(?:{names})["'`]? (?=\s*\Z|\s*\n\s*\n|\s*\n?\u2039|\s*</)"""
     return ("value", "verdict"), re.compile(pattern, re.MULTILINE | re.VERBOSE)

@@ -79,5 +79,5 @@ def test_the_request_is_not_searched():
     metric = load_metric("chunk_evaluation")
     items = list_items("chunks", Case(question="When?", chunks=("At nine.", "At ten.")))
     text = format_case_text(metric, Case(question="When?"), items)
-    assert text.endswith("the value is one of Relevant, Indirectly relevant, Irrelevant.")
+    assert text.endswith(f"the value is one of {metric.scale.allowed()}.")
     assert cut_request(text, items).endswith("At ten.\n</item>\n</items>")
