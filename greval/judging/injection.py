@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
 
 from greval.records.scale import Value
 
-INJECTION_NOTE: Final = "speaks_to_judge"
-"""The name of the note of a judgement; its content is the phrase."""
 MAX_PHRASE_CHARS = 120
 _SIGNS = {
     # what `neutralise_fences` broke: the end of a fence or of a turn

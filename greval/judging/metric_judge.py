@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
-from greval.judging.injection import INJECTION_NOTE, find_injection
+from greval.judging.injection import find_injection
 from greval.judging.metric_runnable import CaseOutcome
 from greval.judging.model.answer_format import asks_for_many
 from greval.judging.model.call_context import CallContext, CallForm, CallRecord, list_messages
@@ -40,7 +40,7 @@ from greval.judging.reply_json import parse_reply_object
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_judged_items
-from greval.records.result import Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
+from greval.records.result import INJECTION_NOTE, Failure, FailureKind, Judgement, ShownIds, Usage, build_outcome
 from greval.records.scale import Value
 
 REPAIRABLE_FAILURES = frozenset({"malformed", "off_scale", "missing_item"})

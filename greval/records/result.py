@@ -50,6 +50,9 @@ An imported verdict was given elsewhere, and greval knows nothing of the request
 IMPORTED: Final = "imported"
 """The tier of imported results, and the beginning of their judge's name: `imported:NAME`."""
 
+INJECTION_NOTE: Final = "speaks_to_judge"
+"""The name of a note of judgements: the phrase with which the judged text speaks to the judge."""
+
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
 Number = TypeVar("Number", int, float)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 
-from greval.judging.injection import INJECTION_NOTE
 from greval.records.judge_call import JudgeCall
+from greval.records.result import INJECTION_NOTE
 from greval.report.tables import Column, build_fields, build_table, print_line, shorten_name
 
 SPEAKS_TO_JUDGE = "the text speaks to the judge"

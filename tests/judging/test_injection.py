@@ -6,9 +6,10 @@ import pytest
 from waiting import bounded
 
 from greval import Case, Judge, compile_metric, load_metric
-from greval.judging.injection import INJECTION_NOTE, find_injection
+from greval.judging.injection import find_injection
 from greval.judging.prompt import cut_request, format_case_text, neutralise_fences
 from greval.records.metric_input import list_items
+from greval.records.result import INJECTION_NOTE
 from greval.testing import ScriptedJudge
 from greval.trust.probing.mutations import DENIALS, INJECTIONS, PADDINGS
 
