@@ -4,7 +4,7 @@ GrevalError
 ├── DefinitionError          a metric file or definition is invalid: fix the file
 ├── DataError                a row or a data file is invalid: the message names file and line
 ├── OutcomeError             a result has no single value: it failed, was skipped, or has several
-├── StoreError               a run folder cannot be used: locked, disk full, or not a run
+├── StoreError               a run folder cannot be used: locked, disk full, damaged, or not a run
 ├── JudgeError               the judging model cannot be used as requested
 │   ├── JudgeUnavailableError    it cannot be reached or started
 │   ├── MalformedVerdictError    its answer cannot be parsed as a verdict

@@ -93,7 +93,7 @@ def open_locked(path: Path) -> IO[str] | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("w")
     try:
-        if try_lock(file.fileno()):
+        if _try_lock_repeatedly(file.fileno()):
             return file
     except BaseException:
         file.close()
@@ -102,14 +102,20 @@ def open_locked(path: Path) -> IO[str] | None:
     return None
 
 
+def _try_lock_repeatedly(descriptor: int) -> bool:
+    """Lock an open file for this process, also if another process probes the lock now."""
+    for _ in range(PROBES):
+        if try_lock(descriptor):
+            return True
+        time.sleep(PROBE_SECONDS)
+    return False
+
+
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file; False if there is no such file."""
     try:
         with path.open("rb") as file:
-            for _ in range(PROBES):
-                if try_lock(file.fileno()):
-                    return False
-                time.sleep(PROBE_SECONDS)
+            return not _try_lock_repeatedly(file.fileno())
     except FileNotFoundError:
         return False
     except OSError:

@@ -108,6 +108,9 @@ def _format_unexpected_error(error: Exception) -> str:
     """Format an unexpected error in one line. A system error most often concerns the output."""
     if isinstance(error, OSError):
         return f"{error.filename or 'the output'}: {error.strerror or error}; earlier results are kept"
+    # Not by its class, for which every command would import sqlite3.
+    if type(error).__module__ == "sqlite3":
+        return f"a file of the run: {error}; greval repair RUN says whether its log is damaged"
     if isinstance(error, UnicodeEncodeError):
         letter = ascii(error.object[error.start])
         return f"the output: {error.encoding} has no {letter}; set PYTHONIOENCODING=utf-8 and run it again"

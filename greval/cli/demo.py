@@ -21,7 +21,7 @@ from greval.datasets.case_reader import read_cases
 from greval.errors import GrevalError
 from greval.records.case import Case
 from greval.report.tables import build_fields, print_line, print_lines
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 
 DATA = Path(str(files("greval"))) / "demo"
 SHIPPED_RUN = DATA / "run"
@@ -105,7 +105,7 @@ def read_demo_cases() -> Iterator[Case]:
 
 def copy_shipped_run(folder: Path) -> None:
     """Copy the shipped run into a folder, unless a run is there."""
-    if not (folder / FILE).exists():
+    if not is_begun(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for path in SHIPPED_RUN.iterdir():
             shutil.copyfile(path, folder / path.name)

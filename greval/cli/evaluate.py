@@ -25,7 +25,7 @@ from greval.records.result import Result
 from greval.report.console import print_gate, render
 from greval.report.tables import print_lines
 from greval.runs.run_reader import read_metrics
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 
 if TYPE_CHECKING:
     from greval.methods.collecting.api import CollectProgress
@@ -115,7 +115,7 @@ def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
 
 def print_continuing(folder: Path) -> None:
     """Print the number of results that a run folder already holds, if any."""
-    if (folder / FILE).is_file():
+    if is_begun(folder):
         with Store.open(folder, all_rows=True) as store:
             if count := store.count():
                 print_note(f"continuing {folder}: {format_count(count, 'result')} from before")

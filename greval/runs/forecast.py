@@ -35,7 +35,7 @@ from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_asked_names, get_prices, get_shard, get_source
 from greval.runs.run_folder import choose_folder
 from greval.runs.runnable import compile_metrics
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 from greval.runs.worker import PlannedJudgement, list_read_metrics, plan_judgement, select_remaining, select_verdicts
 
 OUTPUT_TOKENS_PER_VERDICT = 60
@@ -171,7 +171,7 @@ async def _forecast_async(
         for name, runnable in compiled.items()
     }
     # As in a run, results that the last plan does not count are found, too.
-    store = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
+    store = Store.open(folder, all_rows=True) if options.get("resume", True) and is_begun(folder) else None
     prices = get_prices(options)
     unread: list[str] = []
     row_count, spent = 0, RunSpending()

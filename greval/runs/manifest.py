@@ -19,7 +19,7 @@ from greval.errors import StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.records.record import Record
 from greval.records.result import Usage
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 from greval.runs.store.disk import COST_COLUMNS, SERVED_MODELS
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
 
     total = RunSpending()
     for folder in folders:
-        if (folder / FILE).is_file():
+        if is_begun(folder):
             # The command that judges there reports the error.
             with suppress(StoreError), Store.open(folder) as store:
                 total += read_spending(store, prices)

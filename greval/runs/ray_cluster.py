@@ -34,7 +34,7 @@ from greval.runs.merging import merge_runs
 from greval.runs.options import EvaluateOptions, get_asked_names, select_evaluate_options
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
-from greval.runs.store import FILE
+from greval.runs.store import is_begun
 
 SHARDS = "shards"
 MINUTE = 60.0
@@ -123,7 +123,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
         driver = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
         driver.run()
-    begun = [job.shard_folder(n) for n in range(1, shards + 1) if (job.shard_folder(n) / FILE).is_file()]
+    begun = [job.shard_folder(n) for n in range(1, shards + 1) if is_begun(job.shard_folder(n))]
     merge_runs(out, begun, metrics=[metric.name for metric in loaded.metrics])
     return Run(Path(out), driver.progress, why=driver.why, fatal=driver.fatal)
 

@@ -54,6 +54,7 @@ from greval.runs.store import Store
 from greval.runs.store.calls import CallReader
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.plans import PlannedVersion
+from greval.runs.store.reader import ASKED_CONTENT
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
 
@@ -409,7 +410,7 @@ class _ReplayPlan:
     def _count_unasked(self, name: str) -> int:
         """Count the scored results of a metric whose calls are not stored."""
         scored = ResultFilter(metrics=(name,), status="scored")
-        contents = self._store.select((self._reader.asked_column,), scored)
+        contents = self._store.select((ASKED_CONTENT,), scored)
         return sum(content is None or not self._reader.find(content) for (content,) in contents)
 
     def _explain_not_computed(self, name: str, metric: Metric) -> str | None:

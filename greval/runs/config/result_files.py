@@ -30,7 +30,7 @@ from greval.runs.config.model import DEFAULT_GROUP_BY
 from greval.runs.config.plan import DETAILED, SCORES, SUMMARY, USAGE_METRICS, MetricSections, RunPlan
 from greval.runs.judges import choose_judges
 from greval.runs.runnable import compile_metrics
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 from greval.runs.worker import list_read_metrics, plan_judgement
 
 MIN_PAUSE_RATIO = 20
@@ -67,7 +67,7 @@ class ResultFileWriter:
         """Write both files. Only one call may run at a time."""
         cases = self._plan.read_responses()
         folder = self._plan.folder
-        with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
+        with Store.open(folder) if is_begun(folder) else nullcontext() as store:
             responses = {
                 key: JudgedResponse(case, _find_results(store, case, self._runnables)) for key, case in cases.items()
             }

@@ -19,7 +19,7 @@ from greval._util.row_index import hash_key
 from greval.judging.model.call_context import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply, ReplyOrigin
 from greval.records.result import Failure, Usage
-from greval.runs.store.disk import COST_COLUMNS
+from greval.runs.store.disk import COLUMN_NAMES, COST_COLUMNS, RowInserter, list_costs, reduce_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,23 +27,7 @@ if TYPE_CHECKING:
 
     from greval.records.judge_call import JudgeCall
 
-CALL_TABLES = (
-    "CREATE TABLE IF NOT EXISTS call_forms (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, body BLOB NOT NULL)",
-    f"""
-    CREATE TABLE IF NOT EXISTS calls (
-        id INTEGER PRIMARY KEY, content INTEGER NOT NULL, request INTEGER NOT NULL, form INTEGER NOT NULL,
-        judged_case INTEGER NOT NULL, repeat INTEGER NOT NULL, latency REAL NOT NULL,
-        {", ".join(f"{name} INTEGER" for name in COST_COLUMNS)}, body BLOB NOT NULL)
-    """,
-    "CREATE TABLE IF NOT EXISTS replayed (content INTEGER PRIMARY KEY, asked INTEGER NOT NULL)",
-)
-"""The tables are created with the first call, and other readers of the log ignore them. The layout of the log is the
-same with and without them. `replayed` has the content whose calls a replayed result was read from."""
-COLUMNS = ("content", "request", "form", "judged_case", "repeat", "latency", *COST_COLUMNS, "body")
-INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - constant
-SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls WHERE id = ?"  # noqa: S608 - constant
-ASKED = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
-"""The content of the calls of a row of `results`."""
+SELECT = f"SELECT {', '.join(COLUMN_NAMES['calls'][1:])} FROM calls WHERE id = ?"  # noqa: S608 - constant
 NO_CASE = 0
 """The row number of a call that is compressed without a case."""
 COMPRESSION_LEVEL = 3
@@ -60,9 +44,9 @@ LATENCY_DIGITS = 6
 class CallTable:
     """The calls of a log that is open for writing. Its methods write within the transaction of the caller."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        # The tables are created with the first call.
+    def __init__(self, database: sqlite3.Connection, inserter: RowInserter) -> None:
         self._db = database
+        self._inserter = inserter
         self._forms: dict[tuple[str, str], int] = {}
         self._cases: OrderedDict[tuple[str, str], tuple[int, str]] = OrderedDict()
 
@@ -79,17 +63,14 @@ class CallTable:
         for call in calls:
             form = self._find_form(fingerprint, call.form.text)
             body = _compress(_format_body(call), _build_dictionary(call.form.text, case_text))
-            costs = (getattr(call.reply.usage, name) for name in COST_COLUMNS)
-            latency = round(call.reply.latency, LATENCY_DIGITS)
-            self._db.execute(
-                INSERT, (content, hash_key(call.reply.key), form, case_row, call.repeat, latency, *costs, body)
-            )
+            latency = reduce_number(round(call.reply.latency, LATENCY_DIGITS))
+            request = hash_key(call.reply.key)
+            columns = (content, request, form, case_row, call.repeat, latency, *list_costs(call.reply.usage), body)
+            self._inserter.insert("calls", columns)
 
     def set_asked(self, content: int, asked_content: int) -> None:
         """Store that a result of `content` was read from the calls of the content `asked_content`."""
-        if not self._forms:
-            self._load_forms()
-        self._db.execute("INSERT OR REPLACE INTO replayed VALUES (?, ?)", (content, asked_content))
+        self._db.execute("INSERT OR REPLACE INTO replayed (content, asked) VALUES (?, ?)", (content, asked_content))
 
     def copy_calls(self, source: CallReader, find_case: Callable[[str], int | None]) -> int:
         """Copy the calls of another log that are not stored yet, and return their number.
@@ -105,7 +86,7 @@ class CallTable:
             at = find_case(row.case) if row.case else None
             body = _compress(row.body, _build_dictionary(row.form, row.case if at else ""))
             content, request, *_ = row.values
-            self._db.execute(INSERT, (content, request, form, at or NO_CASE, *row.values[2:], body))
+            self._inserter.insert("calls", (content, request, form, at or NO_CASE, *row.values[2:], body))
             copied += 1
         for content, asked_content in source.replayed():
             self.set_asked(content, asked_content)
@@ -124,9 +105,7 @@ class CallTable:
         return number
 
     def _load_forms(self) -> None:
-        """Load the stored forms, and create the tables if the log lacks them."""
-        for table in CALL_TABLES:
-            self._db.execute(table)
+        """Load the stored forms."""
         rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
         self._forms = {
             (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")): number for number, mark, body in rows
@@ -144,22 +123,11 @@ class _CallRow(NamedTuple):
 
 
 class CallReader:
-    """The calls of a log that is open for reading. A log in which no call was stored has no tables of calls."""
+    """The calls of a log that is open for reading."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._db = database
         self._read_case = lru_cache(MAX_CACHED_CASES)(self._find_case)
-
-    @cached_property
-    def exists(self) -> bool:
-        """Return whether the log has the tables of calls."""
-        query = "SELECT 1 FROM sqlite_master WHERE name = 'calls'"
-        return self._db.execute(query).fetchone() is not None
-
-    @property
-    def asked_column(self) -> str:
-        """The SQL expression for the content of the calls of a row of `results`."""
-        return ASKED if self.exists else "results.content"
 
     def read(self, content: int | None, sample_id: str, method: str, metric: str) -> Iterator[JudgeCall]:
         """Yield the calls of the content that a result judged, in order of time; none if it has no content."""
@@ -176,18 +144,16 @@ class CallReader:
 
     def rows(self) -> Iterator[_CallRow]:
         """Yield all calls, oldest first."""
-        if self.exists:
-            numbers = self._db.execute("SELECT id FROM calls ORDER BY id").fetchall()
-            yield from (self._read_row(number) for (number,) in numbers)
+        numbers = self._db.execute("SELECT id FROM calls ORDER BY id").fetchall()
+        yield from (self._read_row(number) for (number,) in numbers)
 
     def requests(self) -> Iterator[tuple[int, int]]:
         """Yield the number of the request and the row number of all calls, oldest first."""
-        if self.exists:
-            yield from self._db.execute("SELECT request, id FROM calls ORDER BY id")
+        yield from self._db.execute("SELECT request, id FROM calls ORDER BY id")
 
     def replayed(self) -> list[tuple[int, int]]:
         """Return the content of each replayed result, and the content of its calls."""
-        return self._db.execute("SELECT content, asked FROM replayed").fetchall() if self.exists else []
+        return self._db.execute("SELECT content, asked FROM replayed").fetchall()
 
     def read_call(self, number: int) -> CallRecord:
         """Return a call. The origin of its reply is the content that it was asked for."""
@@ -195,8 +161,6 @@ class CallReader:
 
     def forms(self) -> dict[str, CallForm]:
         """Return the form of the last call by each fingerprint."""
-        if not self.exists:
-            return {}
         rows = self._db.execute("SELECT id, fingerprint FROM call_forms ORDER BY id")
         return {fingerprint: CallForm.from_text(self._forms[number][1]) for number, fingerprint in rows}
 
@@ -211,7 +175,7 @@ class CallReader:
         """The contents of all calls in ascending order, and their row numbers in order of time for each."""
         import numpy as np
 
-        pairs = self._db.execute("SELECT content, id FROM calls ORDER BY id") if self.exists else ()
+        pairs = self._db.execute("SELECT content, id FROM calls ORDER BY id")
         numbers = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
         # A stable sort keeps the calls of one content in the order of time.
         order = numbers[:, 0].argsort(kind="stable")

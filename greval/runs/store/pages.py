@@ -19,7 +19,7 @@ from greval.records.judge_call import JudgeCall
 from greval.records.record import Record
 from greval.runs.store.disk import ANY_RESULT, ResultFilter, translate_errors
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
-from greval.runs.store.reader import IS_PAIR, JUDGED_NAMES, NEWEST, Store, parse_case_head
+from greval.runs.store.reader import ASKED_CONTENT, IS_PAIR, JUDGED_NAMES, NEWEST, Store, parse_case_head
 
 SELECT_CASES = f"""
 SELECT rowid, key, row FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
@@ -71,7 +71,7 @@ def read_call_page(
     page: list[JudgeCall] = []
     last, length = after, 0
     with translate_errors(store.folder):
-        columns = ("rowid", reader.asked_column, *JUDGED_NAMES)
+        columns = ("rowid", ASKED_CONTENT, *JUDGED_NAMES)
         for at, content, *names in store.select(columns, result_filter, after=after):
             if len(page) >= limit or length > MAX_PAGE_CHARACTERS:
                 return page, last

@@ -281,7 +281,10 @@ def list_judges_by_metric(plans: Iterable[CountedPlan]) -> dict[str, tuple[str, 
 
 
 def list_stop_reasons(plans: Iterable[CountedPlan]) -> tuple[str, ...]:
-    """List the reasons why commands with counted plans were stopped."""
+    """List the reasons why commands with counted plans were stopped; without any plan, none got as far as that."""
+    plans = [*plans]
+    if not plans:
+        return (UNFINISHED,)
     reasons = {plan.source: plan.stopped for plan in plans if plan.stopped is not None}
     return tuple(dict.fromkeys(reason for _, reason in sorted(reasons.items())))
 

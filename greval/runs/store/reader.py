@@ -32,6 +32,8 @@ NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = resu
 """SQL condition that is true for a row of `results` which no other row replaced."""
 JUDGED_NAMES = ("sample_id", "method", "metric")
 """The columns of `results` that name what a call was made for."""
+ASKED_CONTENT = "coalesce((SELECT asked FROM replayed WHERE replayed.content = results.content), results.content)"
+"""A column for `Store.select`: the content of the calls of a result."""
 METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 """A column for `Store.select`: a JSON list of the metric's fingerprint and the judge."""
 NO_CONTENT = 0
@@ -167,7 +169,7 @@ class Store(CloseOnExit):
                 that have changed since.
 
         Raises:
-            StoreError: If it is not a run folder, or another version of greval wrote it.
+            StoreError: If it is not a run folder, it is damaged, or another version of greval wrote it.
         """
         return cls(Path(folder), connect_log(Path(folder)), all_rows=all_rows)
 
@@ -220,7 +222,7 @@ class Store(CloseOnExit):
 
     def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:
         """Yield the stored calls of those of the same results that meet a filter, in the order of the results."""
-        for content, *names in self.select((self.call_reader.asked_column, *JUDGED_NAMES), result_filter):
+        for content, *names in self.select((ASKED_CONTENT, *JUDGED_NAMES), result_filter):
             yield from self.call_reader.read(content, *names)
 
     def cases(self) -> Iterator[Case]:

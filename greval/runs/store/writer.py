@@ -12,9 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -30,9 +29,12 @@ from greval.runs.store.calls import CallTable
 from greval.runs.store.disk import (
     COST_COLUMNS,
     FILE,
+    INSERT_STATEMENTS,
     SERVED_MODELS,
     LogSync,
+    RowInserter,
     connect_log,
+    list_costs,
     lock_folder,
     translate_errors,
 )
@@ -53,31 +55,30 @@ class _RowGroup:
     Nothing else may be written before them, because they are numbered as they will be in the tables.
     """
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, inserter: RowInserter) -> None:
         self.results: list[tuple[object, ...]] = []
-        self._cases: list[tuple[object, ...]] = []
+        self.cases: list[tuple[object, ...]] = []
         self._db = database
-        self._written = 0, 0
+        self._inserter = inserter
 
-    def add(self, result: tuple[object, ...], case: tuple[object, ...] | None) -> tuple[int, int]:
-        """Add a result and its case, and return the row numbers that they will have."""
-        if not self.results:
-            self._written = self._db.execute(LAST_ROWS).fetchone()
-        self.results.append(result)
-        if case:
-            self._cases.append(case)
-        return self._written[0] + len(self.results), self._written[1] + len(self._cases)
+    def add(self, result: tuple[object, ...], case: tuple[object, ...] | None) -> tuple[Any, Any]:
+        """Add a result and its case, and return the row numbers that they will have, None for no case."""
+        self.results.append(self._inserter.build_row("results", result))
+        if case is None:
+            return self.results[-1][0], None
+        self.cases.append(self._inserter.build_row("cases", case))
+        return self.results[-1][0], self.cases[-1][0]
 
     def insert(self) -> None:
         """Insert all rows within the transaction of the caller."""
         if self.results:
-            self._db.executemany(INSERT_CASE, self._cases)
-            self._db.executemany(INSERT, self.results)
+            self._db.executemany(INSERT_STATEMENTS["cases"], self.cases)
+            self._db.executemany(INSERT_STATEMENTS["results"], self.results)
 
     def clear(self) -> None:
         """Remove all rows."""
         self.results.clear()
-        self._cases.clear()
+        self.cases.clear()
 
 
 class StoreWriter(CloseOnExit):
@@ -95,13 +96,14 @@ class StoreWriter(CloseOnExit):
         self.plans = PlanTable(connection, folder)
         self._index = ResultIndex(connection, self.commit, all_rows=True)
         self.reader = Store(folder, connection, index=self._index, commit=self.commit)
-        self._calls = CallTable(connection)
+        self._inserter = RowInserter(connection)
+        self._calls = CallTable(connection, self._inserter)
         self._connection = connection
         self._lock = lock
         self._disk = LogSync(folder)
         self._kept_results: dict[int, int] = {}
         self._kept_cases: dict[int, int] = {}
-        self._group = _RowGroup(connection)
+        self._group = _RowGroup(connection, self._inserter)
         self._is_group_lost = False
         self._unsynced_commits = 0
 
@@ -155,7 +157,7 @@ class StoreWriter(CloseOnExit):
         total_cost = cost or result.usage
         if replaced is not None:
             total_cost += self._read_repeated_cost(replaced, keys[1], replayed=bool(result.replayed_from))
-        finished = result.finished
+        finished = int(result.finished)
         self._note_served_models(result.served_by)
         row = (*keys, replaced, finished, plan, *_build_columns(result, total_cost))
         case_row = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
@@ -170,12 +172,12 @@ class StoreWriter(CloseOnExit):
             # One transaction, because its overhead exceeds the cost of its statements.
             with self._write():
                 if case_row:
-                    self._calls.note_case(of_case, self._insert(INSERT_CASE, case_row), case)
+                    self._calls.note_case(of_case, self._inserter.insert("cases", case_row), case)
                 if keys[1] is not None:
                     self._calls.insert(keys[1], result.fingerprint, of_case, calls)
                     if asked_content is not None and asked_content != keys[1]:
                         self._calls.set_asked(keys[1], asked_content)
-                at = self._insert(INSERT, row)
+                at = self._inserter.insert("results", row)
         rows_by_place[place_hash] = at
         if keys[1] is not None and finished:
             rows_by_content[keys[1]] = at
@@ -231,7 +233,9 @@ class StoreWriter(CloseOnExit):
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Store a metadata entry of the run, replacing an older one of this name."""
         with self._write():
-            self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(content)))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO facts (name, content) VALUES (?, ?)", (name, json.dumps(content))
+            )
 
     @contextmanager
     def write_together(self) -> Iterator[None]:
@@ -240,9 +244,13 @@ class StoreWriter(CloseOnExit):
         It is for rows that can be made again at no cost.
         """
         self.commit()
-        with translate_errors(self.folder), self._connection:
-            self._connection.execute("BEGIN")
-            yield
+        try:
+            with translate_errors(self.folder), self._connection:
+                self._connection.execute("BEGIN")
+                yield
+        except BaseException:
+            self._inserter.forget_numbers()
+            raise
 
     def commit(self) -> None:
         """Write the rows that are still in memory, so that they survive if the process is killed.
@@ -256,8 +264,8 @@ class StoreWriter(CloseOnExit):
         if not (self._group.results or self._kept_results or self._kept_cases):
             return
         with self._write():
-            for table, plans in (("kept_results", self._kept_results), ("kept_cases", self._kept_cases)):
-                self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", plans.items())  # noqa: S608 - constants
+            self._connection.executemany(KEEP_RESULT, self._kept_results.items())
+            self._connection.executemany(KEEP_CASE, self._kept_cases.items())
         self._kept_results.clear()
         self._kept_cases.clear()
 
@@ -298,6 +306,7 @@ class StoreWriter(CloseOnExit):
                     yield
             except BaseException:
                 self._group.clear()
+                self._inserter.forget_numbers()
                 self._is_group_lost = has_group
                 raise
             self._unsynced_commits += 1
@@ -309,16 +318,14 @@ class StoreWriter(CloseOnExit):
         if self._is_group_lost:
             raise StoreError(f"{self.folder / FILE}: computed results were not stored; run the same command again")
 
-    def _insert(self, statement: str, row: tuple[object, ...]) -> int:
-        return self._connection.execute(statement, row).lastrowid or 0
-
     def _keep_case(self, case: str, method: str) -> None:
         """Store a case (as JSON), or assign it to the current plan if it is already stored."""
         key = hash_key(hash_json(case))
         at = self._case_index.get(key)
         if at is None:
             with self._write():
-                self._case_index[key] = self._insert(INSERT_CASE, self._build_case_row(key, case, method))
+                case_row = self._build_case_row(key, case, method)
+                self._case_index[key] = self._inserter.insert("cases", case_row)
             return
         query = f"SELECT {CASE_SOURCE} FROM cases WHERE rowid = ?"  # noqa: S608 - constant
         (source,) = self._connection.execute(query, (at,)).fetchone()
@@ -355,12 +362,8 @@ class StoreWriter(CloseOnExit):
             self.put_fact(SERVED_MODELS, [*sorted(self._served_models)])
 
 
-NAMES = ("key", "content", "place", "replaces", "finished", "plan", "sample_id", "method", "metric", "repeat", "tags")
-COLUMNS_OF_ROW = (*NAMES, "outline", *COST_COLUMNS, "row")
-INSERT = f"INSERT INTO results ({', '.join(COLUMNS_OF_ROW)}) VALUES ({', '.join('?' * len(COLUMNS_OF_ROW))})"  # noqa: S608 - constant
-INSERT_CASE = "INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)"
-LAST_ROWS = "SELECT (SELECT coalesce(max(rowid), 0) FROM results), (SELECT coalesce(max(rowid), 0) FROM cases)"
-_get_costs = attrgetter(*COST_COLUMNS)
+KEEP_RESULT = "INSERT OR REPLACE INTO kept_results (result, plan) VALUES (?, ?)"
+KEEP_CASE = "INSERT OR REPLACE INTO kept_cases (judged_case, source) VALUES (?, ?)"
 
 
 def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
@@ -368,6 +371,6 @@ def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
         *(to_json(result.tags).decode(), format_outline(result)),
-        *_get_costs(cost),
+        *list_costs(cost),
         result.model_dump_json(),
     )

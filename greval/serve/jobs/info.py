@@ -17,7 +17,7 @@ from greval._util.files import is_locked
 from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
-from greval.runs.store import FILE, Store
+from greval.runs.store import FILE, Store, is_begun
 from greval.runs.store.disk import LOCK_FILE
 from greval.runs.store.pages import list_methods
 from greval.runs.store.plans import list_judges, list_stop_reasons
@@ -50,7 +50,7 @@ def find_run_folder(tenant: Tenant, run_id: str) -> Path:
 def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
     """Return the folder of a run with results, or raise `ServeError` (404; 409 if the run has not started)."""
     folder = find_run_folder(tenant, run_id)
-    if not (folder / FILE).is_file():
+    if not is_begun(folder):
         message = f"run {run_id!r}: has no results; it is queued, could not begin, or is an alignment"
         raise ServeError("run_without_results", message)
     return folder

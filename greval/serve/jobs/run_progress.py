@@ -13,7 +13,7 @@ from greval.judging.model.prices import Prices
 from greval.records.result import Usage
 from greval.runs.manifest import read_spending, read_usage
 from greval.runs.progress import Progress
-from greval.runs.store import FILE, Store
+from greval.runs.store import FILE, Store, is_begun
 from greval.trust.alignment.model_calls import read_writer_spending
 
 
@@ -23,7 +23,7 @@ def read_earlier_progress(folder: Path, last_written: Progress | None) -> Progre
     Usage and cost come from the log, which is complete also after `kill -9`; counts and time are those written last.
     """
     progress = last_written or Progress()
-    if not (folder / FILE).is_file():
+    if not is_begun(folder):
         return progress
     with Store.open(folder) as store:
         usage = sum(read_usage(store).values(), Usage())

@@ -18,7 +18,7 @@ from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import is_probe, sum_spending
 from greval.runs.options import CallOptions, EvaluateOptions, OnProgress, get_prices, select_evaluate_options
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
 from greval.trust.probing.plan import VerdictKey
 
 
@@ -55,7 +55,7 @@ class ProbeStages:
 
     def check_folder(self) -> None:
         """Raise `StoreError` if the folder has a run that is not a probe."""
-        if (self.folder / FILE).is_file():
+        if is_begun(self.folder):
             with Store.open(self.folder) as store:
                 # Mutants in the folder of another run would change its figures.
                 of_probe = is_probe(store)

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from contextlib import closing
 from functools import partial
+from shutil import copytree
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tone_metrics import PASSAGES, TONE, by_metric, cases
 
+from greval import Store, evaluate
 from greval.errors import StoreError
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
     LOCK_FILE,
     NO_SPACE,
+    STATEMENTS,
+    WAL_FILE,
     LogSync,
+    add_sql_functions,
+    connect_log,
+    describe_system_error,
+    find_damage,
+    is_begun,
     lock_folder,
     prepare_tables,
     translate_errors,
 )
+from greval.runs.store.writer import StoreWriter
+from greval.testing import ScriptedJudge
 
 # Without waiting for the disk there are more checkpoints.
 FLUSHER = """
@@ -42,7 +57,9 @@ FLUSHER = """
 
 def connect(folder):
     """Open the database of a folder."""
-    return sqlite3.connect(folder / FILE, isolation_level=None)
+    database = sqlite3.connect(folder / FILE, isolation_level=None)
+    add_sql_functions(database)
+    return database
 
 
 class TestLockFolder:
@@ -76,11 +93,11 @@ class TestTables:
         """A new log has the current version, and preparing it again keeps its rows."""
         database = connect(tmp_path)
         prepare_tables(database, tmp_path, write=True)
-        database.execute("INSERT INTO facts VALUES ('a', '1')")
+        database.execute("INSERT INTO facts (name, content) VALUES ('a', '1')")
         prepare_tables(database, tmp_path, write=True)
         prepare_tables(database, tmp_path, write=False)
         assert database.execute("PRAGMA user_version").fetchone() == (LAYOUT_VERSION,)
-        assert database.execute("SELECT * FROM facts").fetchall() == [("a", "1")]
+        assert database.execute("SELECT name, content FROM facts").fetchall() == [("a", "1")]
 
     def test_a_log_without_tables_is_no_run(self, tmp_path):
         """Reading says how to begin the run, and creates nothing."""
@@ -97,6 +114,136 @@ class TestTables:
             with pytest.raises(StoreError, match=f"layout {version}, this one reads {LAYOUT_VERSION}"):
                 prepare_tables(database, folder, write=write)
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("results",)]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Make a run of some cases, with the calls of the judge."""
+    folder = tmp_path_factory.mktemp("judged") / "run"
+    evaluate(cases(6), [TONE, PASSAGES], ScriptedJudge(by_metric), out=folder)
+    return folder
+
+
+@pytest.fixture
+def folder(judged, tmp_path):
+    """Copy the run."""
+    return copytree(judged, tmp_path / "run")
+
+
+@pytest.fixture
+def killed(judged, tmp_path):
+    """Copy the run as a killed writer leaves it: all that is new is in the "-wal" file."""
+    with StoreWriter.create(copytree(judged, tmp_path / "going-on")) as writer:
+        for number in range(3):
+            writer.put_fact("note", number)
+        return copytree(writer.folder, tmp_path / "killed")
+
+
+class TestDamage:
+    """A log of which a byte that counts has changed is read by nobody."""
+
+    def test_a_sound_log(self, folder):
+        """What a run wrote has the checksums that SQLite computes of what it reads."""
+        with closing(connect_log(folder)) as log:
+            assert find_damage(log) is None
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE results SET row = replace(row, 'Polite', 'Rude')",
+            "UPDATE results SET finished = 0 WHERE rowid = 2",
+            "UPDATE plans SET current = 0",
+            "DELETE FROM results WHERE rowid = 2",
+            "DELETE FROM calls WHERE id = 1",
+            "DELETE FROM plans",
+            "UPDATE facts SET content = '[]'",
+            "ALTER TABLE results RENAME COLUMN row TO line",
+        ],
+    )
+    @pytest.mark.parametrize("write", [True, False])
+    def test_a_changed_log_is_refused(self, folder, statement, write):
+        """Neither a reader nor a writer uses it, and the message says what keeps the rest."""
+        triggers = [sql for sql in STATEMENTS if sql.startswith("CREATE TRIGGER")]
+        with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as log:
+            # As a damage, which no trigger notices.
+            for trigger in triggers:
+                log.execute(f"DROP TRIGGER {trigger.split()[2]}")
+            log.execute(statement)
+            for trigger in triggers if "ALTER" not in statement else ():
+                log.execute(trigger)
+        with pytest.raises(StoreError, match=f"is damaged.*greval repair {folder} keeps every row"):
+            connect_log(folder, write=write)
+
+    def test_changed_bytes_are_refused(self, folder):
+        """A byte of a value that nothing else refers to is found as well."""
+        content = (folder / FILE).read_bytes()
+        (folder / FILE).write_bytes(content.replace(b'"value":"Polite"', b'"value":"Polise"', 1))
+        with pytest.raises(StoreError, match="1 of 12 rows of 'results' were changed"):
+            connect_log(folder)
+
+    def test_a_copy_without_its_newest_part(self, killed):
+        """A log beside which the "-wal" file is missing is that of an earlier moment."""
+        (killed / WAL_FILE).unlink()
+        with Store.open(killed) as store:
+            assert (store.count(), store.fact("note")) == (12, None)
+
+    @pytest.mark.parametrize("place", [2, 20, 26, 41, 62, 100, -9_000])
+    def test_a_damaged_newest_part(self, killed, place):
+        """SQLite would end before the change without a word, and the next run would overwrite what follows."""
+        content = bytearray((killed / WAL_FILE).read_bytes())
+        content[place] ^= 4
+        (killed / WAL_FILE).write_bytes(content)
+        for write in (True, False):
+            with pytest.raises(StoreError, match=f"a part of {WAL_FILE} was changed.*greval repair"):
+                connect_log(killed, write=write)
+
+    def test_an_incomplete_end_is_that_of_a_kill(self, killed):
+        """The last commit is lost, and nothing is damaged."""
+        content = (killed / WAL_FILE).read_bytes()
+        (killed / WAL_FILE).write_bytes(content[:-100])
+        with Store.open(killed) as store:
+            assert store.fact("note") == 1
+
+    def test_the_newest_part_alone_is_not_deleted(self, killed):
+        """SQLite would begin a new file and delete the "-wal" file of the missing one."""
+        (killed / FILE).unlink()
+        for write in (True, False):
+            with pytest.raises(StoreError, match=r"is missing beside its -wal file.*greval repair"):
+                connect_log(killed, write=write)
+        assert (killed / WAL_FILE).stat().st_size
+
+    def test_an_empty_log_is_begun_anew(self, folder):
+        """The advice of the message works."""
+        (folder / FILE).write_bytes(b"")
+        assert not is_begun(folder)
+        with pytest.raises(StoreError, match=r"its log is empty.*run greval evaluate with -o"):
+            connect_log(folder)
+        run = evaluate(cases(6), [TONE], ScriptedJudge(by_metric), out=folder)
+        assert len([*run.results()]) == 6
+
+
+class TestReadOnly:
+    """A run is read where nothing can be written: SQLite's own way needs files beside the log."""
+
+    @pytest.fixture(autouse=True)
+    def _no_file_beside(self, request):
+        """Let SQLite fail to create its file beside the log, as on a read-only or full disk."""
+        for name in {"folder", "killed"} & {*request.fixturenames}:
+            shared = request.getfixturevalue(name) / f"{FILE}-shm"
+            shared.unlink(missing_ok=True)
+            shared.mkdir()
+
+    def test_a_finished_run(self, folder):
+        """The file is read as it is."""
+        with Store.open(folder) as store:
+            assert store.count() == 12
+
+    def test_a_killed_run(self, killed):
+        """What is in its "-wal" file is read, and stays there."""
+        size = (killed / WAL_FILE).stat().st_size
+        with Store.open(killed) as store:
+            assert store.fact("note") == 2
+        assert (killed / WAL_FILE).stat().st_size == size
 
 
 def test_a_closed_log_is_synced_no_more(tmp_path):
@@ -166,6 +313,20 @@ def test_a_full_disk_asks_for_space(tmp_path, word):
     ):
         raise cause
     assert told.value.__cause__ is cause
+
+
+def test_no_inode_is_left(tmp_path, monkeypatch):
+    """The system says that there is no space; what is missing is room for a further file."""
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_files=10, f_favail=0))
+    text = describe_system_error(tmp_path, OSError(errno.ENOSPC, "No space left on device"))
+    assert text == "No space left on device for a further file (no inode is left; delete files)"
+
+
+def test_the_system_says_why_a_file_cannot_be_opened(tmp_path):
+    """SQLite says only that it cannot."""
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"Not a directory"), translate_errors(tmp_path / "file"):
+        sqlite3.connect(tmp_path / "file" / FILE)
 
 
 def test_other_errors_keep_their_kind(tmp_path):

@@ -28,7 +28,7 @@ def test_no_run_is_told_with_the_command_that_makes_one(tmp_path):
 def test_a_file_that_is_no_database_is_told(tmp_path):
     """A file of another kind under the log's name is an error of ours, not SQLite's traceback."""
     (tmp_path / FILE).write_text("no database" * 1000)
-    with pytest.raises(StoreError, match="is it a run folder"):
+    with pytest.raises(StoreError, match="is damaged"):
         Store.open(tmp_path)
 
 

@@ -14,6 +14,7 @@ from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.library import add_dependencies
 from greval.runs.importing.api import import_verdicts
+from greval.runs.store.disk import add_sql_functions
 from greval.testing import ScriptedJudge
 from greval.trust.panels.runs import count_run_verdicts, find_differing_cases, read_panel_items, read_runs
 
@@ -162,6 +163,7 @@ def test_equal_cases_are_not_parsed(tmp_path):
     two = judge_answers(tmp_path / "two", "a")
     for folder in (one, two):
         with closing(sqlite3.connect(folder / "results.sqlite")) as store, store:
+            add_sql_functions(store)
             statement = "UPDATE cases SET row = json_object('id', json_extract(row, '$.id'))"
             assert store.execute(statement).rowcount == len(CASES)
     assert compare(one, two) == ([], [[], []])
