@@ -89,7 +89,9 @@ ROWS = {
     "answers": Row((BRIEF,), ("benchmarks/answers.py", "-m", "correctness")),
     "evidence": Row((("benchmarks/evidence.py", "triples", "-n", "80"), ("benchmarks/evidence.py", "claims"))),
     "chunks": Row((("benchmarks/chunks.py", "-n", "20"),)),
-    "durability": Row(tuple(("benchmarks/durability.py", *words.split()) for words in DURABILITY)),
+    "durability": Row(
+        (*(("benchmarks/durability.py", *words.split()) for words in DURABILITY), ("benchmarks/damage.py",))
+    ),
     "profiles": Row((("benchmarks/profile_shares.py",),)),
 }
 

@@ -34,6 +34,7 @@ COMMAND_GROUPS = {
         "rank": "Measure files of ranked runs, and compare them with a baseline.",
         "import": "Import verdicts that were given elsewhere as a run.",
         "merge": "Merge the logs of several runs into one.",
+        "repair": "Keep what is whole of a damaged run, and say what was lost.",
         "batch": "Judge through the provider's batch endpoint.",
     },
     "Write metrics": {
@@ -78,6 +79,7 @@ PLACES = {
     "help": "greval.cli.help_layout",
     "import": "greval.cli.import_verdicts",
     "merge": "greval.cli.report",
+    "repair": "greval.cli.report",
     **{name: f"greval.reference.commands.{name}" for name in ("index", "questions")},
     **{name: f"greval.serve.commands.{name}" for name in ("open", "serve", "keys")},
 }

@@ -1,4 +1,4 @@
-"""`greval report` and `merge`: print the report of a run, and merge runs."""
+"""`greval report`, `merge` and `repair`: print the report of a run, merge runs, and repair one."""
 
 from __future__ import annotations
 
@@ -111,3 +111,13 @@ def merge(
     typer.echo(
         f"{done.folder}: {format_count(done.rows, 'row')} copied, {done.known:,} existed; greval report {done.folder}"
     )
+
+
+def repair(run: RunFolder) -> None:
+    """Keep what is whole of a damaged run, and say what was lost. The damaged files stay in the folder."""
+    from greval.runs.store.repair import repair_log
+
+    done = repair_log(run)
+    typer.echo(f"{run}: {done.describe() if done else 'is not damaged'}")
+    if done and done.is_short:
+        typer.echo(f"the command that made the run judges again what was lost; greval report {run}")
