@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-_FORMULA = re.compile("'*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
-"""The characters by which spreadsheets recognise a formula, also in full width, and texts that were escaped before."""
+_FORMULA = re.compile("'*[\\s\u200b-\u200f\u2060\ufeff]*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20\u2212-]")
+"""The characters by which spreadsheets recognise a formula, also in full width and after blanks that they may remove,
+and texts that were escaped before."""
 
 
 def escape_formula(cell: object) -> object:

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from greval._util.spreadsheet_cells import escape_formula, unescape_formula
 
-STARTS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+STARTS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20\u2212"
+BLANKS = " \u00a0\u200b\ufeff"
 
 
-@given(st.text(st.sampled_from(f"{STARTS}'1.e a")))
+@given(st.text(st.sampled_from(f"{STARTS}{BLANKS}'1.e a")))
 @example("'=1")
 @example("''-1.5")
 def test_a_cell_comes_back(text):
@@ -22,7 +23,8 @@ def test_a_cell_comes_back(text):
 @pytest.mark.parametrize("start", STARTS)
 def test_formulas_are_escaped_and_numbers_are_not(start):
     """Each character by which a spreadsheet knows a formula is behind an apostrophe; a negative number is a number."""
-    assert escape_formula(f"{start}A1") == f"'{start}A1"
+    for blanks in ("", *BLANKS, BLANKS):
+        assert escape_formula(f"{blanks}{start}A1") == f"'{blanks}{start}A1"
     assert escape_formula("-1.5") == "-1.5"
     assert escape_formula(-1.5) == -1.5
     assert unescape_formula(None) is None

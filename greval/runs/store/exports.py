@@ -194,12 +194,10 @@ def list_added_columns(names: Iterable[str]) -> list[str] | None:
     return [name for name in columns if name not in written_columns and not name.startswith(NOTE_PREFIX)]
 
 
-def write_csv(
-    lines: Iterable[str], file: IO[str], layout: TableLayout | None = None, *, escape_formulas: bool = False
-) -> None:
+def write_csv(lines: Iterable[str], file: IO[str], layout: TableLayout | None = None) -> None:
     """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
 
-    With `escape_formulas`, a text that a spreadsheet would read as a formula has an apostrophe before it.
+    A text that a spreadsheet would read as a formula has an apostrophe before it.
     """
     plain = csv.writer(file, lineterminator="\n")
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -208,8 +206,7 @@ def write_csv(
     for line in lines:
         # An unquoted carriage return in a cell would end the row.
         writer = quoted if CARRIAGE_RETURN in line else plain
-        rows = _iterate_rows([line], layout)
-        writer.writerows([[*map(escape_formula, row)] for row in rows] if escape_formulas else rows)
+        writer.writerows([*map(escape_formula, row)] for row in _iterate_rows([line], layout))
 
 
 def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None = None) -> None:

@@ -154,7 +154,7 @@ def write_results(path: Path, folder: Path, result_filter: ResultFilter, texts: 
         if path.suffix == ".csv":
             layout_options = {"texts": texts, "status": result_filter.status, "value": result_filter.value}
             layout = read_layout(store.fact("metrics")).model_copy(update=layout_options)
-            write_csv(lines, file, layout, escape_formulas=True)
+            write_csv(lines, file, layout)
         else:
             file.writelines(f"{line}\n" for line in lines)
 
