@@ -105,10 +105,20 @@ def _get_background_loop() -> asyncio.AbstractEventLoop:
     with _LOOPS_LOCK:
         if os.getpid() not in _LOOPS:
             loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name="greval", daemon=True)
+            thread = threading.Thread(target=_run_loop, args=(loop,), name="greval", daemon=True)
             thread.start()
             _LOOPS[os.getpid()] = loop, thread
         return _LOOPS[os.getpid()][0]
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Run an event loop until it is stopped."""
+    is_ended = False
+    while not is_ended:
+        # Either is also the error of the task that raised it, for which a caller waits; the loop serves other callers.
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
+            is_ended = True
 
 
 def _get_running_loop() -> asyncio.AbstractEventLoop | None:
@@ -224,6 +234,19 @@ def count_as_work() -> AbstractContextManager[None]:
     """Count the time in the `with` block as work within a block of `count_as_waiting`, such as after a lock is held."""
     clock = _CLOCK.get()
     return clock.change_waits(-1) if clock else nullcontext()
+
+
+def fails_one_call(error: BaseException) -> bool:
+    """Return whether an exception of a user's code fails what the code was called for, and ends nothing else.
+
+    So does `sys.exit`. Ctrl-C in the main thread ends the program, and a cancellation the task that is cancelled.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return threading.current_thread() is not threading.main_thread()
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task() if _get_running_loop() else None
+        return task is None or not task.cancelling()
+    return not isinstance(error, GeneratorExit)
 
 
 async def run_in_turn(

@@ -63,7 +63,7 @@ def load_python_object(
         raise error(f"{spec}: {parsed.name} cannot be called; leave the brackets out")
     try:
         return value(*([parsed.call] if parsed.call else []))
-    except Exception as cause:
+    except (Exception, SystemExit) as cause:
         raise error(f"{spec}: {parsed.name} raised {type(cause).__name__}: {cause}") from cause
 
 
@@ -77,10 +77,10 @@ def import_user_module(
         add_to_import_path(Path.cwd())
     try:
         return importlib.import_module(module)
-    except Exception as cause:
+    except (Exception, SystemExit) as cause:
         missing = isinstance(cause, ModuleNotFoundError) and cause.name and f"{module}.".startswith(f"{cause.name}.")
         why = (
-            f"there is no module {cause.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[attr-defined]
+            f"there is no module {cause.name!r}, neither installed nor in {Path.cwd() if from_here else 'PYTHONPATH'}"  # type: ignore[union-attr]
             f"{did_you_mean(module, alternatives)}"
             if missing
             else f"it cannot be imported: {type(cause).__name__}: {cause}"
@@ -114,7 +114,7 @@ def _import_file(path: Path, spec: str, error: type[GrevalError]) -> ModuleType:
     try:
         # Without importlib, whose compiled copy on disk may be older than an edit of the same second and length.
         exec(compile(source, path, "exec"), vars(module))  # noqa: S102 - a file that the user names
-    except Exception as cause:
+    except (Exception, SystemExit) as cause:
         del sys.modules[name]
         raise error(f"{spec}: it cannot be imported: {type(cause).__name__}: {cause}") from cause
     return module

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
+import sys
 from collections import Counter
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +13,11 @@ from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import Case, Store, evaluate, evaluate_async
+from greval import Case, ComputedMetric, MeasureScale, Store, evaluate, evaluate_async
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
+from greval.runs.store import FILE
 from greval.testing import ScriptedJudge
 
 
@@ -177,8 +181,8 @@ def test_a_lost_folder_ends_the_run_with_an_error_of_ours(tmp_path):
     """Where the log cannot be written any more the run ends with one StoreError, not a group of tracebacks."""
 
     def pull(progress):
-        with Store.open(tmp_path) as other:
-            other._connection.execute("DROP TABLE results")
+        with closing(sqlite3.connect(tmp_path / FILE)) as other:
+            other.execute("DROP TABLE results")
 
     with pytest.raises(StoreError):
         evaluate(cases(30), [TONE], ScriptedJudge(by_metric), out=tmp_path, on_progress=pull)
@@ -283,3 +287,31 @@ def test_callbacks_of_the_config_see_every_call(tmp_path):
     callbacks = Seen()
     evaluate(cases(3), [TONE], ScriptedJudge(by_metric), out=tmp_path, config={"callbacks": [callbacks]})
     assert (callbacks.chains, callbacks.models) == (3, 3)
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_code_of_a_user_that_ends_the_program_fails_a_row(tmp_path, end):
+    """A chat model or a function that calls `sys.exit` fails its judgement, and the run goes on to its end."""
+
+    def compute(case):
+        if case.id == "q1":
+            raise end
+        return 1
+
+    metric = ComputedMetric(
+        name="own", description="Own.", needs=["answer"], scale=MeasureScale(low=0.0, high=1.0), compute=compute
+    )
+    judge = ScriptedJudge(lambda messages: end if "Question 2?" in messages[-1].text else by_metric(messages))
+    run = evaluate(cases(20), [TONE, metric], judge, out=tmp_path)
+    failures = {(row.sample_id, row.metric): row.failures[0].message for row in run.results() if row.failures}
+    assert {*failures} == {("q1", "own"), ("q2", "tone")}
+    assert all(type(end).__name__ in message for message in failures.values())
+    assert run.progress.scored == 38
+
+
+def test_a_callback_that_ends_the_program_ends_the_run(tmp_path):
+    """The caller gets the exit of a function that judges nothing; what was judged is kept."""
+    with pytest.raises(SystemExit):
+        evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path, on_result=lambda _: sys.exit(4))
+    run = evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    assert run.progress.kept >= 1

@@ -17,7 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
-from greval._util.concurrency import count_as_waiting
+from greval._util.concurrency import count_as_waiting, fails_one_call
 from greval.errors import JudgeError, StoppedError
 from greval.judging.model.adaptation import (
     NO_ADAPTATION,
@@ -370,7 +370,9 @@ class JudgeClient:
                 message = await question.ask(line.model, messages, context.config)
                 reply = read_reply(message, messages)
                 estimate = _estimate_usage(reply, tokens)
-        except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
+        except BaseException as error:
+            if not fails_one_call(error):
+                raise
             reply = self._read_error(error, line, question, messages)
         finally:
             # Also if the call is cancelled, because it may be paid for.

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from pydantic_core import PydanticSerializationError, to_json
 
+from greval._util.concurrency import fails_one_call
 from greval.records.case import Case
 from greval.records.formula import FormulaError
 from greval.records.formula_metric import FormulaMetric
@@ -49,7 +50,9 @@ def compute_outcome(metric: FunctionMetric, case: Case, verdicts: Verdicts = NO_
         returned = tuple(returned) if isinstance(returned, Iterator) else returned
     except FormulaError as error:
         return _build_failure(f"{describe_source(metric)} has no value: {error}")
-    except Exception as error:  # noqa: BLE001 - one case's failure is a row
+    except BaseException as error:
+        if not fails_one_call(error):
+            raise
         return _build_failure(f"{describe_source(metric)} raised {type(error).__name__}: {error}")
     if isinstance(returned, Skipped):
         return returned

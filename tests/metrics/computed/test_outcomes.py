@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -110,6 +111,18 @@ def test_an_exception_names_the_function():
         assert "test_outcomes.py, line" in message
         assert message.endswith("raised ZeroDivisionError: division by zero")
     assert "walk (test_outcomes.py" in computed(partial(walk, by=0)).error.message
+
+
+def test_a_function_that_ends_the_program_fails_its_case():
+    """What `sys.exit` raises is a failure of the case; Ctrl-C in the main thread is not."""
+    message = computed(lambda _: sys.exit(3)).error.message
+    assert message.endswith("raised SystemExit: 3")
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        computed(interrupt)
 
 
 def test_an_object_that_is_called_is_named_by_its_class():
