@@ -31,7 +31,8 @@ from greval.runs.evaluation import evaluate_async
 from greval.runs.judges import JudgeModel, choose_judges
 from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
-from greval.runs.store import FILE, Store
+from greval.runs.store import Store, is_begun
+from greval.runs.store.disk import SAME_COMMAND
 from greval.runs.store.pages import list_methods
 from greval.serve.call_limit import FairCallLimit, RequestedSlot
 from greval.serve.jobs.messages import EXIT_UNWRITTEN, JobMessage, JobOrder, ServerLink, ServerMessage
@@ -116,11 +117,13 @@ class RunJob:
         return self._build_state("failed" if fatal else "stopped", why)
 
     def _build_state(self, status: JobStatus, why: str | None = None) -> JobState:
-        reason = why and redact_secrets(why.replace(f"{self._folder.parent}{os.sep}", ""))
+        # Clients have no command.
+        reason = why and why.replace(f"{self._folder.parent}{os.sep}", "").replace(SAME_COMMAND, "resume the run")
+        reason = reason and redact_secrets(reason)
         return JobState(status=status, why=reason, progress=self._progress, methods=self._read_methods())
 
     def _read_methods(self) -> tuple[str, ...] | None:
-        if not (self._folder / FILE).is_file():
+        if not is_begun(self._folder):
             return None
         try:
             with Store.open(self._folder) as store:

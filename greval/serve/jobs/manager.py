@@ -27,6 +27,7 @@ from greval.serve.jobs.queue import (
     JobLock,
     JobQueue,
     JobState,
+    JobStatus,
     QueueEntry,
     read_job_spec,
     read_job_state,
@@ -44,6 +45,7 @@ MAX_JOBS = 4
 """The most runs of a server process at once; their calls share one limit regardless of their number."""
 MAX_TENANT_JOBS = 2
 """The most of them that belong to one tenant."""
+UNWRITTEN = "the server could not write to its disk; it can be resumed when there is room"
 TURN_SECONDS = 30.0
 """The seconds after which a tenant's only run gives way to a tenant that has none."""
 log = logging.getLogger(__name__)
@@ -58,7 +60,7 @@ class JobManager:
         self._service = service
         self._jobs: dict[Path, RunningJob] = {}
         self._ends: set[asyncio.Task[None]] = set()
-        self._left: set[Path] = set()
+        self._unwritten: set[Path] = set()
         self._turns: dict[Path, float] = {}
         self._deaths: Counter[Path] = Counter()
         self._woken = asyncio.Event()
@@ -113,7 +115,8 @@ class JobManager:
                     job.stop()
                 else:
                     await self._start_job(entry)
-        candidates = [folder for folder in entries if folder not in self._jobs and folder not in self._left]
+        candidates = [folder for folder in entries if folder not in self._jobs and folder not in self._unwritten]
+        await self._end_unwritten_jobs(entries)
         elsewhere = await asyncio.to_thread(lambda: {folder for folder in candidates if is_locked(folder / LOCK_FILE)})
         waiting = [folder for folder in candidates if folder not in elsewhere]
         while folder := choose_next_run(waiting, self._jobs, elsewhere, self._turns):
@@ -160,7 +163,7 @@ class JobManager:
             code = await job.serve_to_end()
             # Starting again and again would pay for the same calls.
             if code == EXIT_UNWRITTEN:
-                self._left.add(entry.folder)
+                self._unwritten.add(entry.folder)
             elif code and not job.stopping:
                 await self._note_death(entry, judged_before, code)
         except Exception:
@@ -168,6 +171,14 @@ class JobManager:
         finally:
             del self._jobs[entry.folder]
             self.wake()
+
+    async def _end_unwritten_jobs(self, entries: Mapping[Path, QueueEntry]) -> None:
+        """Write how jobs ended that could not write it themselves, as soon as there is room."""
+        for folder in [*self._unwritten]:
+            with suppress(OSError):
+                if entry := entries.get(folder):
+                    await asyncio.to_thread(_end_job, entry, "stopped", UNWRITTEN)
+                self._unwritten.discard(folder)
 
     async def _note_death(self, entry: QueueEntry, judged_before: int, code: int) -> None:
         """Note that the process of a run died; after several deaths without progress the run has failed."""
@@ -178,7 +189,7 @@ class JobManager:
         self._deaths[entry.folder] += 1
         if self._deaths[entry.folder] >= MAX_DEATHS:
             why = f"its process died {MAX_DEATHS} times without a further result, the last time with {end}"
-            await asyncio.to_thread(_end_dead_job, entry, why)
+            await asyncio.to_thread(_end_job, entry, "failed", why)
             del self._deaths[entry.folder]
 
 
@@ -200,13 +211,13 @@ def _is_still_due(entry: QueueEntry) -> bool:
     return False
 
 
-def _end_dead_job(entry: QueueEntry, why: str) -> None:
-    """Write that a job has failed, unless another process works on it."""
+def _end_job(entry: QueueEntry, status: JobStatus, why: str) -> None:
+    """Write that a job has ended, unless another process works on it."""
     if lock := JobLock.try_acquire(entry.folder):
         with lock:
             if _is_still_due(entry):
                 state = read_job_state(entry.folder) or JobState(status="running")
-                write_job_state(entry.folder, state.model_copy(update={"status": "failed", "why": why}))
+                write_job_state(entry.folder, state.model_copy(update={"status": status, "why": why}))
                 entry.path.unlink(missing_ok=True)
 
 

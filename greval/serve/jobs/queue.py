@@ -20,6 +20,7 @@ from greval.runs.config.model import RunConfig
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
+from greval.serve.problems import DISK_FULL_ERRORS
 from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.stats.interval import LEVEL
 from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS, AlignOptions
@@ -217,8 +218,16 @@ def read_job_state(folder: Path) -> JobState | None:
 
 
 def write_job_state(folder: Path, state: JobState) -> None:
-    """Write the state of a job."""
-    write_atomically(folder / STATE_FILE, state.model_dump_json())
+    """Write the state of a job. On a full disk it replaces the old one in place, for which no room is needed."""
+    file, text = folder / STATE_FILE, state.model_dump_json()
+    try:
+        write_atomically(file, text)
+    except OSError as error:
+        if error.errno not in DISK_FULL_ERRORS:
+            raise
+        with file.open("r+b") as old:
+            old.write(text.encode())
+            old.truncate()
 
 
 def write_job_spec(folder: Path, spec: JobSpec) -> None:

@@ -33,6 +33,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 KEY_REFUSED_STATUSES = frozenset({401, 403})
 SERVER_ERROR = 500
 NOT_READY = 503
+MIN_FREE_BYTES = 1_000_000
 EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 JudgeReadiness = Literal["ok", "its key is refused", "it cannot be reached", "it cannot be used as set up"]
@@ -100,9 +101,15 @@ async def _check_server(url: str) -> JudgeReadiness:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Return whether the folder, or its nearest existing parent, is writable; nothing is created."""
+    """Return whether the folder, or its nearest existing parent, is writable and has room; nothing is created."""
     nearest = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
-    return nearest.is_dir() and os.access(nearest, os.W_OK)
+    return nearest.is_dir() and os.access(nearest, os.W_OK) and _has_room(nearest)
+
+
+def _has_room(folder: Path) -> bool:
+    """Return whether the disk of a folder has room for a further run, and for its files."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize >= MIN_FREE_BYTES and (disk.f_favail > 0 or not disk.f_files)
 
 
 class Health(Record):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
 import shutil
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -16,10 +20,12 @@ from greval.serve.jobs.manager import (
     MAX_JOBS,
     MAX_TENANT_JOBS,
     TURN_SECONDS,
+    UNWRITTEN,
     JobManager,
     choose_next_run,
     choose_run_to_stop,
 )
+from greval.serve.jobs.queue import JobQueue, JobState, read_job_state
 from greval.serve.middleware.api_keys import add_key
 
 ANA, BEN, EVE, ZOE, KAI = (Path(name) for name in ("ana", "ben", "eve", "zoe", "kai"))
@@ -137,6 +143,26 @@ def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
         assert client.get(f"/v1/runs/{run}").status_code == 404
         assert ended(client, started(client, data, limit=3))["status"] == "finished"
     assert len(judges["slow"].calls) < 2_000
+
+
+def test_an_end_is_written_as_soon_as_there_is_room(tmp_path, monkeypatch):
+    """A run whose process could not write its end is not begun again; it ends, and can be resumed or deleted."""
+    folder, queue = tmp_path / "r1", JobQueue(tmp_path)
+    folder.mkdir()
+    queue.add(folder)
+    manager = JobManager(SimpleNamespace(settings=SimpleNamespace(runs=tmp_path)))
+    manager._unwritten.add(folder)
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", refuse)
+        asyncio.run(manager._start_due_jobs())
+    assert (read_job_state(folder), len(queue.list_entries())) == (None, 1)
+    asyncio.run(manager._start_due_jobs())
+    assert read_job_state(folder) == JobState(status="stopped", why=UNWRITTEN)
+    assert (queue.list_entries(), manager._unwritten) == ([], set())
 
 
 @pytest.mark.nightly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from datetime import UTC, datetime
@@ -75,6 +76,19 @@ def test_records_that_cannot_be_read_are_none(tmp_path, content):
     for file in (SPEC_FILE, STATE_FILE):
         (tmp_path / file).write_text(content, encoding="utf-8")
     assert read_job_spec(tmp_path) is read_job_state(tmp_path) is None
+
+
+def test_a_state_is_written_on_a_full_disk(tmp_path, monkeypatch):
+    """The end of a run is known although no further file can be written, and is no longer than before."""
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_job_state(tmp_path, JobState(status="running", why="x" * 100))
+    monkeypatch.setattr(os, "fsync", refuse)
+    write_job_state(tmp_path, JobState(status="failed", why="the disk is full"))
+    assert read_job_state(tmp_path) == JobState(status="failed", why="the disk is full")
+    assert [path.name for path in tmp_path.iterdir()] == [STATE_FILE]
 
 
 def test_one_lock_at_a_time(tmp_path):
