@@ -355,23 +355,23 @@ def _find_damaged_frame(wal: Path) -> str | None:
 
     The last frames may be incomplete after a kill, and older ones may follow (https://sqlite.org/walformat.html).
     """
-    content = wal.read_bytes() if wal.is_file() else b""
-    if len(content) < WAL_HEADER_BYTES:
+    if _read_size(wal) < WAL_HEADER_BYTES + FRAME_BYTES:
         return None
-    order = ">" if content[3] & 1 else "<"
-    sums = _add_to_sums((0, 0), struct.unpack(f"{order}6I", content[:24]))
-    is_sound = sums == struct.unpack(">2I", content[24:WAL_HEADER_BYTES])
-    salt_at = 16 if is_sound else WAL_HEADER_BYTES + 8
-    salt = content[salt_at : salt_at + 8]
-    for start in range(WAL_HEADER_BYTES, len(content) - FRAME_BYTES + 1, FRAME_BYTES):
-        frame = content[start : start + FRAME_BYTES]
-        is_newer, is_commit = frame[8:16] == salt, any(frame[4:8])
-        if is_sound:
-            words = struct.unpack(f"{order}{PAGE_BYTES // 4 + 2}I", frame[:8] + frame[FRAME_HEADER_BYTES:])
-            sums = _add_to_sums(sums, words)
-            is_sound = is_newer and sums == struct.unpack(">2I", frame[16:FRAME_HEADER_BYTES])
-        elif is_newer and is_commit:
-            return f"a part of {wal.name} was changed"
+    with wal.open("rb") as file:
+        header, frame = file.read(WAL_HEADER_BYTES), file.read(FRAME_BYTES)
+        order = ">" if header[3] & 1 else "<"
+        sums = _add_to_sums((0, 0), struct.unpack(f"{order}6I", header[:24]))
+        is_sound = sums == struct.unpack(">2I", header[24:])
+        salt = header[16:24] if is_sound else frame[8:16]
+        while len(frame) == FRAME_BYTES:
+            is_newer, is_commit = frame[8:16] == salt, any(frame[4:8])
+            if is_sound:
+                words = struct.unpack(f"{order}{PAGE_BYTES // 4 + 2}I", frame[:8] + frame[FRAME_HEADER_BYTES:])
+                sums = _add_to_sums(sums, words)
+                is_sound = is_newer and sums == struct.unpack(">2I", frame[16:FRAME_HEADER_BYTES])
+            elif is_newer and is_commit:
+                return f"a part of {wal.name} was changed"
+            frame = file.read(FRAME_BYTES)
     return None
 
 
