@@ -139,6 +139,12 @@ class Judgement(Record):
     shown_ids: ShownIds = Field(default_factory=dict)
     orders: Annotated[tuple[OrderVerdict, ...], Field(exclude_if=not_)] = ()
 
+    @property
+    def uncertainty(self) -> float | None:
+        """The judge's uncertainty from 0 to 1, from its confidence and flip rate; None if neither is known."""
+        estimates = self.flip_rate, None if self.confidence is None else 1 - self.confidence
+        return max((estimate for estimate in estimates if estimate is not None), default=None)
+
 
 class Failure(Record):
     """Why a case or an item could not be judged; `raw` is the judge's reply, verbatim."""

@@ -45,6 +45,7 @@ from greval.runs.manifest import (
     store_judges,
     store_metrics,
     store_origin,
+    store_shared_prices,
     store_spending,
 )
 from greval.runs.options import (
@@ -299,6 +300,12 @@ async def evaluate_async(
             `config`: a LangChain config, such as callbacks and tags, for every call.
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
+            `escalate`: a second judge. The judge of each metric (the first) judges all cases, in the folder `first` of
+            the run; its verdicts stand where it is certain, and the second judge judges the rest. How certain it has
+            to be is chosen on `labels` of people, files or annotations, by default those in the run folder, so that it
+            agrees with them at least as often as `agree` (0.9) with a probability of 0.95, as far as the labels are a
+            random sample. The certainty is the probability of the verdict, or with `repeats`, which are of the first
+            judge, the share of equal ones. `first`: the verdicts of a first judge, as such a run passes them on.
             `on_unread`: called with each row that is not a case, instead of a `DataWarning` at the end.
 
     Returns:
@@ -312,6 +319,10 @@ async def evaluate_async(
         TypeError: If an option does not exist.
     """
     check_options(options, EvaluateOptions, "evaluate")
+    if options.get("escalate") is not None:
+        from greval.runs.escalation import load_strategy
+
+        return await load_strategy()(cases, metrics, judge, out=out, stop=stop, **options)
     reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
         raise DefinitionError("no metric is given; name those to judge by, such as ['correctness']")
@@ -358,6 +369,7 @@ async def evaluate_async(
                 for client, group in zip(clients, judges.groups, strict=True)
             },
             meter=options.get("meter"),
+            first=options.get("first"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
             on_method=writer.plans.claim_method,
@@ -388,10 +400,7 @@ async def evaluate_async(
                 with reduce_collections():
                     await _judge_source(work, writer, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
-        _warn_unread(work, reading)
-        with Store.open(folder) as finished:
-            for remark in read_join_remarks(finished):
-                warnings.warn(remark, DataWarning, stacklevel=2)
+        _warn_unread(work, reading, folder)
     if guard.why is None and work.row_count and work.row_count == work.counter.unread:
         raise build_unreadable_error(work.unread, work.row_count)
     # Judgements of a batch that are still open may need replies of the journal.
@@ -400,8 +409,8 @@ async def evaluate_async(
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
 
-def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
-    """Warn about rows that are not cases, about ignored field names, and if a column seems to be the method."""
+def _warn_unread(work: JudgingLoop, reading: CaseReader, folder: Path) -> None:
+    """Warn about rows that are not cases, ignored field names, a column that seems to be the method, and joins."""
     unread, row_count = work.counter.unread, work.row_count
     if unread and unread < row_count:
         lines = [
@@ -413,6 +422,9 @@ def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
     if proposal := reading.describe_proposal(lambda columns: f"columns={dict(columns)}"):
         warnings.warn(f"{reading.name}: {proposal}", DataWarning, stacklevel=3)
+    with Store.open(folder) as finished:
+        for remark in read_join_remarks(finished):
+            warnings.warn(remark, DataWarning, stacklevel=3)
 
 
 async def _judge_source(
@@ -570,6 +582,12 @@ def _was_scored(store: Store, metric: str, fingerprint: str) -> bool:
 def _begin_plan(work: JudgingLoop, writer: StoreWriter, source: CaseSource, options: EvaluateOptions) -> None:
     """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
     versions = {name: PlannedVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
+    if work.first:
+        if work.first.why:
+            work.guard.stop(work.first.why)
+        versions = {name: work.first.combine_version(name, version) for name, version in versions.items()}
+        # Only the second judge costs something in this folder.
+        store_shared_prices(writer, {version.judge: work.runnables[name].judge for name, version in versions.items()})
     total = work.counter.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
     writer.plans.begin(source, part, versions, None if total is None else total // len(versions))

@@ -37,6 +37,7 @@ ADAPTED = "adapted"
 # The names of metadata entries (`Store.fact`).
 ASKED = "asked"
 COMMAND = "command"
+ESCALATION = "escalation"
 JOINS = "joins"
 JUDGES = "judges"
 ORIGIN = "origin"
@@ -108,6 +109,12 @@ def store_judges(writer: StoreWriter, judges: RunJudges, clients: Iterable[Judge
     writer.put_fact("judge", settings[0])
     writer.put_fact(JUDGES, _read_mapping(writer.reader, JUDGES) | settings_by_metric)
     writer.put_fact(PRICES, _read_mapping(writer.reader, PRICES) | costs)
+
+
+def store_shared_prices(writer: StoreWriter, labels: Mapping[str, str]) -> None:
+    """Store the price of a judge also for a label that names it with others, given the judge's own label by it."""
+    prices = _read_mapping(writer.reader, PRICES)
+    writer.put_fact(PRICES, prices | {label: prices.get(judge) for label, judge in labels.items()})
 
 
 def format_judges(labels: Mapping[str, Sequence[str]]) -> str:

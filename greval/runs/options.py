@@ -14,7 +14,7 @@ from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
 from greval.errors import DataError
-from greval.judging.model.budget import CallMeter
+from greval.judging.model.budget import CallMeter, RunSpending, format_cap_reason
 from greval.judging.model.client import ReplySource
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
@@ -25,6 +25,8 @@ from greval.runs.manifest import RunCommand
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
+    from greval.records.annotation import Annotation
+    from greval.runs.escalation import FirstVerdicts
     from greval.runs.shard import Shard
 
 DEFAULT_CONCURRENCY = 8
@@ -70,6 +72,10 @@ class EvaluateOptions(CallOptions, total=False):
     total: int | None
     on_progress: OnProgress | None
     on_unread: Callable[[str], None] | None
+    escalate: JudgeLike | None
+    agree: float
+    labels: Sequence[str | Path | Annotation] | str | Path | None
+    first: FirstVerdicts | None
 
 
 def select_evaluate_options(options: Mapping[str, object], **changes: Unpack[EvaluateOptions]) -> EvaluateOptions:
@@ -128,6 +134,25 @@ def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
     if origin is None and isinstance(cases, CaseReader):
         origin = cases.identify_source()
     return origin or UNKNOWN_SOURCE
+
+
+def share_caps(options: CallOptions, elsewhere: RunSpending) -> EvaluateOptions:
+    """Return the caps of one of several runs that share them: what the other runs left, given what these spent."""
+    calls, cost = options.get("max_calls"), options.get("max_cost")
+    return {
+        "max_calls": None if calls is None else max(calls - elsewhere.calls, 0),
+        "max_cost": None if cost is None else max(cost - (elsewhere.cost or 0.0), 0.0),
+    }
+
+
+def describe_shared_stop(why: str | None, options: CallOptions, before: RunSpending) -> str | None:
+    """Return why one of several runs was stopped, with its own cap replaced by the one that they share."""
+    calls, cost = options.get("max_calls"), options.get("max_cost")
+    if calls is not None and why and "--max-calls" in why:
+        return format_cap_reason(before, max_calls=calls)
+    if cost is not None and why and "--max-cost" in why:
+        return format_cap_reason(before, max_cost=cost)
+    return why
 
 
 def get_prices(options: CallOptions) -> Prices:

@@ -6,6 +6,7 @@ judgement, a metric for a case, goes through these states; each has its function
     no formula needs it on this case -----------------------------> _skip_unneeded -> _store, counted
     wait for the results of the metrics that it builds on       (one is missing: the run is stopped)
       |
+      +-- a first judge is sure of its verdict ------------------> _keep_sure -------> kept, or _store, counted
       +-- stored replies are read again -------------------------> _replay ---------> kept, or _store, counted
       +-- known: the log holds its result -----------------------> _keep_known ------> counted
       +-- a metric that it builds on failed ---------------------> failed ----------+
@@ -57,6 +58,7 @@ from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.writer import StoreWriter
 
 if TYPE_CHECKING:
+    from greval.runs.escalation import FirstVerdicts
     from greval.runs.shard import Shard
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
@@ -158,6 +160,7 @@ class JudgingLoop:
     """The state that the workers of a run share: log, compiled metrics in order, budget and progress.
 
     `guards` are those of single judges, if the run has several, and `meter` counts calls together with other runs.
+    `first` are the verdicts of a cheaper judge, which stand where it is sure.
     """
 
     store: ResultLog
@@ -172,6 +175,7 @@ class JudgingLoop:
     config: RunnableConfig | None = None
     guards: dict[JudgeClient, RunGuard] = field(default_factory=dict)
     meter: CallMeter | None = None
+    first: FirstVerdicts | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
     on_method: Callable[[str], None] | None = None
@@ -388,8 +392,9 @@ class JudgingLoop:
         judged = plan_judgement(case, runnable, dependencies)
         if judged.broken and replaced:
             return replaced
-        if judged.verdicts:
-            context = context._replace(verdicts=judged.verdicts)
+        if self.first and (sure := self.first.find_sure_verdict(judged, runnable.metric)):
+            return self._keep_sure(*sure, replaced)
+        context = context._replace(verdicts=judged.verdicts)
         if self.replays:
             return await self._replay(judged, runnable, context)
         result_of = (case.id, case.method, runnable.metric.name)
@@ -492,6 +497,7 @@ class JudgingLoop:
         *,
         calls: Sequence[CallRecord] = (),
         asked_content: int | None = None,
+        recomputable: bool = False,
     ) -> None:
         """Store a new result, with its case if that is not stored yet."""
         text = self._case_texts.pop(id(judged.case), "")
@@ -502,7 +508,7 @@ class JudgingLoop:
             case=text,
             calls=calls,
             asked_content=asked_content,
-            recomputable=result.tier == "computed" or is_unneeded(result),
+            recomputable=recomputable or result.tier == "computed" or is_unneeded(result),
         )
         if self.on_result:
             self.on_result(result)
@@ -512,6 +518,13 @@ class JudgingLoop:
         self.kept[stored.metric] += 1
         self.store.keep((case.id, case.method, stored.metric), self._case_texts.pop(id(case), ""))
         return self._count_result(stored, stored=True, replaced=replaced)
+
+    def _keep_sure(self, judged: PlannedJudgement, result: Result, replaced: Result | None) -> Result:
+        """Sure: store the verdict of the first judge, or keep it if the log holds it."""
+        if old := self.store.get(judged.key, (result.sample_id, result.method, result.metric)):
+            return self._keep_known(old, judged.case, replaced)
+        self._store(judged, result, recomputable=True)
+        return self._count_result(result, stored=False, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
         """In flight or same content: copy the result of an equal case at no cost, or return None."""

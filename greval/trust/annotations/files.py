@@ -18,7 +18,7 @@ from greval.records.annotation import Annotation
 from greval.records.scale import Scale
 from greval.records.scale_values import is_missing_value
 from greval.runs.run_reader import read_known_scales, read_metric
-from greval.runs.store import Store
+from greval.runs.store import FILE, Store
 from greval.runs.store.disk import ResultFilter
 from greval.trust.annotations.reading import FIELDS, AnnotationFile, parse_annotation, read_annotations
 
@@ -186,7 +186,8 @@ def _refuse_copied_verdicts(folder: Path, name: str, annotations: Iterable[Annot
             MAX_COMPARED,
         )
     ]
-    if not commented:
+    # A folder without a run has no verdicts yet.
+    if not commented or not (folder / FILE).is_file():
         return
     with Store.open(folder) as store:
         if not all(_has_verdict(store, annotation) for annotation in commented):

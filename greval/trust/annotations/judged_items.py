@@ -95,13 +95,6 @@ class JudgedItem(Record):
         """The hash of the fields shown."""
         return hash_json(dict(self.fields))
 
-    @property
-    def uncertainty(self) -> float | None:
-        """The judge's uncertainty from 0 to 1, from its confidence and flip rate; None if neither is known."""
-        confidence = self.judgement.confidence
-        estimates = self.judgement.flip_rate, None if confidence is None else 1 - confidence
-        return max((estimate for estimate in estimates if estimate is not None), default=None)
-
 
 def read_judged_items(
     store: Store,

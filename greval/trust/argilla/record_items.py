@@ -51,7 +51,8 @@ class RecordItem(Record):
     @property
     def uncertainty(self) -> float | None:
         """The highest uncertainty of its judgements, None if none is known."""
-        return max((item.uncertainty for item in self.judged if item.uncertainty is not None), default=None)
+        estimates = (item.judgement.uncertainty for item in self.judged)
+        return max((estimate for estimate in estimates if estimate is not None), default=None)
 
 
 def build_record_id(ref: ItemRef, content: str) -> str:

@@ -140,7 +140,7 @@ def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]
 
 def build_candidate(item: RecordItem) -> SampleCandidate:
     """Return what sampling needs to know of a judged item."""
-    return SampleCandidate(item.place.hash_key(), str(item.judgement.value), item.uncertainty)
+    return SampleCandidate(item.place.hash_key(), str(item.judgement.value), item.judgement.uncertainty)
 
 
 def plan_records(

@@ -10,14 +10,22 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import StoreError
-from greval.judging.model.budget import RunSpending, format_cap_reason
+from greval.judging.model.budget import RunSpending
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import is_probe, sum_spending
-from greval.runs.options import CallOptions, EvaluateOptions, OnProgress, get_prices, select_evaluate_options
+from greval.runs.options import (
+    CallOptions,
+    EvaluateOptions,
+    OnProgress,
+    describe_shared_stop,
+    get_prices,
+    select_evaluate_options,
+    share_caps,
+)
 from greval.runs.store import Store, is_begun
 from greval.trust.probing.plan import VerdictKey
 
@@ -78,7 +86,7 @@ class ProbeStages:
         self.usage += run.progress.usage
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
-        self.why = self._describe_stop(run.why)
+        self.why = describe_shared_stop(run.why, self.options, self.before)
         case_keys = {(case.id, case.method) for case in cases}
         results: dict[str, dict[VerdictKey, Result]] = {}
         for result in run.results():
@@ -92,15 +100,6 @@ class ProbeStages:
         judges = self.options.get("judges") or {}
         return {metric.name: judges[metric.name] for metric in metrics if metric.name in judges}
 
-    def _describe_stop(self, why: str | None) -> str | None:
-        """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""
-        calls, cost = self.options.get("max_calls"), self.options.get("max_cost")
-        if calls is not None and why and "--max-calls" in why:
-            return format_cap_reason(self.before, max_calls=calls)
-        if cost is not None and why and "--max-cost" in why:
-            return format_cap_reason(self.before, max_cost=cost)
-        return why
-
     def _sum_spending(self, *, without: str | None = None) -> RunSpending:
         """Return the spending of all commands on all stages, or on all but one."""
         stages = {self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())}
@@ -111,9 +110,6 @@ class ProbeStages:
         """Build the options of the next run. Its caps are what the other stages left."""
         # Repeats are stages of their own, so each stage judges once.
         options = select_evaluate_options(self.options, total=total, part=part, probe=True, repeats=1)
-        calls, cost = self.options.get("max_calls"), self.options.get("max_cost")
-        if calls is not None or cost is not None:
-            spent_elsewhere = self._sum_spending(without=stage)
-            options["max_calls"] = None if calls is None else max(calls - spent_elsewhere.calls, 0)
-            options["max_cost"] = None if cost is None else max(cost - (spent_elsewhere.cost or 0.0), 0.0)
+        if self.options.get("max_calls") is not None or self.options.get("max_cost") is not None:
+            options |= share_caps(self.options, self._sum_spending(without=stage))
         return options

@@ -65,4 +65,4 @@ def test_uncertainty_is_the_larger_of_what_is_known(confidence, flip_rate, uncer
     judgement = Judgement(value="Yes", reason="r", confidence=confidence, flip_rate=flip_rate)
     place = ItemRef(sample_id="q1")
     thing = JudgedItem(place=place, metric="m", fields={}, judgement=judgement, judge="j", fingerprint="f", tags={})
-    assert thing.uncertainty == uncertainty
+    assert thing.judgement.uncertainty == uncertainty

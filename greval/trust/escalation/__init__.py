@@ -1,0 +1,1 @@
+"""Two judges: a cheap one decides where it is sure, and another one judges the rest."""
