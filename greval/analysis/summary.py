@@ -6,15 +6,17 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal, assert_never
+from operator import not_
+from typing import Annotated, Literal, assert_never
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.runs.manifest import (
+    ESCALATION,
     RunCommand,
     count_replayed,
     count_served_models,
@@ -108,7 +110,7 @@ class Report(Record):
     fingerprints, the number of results of each. `estimated_calls` is the number of calls whose tokens the provider did
     not report, so that caps counted an estimate and `spending` nothing. `command` are the options of the last command,
     None if they are not known. `warnings` are about ids that did not meet, and stand before all
-    figures.
+    figures. `escalation` says how two judges shared the cases, in the form of `Escalation`; JSON omits it without them.
     """
 
     folder: str
@@ -134,6 +136,7 @@ class Report(Record):
     estimated_calls: int = 0
     command: RunCommand | None = None
     warnings: tuple[str, ...] = ()
+    escalation: Annotated[JsonValue, Field(exclude_if=not_)] = None
 
     @property
     def failure_kinds(self) -> list[str]:
@@ -201,6 +204,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         estimated_calls=read_spending(store).estimated,
         command=read_command(store),
         warnings=read_join_remarks(store, judged),
+        escalation=store.fact(ESCALATION),
         verdicts=tuple(
             _sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in run_summary.summaries)], show)
         ),

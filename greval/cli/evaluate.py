@@ -130,6 +130,9 @@ def _print_plan_forecast(plan: RunPlan) -> None:
         counts = ", ".join(f"{name} {count:,}" for name, count in expected.missing.items())
         typer.echo(f"responses to ask for: {counts}; their context is not in the input tokens")
     print_forecast(expected.forecast)
+    if expected.second:
+        typer.echo("\nat most, if the first judge is sure of no case:")
+        print_forecast(expected.second)
     print_note(plan.data.reading.notice())
 
 

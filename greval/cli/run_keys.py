@@ -8,7 +8,15 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from greval.cli.help_layout import KEYS, GroupedCommand, input_option, limit_option, output_option, resuming_option
+from greval.cli.help_layout import (
+    KEYS,
+    GroupedCommand,
+    input_option,
+    judge_option,
+    limit_option,
+    output_option,
+    resuming_option,
+)
 from greval.cli.judge_options import JudgeNames, JudgeOptions, build_judge_config
 from greval.cli.options import (
     AskedSpecs,
@@ -71,6 +79,9 @@ class RunOptions(NamedTuple):
     ] = None
     metric: OptionalMetricNames = None
     judge: JudgeNames = None
+    escalate: Annotated[str | None, judge_option("--escalate", metavar="MODEL")] = None
+    agree: Annotated[float, judge_option("--agree", metavar="SHARE")] = 0.9
+    labels: Annotated[list[Path] | None, judge_option("--labels", metavar="FILE")] = None
     out: Annotated[Path | None, output_option("--out", "-o", metavar="RUN")] = None
     config: Annotated[
         Path | None,

@@ -85,7 +85,12 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
         console.print()
         columns = (Column(name, left=not index, wrap=False) for index, name in enumerate(COST_COLUMNS))
         console.print(build_table(tuple(columns), list_spending_rows(report.spending), title="Cost"))
-    if cost := format_spending(report.spending):
+    if report.escalation:
+        # Few runs have two judges.
+        from greval.report.escalation import render as render_escalation
+
+        render_escalation(report.escalation, console)
+    elif cost := format_spending(report.spending):
         print_line(console, cost)
     print_lines(console, (*describe_estimates(report), *describe_sources(report)))
     if report.command and report.command.config:

@@ -5,6 +5,8 @@ from .alignment.api import align_async, forecast_align
 from .alignment.records import Alignment
 from .annotations.adjudication import adjudicate
 from .annotations.files import keep_annotations, write_annotations
+from .escalation.api import read_escalation
+from .escalation.records import Escalation
 from .estimates.records import Estimate
 from .labelling.sheets import write_label_sheet
 from .panels.api import panel_annotations
@@ -17,6 +19,7 @@ __all__ = [
     "PROBE_CHECKS",
     "Agreement",
     "Alignment",
+    "Escalation",
     "Estimate",
     "Panel",
     "Probe",
@@ -27,6 +30,7 @@ __all__ = [
     "keep_annotations",
     "panel_annotations",
     "probe_async",
+    "read_escalation",
     "write_annotations",
     "write_label_sheet",
 ]

@@ -20,6 +20,7 @@ from greval.runs.config.file import build_config, locate_config, read_config_fil
 from greval.runs.config.model import RunConfig
 from greval.runs.config.plan import DETAILED, RESPONSES_FILE, SUMMARY, RunPlan, ignore_note, prepare_run
 from greval.runs.config.run_input import store_joins
+from greval.runs.escalation import FIRST_FOLDER
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeLike
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions, OnProgress
@@ -81,11 +82,12 @@ class ConfigForecast:
 
     `missing` counts, for each method, the questions that it would be asked. Their judgements are part of `forecast`,
     with the expected answer and no context in place of the missing response: the number of calls is exact, but the
-    input tokens are underestimated.
+    input tokens are underestimated. With a second judge, `second` is what it would do at most, if it got all cases.
     """
 
     missing: dict[str, int]
     forecast: Forecast
+    second: Forecast | None = None
 
 
 def evaluate_config(
@@ -233,8 +235,18 @@ def forecast_plan(plan: RunPlan) -> ConfigForecast:
         responses = [case for case in plan.read_responses().values() if case.error is None or not retried]
         cases, missing = fill_missing_responses(plan.samples, plan.methods, responses)
     rows, options = plan.open_cases(cases), plan.list_options(cases)
+    if (second := options.get("escalate")) is None:
+        return ConfigForecast(missing, forecast(rows, plan.metrics, plan.judge, out=plan.folder, **options))
+    rows = [*rows]
+    second_options: EvaluateOptions = {
+        **options,
+        "judges": {metric.name: second for metric in plan.metrics if metric.kind == "judged"},
+        "repeats": 1,
+    }
     return ConfigForecast(
-        missing=missing, forecast=forecast(rows, plan.metrics, plan.judge, out=plan.folder, **options)
+        missing,
+        forecast(rows, plan.metrics, plan.judge, out=plan.folder / FIRST_FOLDER, **options),
+        forecast(rows, plan.metrics, second, out=plan.folder, **second_options),
     )
 
 

@@ -165,6 +165,12 @@ class RunConfig(Record):
     """A name, a file, a folder, FILE.py:NAME, or several with commas."""
     judge: JudgeConfig | None = None
     """The judge by its name, or its settings with the name under model."""
+    escalate: NamedJudge | None = None
+    """A second judge for the cases on which the judge is not sure, chosen by labels (docs/escalation.md)."""
+    agree: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    """With escalate: how often the judge has to agree with people where it decides."""
+    labels: PathTexts | None = None
+    """With escalate: a file of labels of people."""
     out: PathText | None = None
     """The run folder; runs/NAME by default."""
     concurrency: Count | None = None
@@ -254,8 +260,9 @@ class RunConfig(Record):
             MethodError: If this configuration has methods, but none of such a name.
         """
         changes = {name: getattr(overrides, name) for name in overrides.model_fields_set}
-        if self.judge and overrides.judge:
-            changes["judge"] = self.judge.replace_by(overrides.judge)
+        for name in ("judge", "escalate"):
+            if (judge := getattr(self, name)) and (override := getattr(overrides, name)):
+                changes[name] = judge.replace_by(override)
         if self.methods and overrides.methods:
             changes["methods"] = {
                 name: self._get_spec(name) if spec is None else spec for name, spec in overrides.methods.items()
@@ -283,6 +290,9 @@ class RunConfig(Record):
             "prices": Prices.load(Path(self.prices) if self.prices else None),
             "deadline": self.deadline,
             "shard": self.shard,
+            "escalate": self.escalate and self.escalate.create_judge(),
+            "agree": self.agree,
+            "labels": self.labels,
         }
 
 

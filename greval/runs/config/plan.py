@@ -40,6 +40,8 @@ DETAILED, SUMMARY = "eval_results_detailed.json", "eval_results_summary.json"
 """The result files of a run that asks for them."""
 RECORDED_KEYS = ("method", "traversals", "shard")
 """The keys that are for recorded responses."""
+ESCALATION_KEYS = ("agree", "labels")
+"""The keys that are for a second judge."""
 QUESTION_KEYS = ("indexes", "group_by", "answering", "generation", "result_files")
 """The keys that are for methods that are asked."""
 JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
@@ -305,6 +307,8 @@ def _check_keys(config: RunConfig) -> None:
     """Check that keys of a configuration fit each other."""
     if config.metrics is None and not config.result_files:
         raise DataError(NO_METRIC.format(data=quote(config.data or "FILE")))
+    if not config.escalate and (unused := [key for key in ESCALATION_KEYS if key in config.model_fields_set]):
+        raise DataError(f"{unused[0]} is for a second judge; name one under escalate (--escalate), or leave it out")
     if config.doc_id_pattern is not None:
         from greval.datasets.chunk_sources import read_pattern
 

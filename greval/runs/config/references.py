@@ -36,7 +36,7 @@ def find_reference_faults(
     `further` are checks of keys that other parts know about.
     """
     checks: Mapping[str, FileCheck] = {
-        **dict.fromkeys(("data", "gold", "traversals", "prices"), _check_file),
+        **dict.fromkeys(("data", "gold", "traversals", "prices", "labels"), _check_file),
         **dict.fromkeys(("library", "indexes"), _check_folder),
         **(further or {}),
     }
@@ -47,8 +47,9 @@ def find_reference_faults(
                     yield key_path, fault
     if "metrics" in keys:
         yield from _find_metric_faults(config.metrics or (), config.library or ())
-    if "judge" in keys and config.judge:
-        yield from _find_judge_faults(config.judge)
+    for key, judge in (("judge", config.judge), ("escalate", config.escalate)):
+        if key in keys and judge:
+            yield from _find_judge_faults(key, judge)
     if "methods" in keys:
         yield from _find_method_faults(config)
     if "generation" in keys and config.generation:
@@ -92,13 +93,13 @@ def _find_metric_error(specs: Sequence[str], folders: Sequence[str]) -> str | No
     return None
 
 
-def _find_judge_faults(judge: JudgeConfig) -> Iterator[KeyFault]:
+def _find_judge_faults(key: str, judge: JudgeConfig) -> Iterator[KeyFault]:
     """Find a name that is not one of a judge."""
     try:
         for name in parse_judge_names(judge.model).values():
             judge.create_judge(name)
     except JudgeError as error:
-        yield ("judge", MODEL), str(error)
+        yield (key, MODEL), str(error)
 
 
 def _find_method_faults(config: RunConfig) -> Iterator[KeyFault]:

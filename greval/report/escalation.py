@@ -1,0 +1,71 @@
+"""An escalation for the terminal: who judged how many cases, what is guaranteed, agreement with people, and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+from rich.console import Console
+
+from greval._util.wording import format_count
+from greval.report.tables import build_table, format_cost, format_measured, print_line, print_lines
+from greval.trust.escalation.records import EscalatedMetric, Escalation
+
+COLUMNS = ("verdicts of", "cases", "labels", "agreement with people [95 %]", "calls", "cost")
+
+
+def render(content: JsonValue, console: Console) -> None:
+    """Print an escalation as a run stores it: for each metric sentences, the two sides, and what was saved."""
+    escalation = Escalation.model_validate(content, strict=False)
+    for metric in escalation.metrics:
+        console.print()
+        print_line(console, " ".join(describe_escalation(metric, escalation)))
+        console.print(build_table(COLUMNS, _list_rows(metric)))
+        if metric.alone:
+            print_line(console, _describe_saving(metric))
+        print_lines(console, metric.warnings, "yellow")
+
+
+def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iterator[str]:
+    """Yield sentences on who judged how many cases of a metric, and what is guaranteed."""
+    first, second, whole = metric.first, metric.second, metric.whole
+    if metric.threshold is None:
+        yield (
+            f"{metric.metric}: {first.judge} decides nothing, and {second.judge} judged all "
+            f"{format_count(whole.cases, 'case')}. No certainty is enough for an agreement of {escalation.agree:g}: of "
+            f"the {format_count(metric.sure, 'labelled question')} where it is surest, people disagree on "
+            f"{metric.sure - metric.agreeing}."
+        )
+        needed = metric.labels_needed
+        yield (
+            "More labels would not help." if needed is None else f"About {needed:,} labelled questions would be needed."
+        )
+        return
+    yield (
+        f"{metric.metric}: {first.judge} decided {first.cases:,} of {format_count(whole.cases, 'case')}, and "
+        f"{second.judge} judged the other {second.cases:,} ({metric.escalated or 0:.0%})."
+    )
+    yield (
+        f"Where its certainty is {metric.threshold:.4g} or more, {first.judge} agrees with people in at least "
+        f"{escalation.agree:.0%} of the cases, with a probability of {1 - escalation.error:.0%}, if the "
+        f"{format_count(metric.questions, 'labelled question')} are a random sample."
+    )
+
+
+def _list_rows(metric: EscalatedMetric) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each judge and that of both."""
+    spent = metric.first_spending, metric.second_spending, metric.first_spending + metric.second_spending
+    for side, spending in zip((metric.first, metric.second, metric.whole), spent, strict=True):
+        figures = format_measured(side.agreement), f"{spending.calls:,}", format_cost(spending.cost)
+        yield side.judge, f"{side.cases:,}", f"{side.labels:,}", *figures
+
+
+def _describe_saving(metric: EscalatedMetric) -> str:
+    """Describe what the second judge would have spent on all cases, and what was saved of it."""
+    alone = metric.alone or metric.second_spending
+    calls = f"saved: {alone.calls - metric.second_spending.calls:,} of {alone.calls:,} calls of {metric.second.judge}"
+    return calls if metric.saved is None else f"{calls}, {_format_dollars(metric.saved)} of {format_cost(alone.cost)}"
+
+
+def _format_dollars(amount: float) -> str:
+    return f"-{format_cost(-amount)}" if amount < 0 else format_cost(amount)
