@@ -15,8 +15,8 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.runs.escalation import read_stored_escalation
 from greval.runs.manifest import (
-    ESCALATION,
     RunCommand,
     count_replayed,
     count_served_models,
@@ -204,7 +204,7 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         estimated_calls=read_spending(store).estimated,
         command=read_command(store),
         warnings=read_join_remarks(store, judged),
-        escalation=store.fact(ESCALATION),
+        escalation=read_stored_escalation(store),
         verdicts=tuple(
             _sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in run_summary.summaries)], show)
         ),

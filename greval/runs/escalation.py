@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pydantic import JsonValue
+
 from greval.records.metric import Metric
 from greval.records.metric_input import compute_keys, hash_json
 from greval.records.result import Result, Scored, Usage
+from greval.runs.manifest import ESCALATION
 from greval.runs.store import Store
 from greval.runs.store.plans import PlannedVersion
 
@@ -71,6 +74,19 @@ def compute_certainty(result: Result) -> float | None:
         return None
     certainties = [1 - judgement.uncertainty for judgement in result.judgements if judgement.uncertainty is not None]
     return min(certainties) if len(certainties) == len(result.judgements) else None
+
+
+def read_stored_escalation(store: Store) -> dict[str, JsonValue] | None:
+    """Return how two judges shared the cases as it is stored, for the metrics of which the last plan is theirs."""
+    content = store.fact(ESCALATION)
+    if not isinstance(content, dict):
+        return None
+    plans: set[JsonValue] = {plan.fingerprint for plan in store.plans()}
+    stored = content["metrics"]
+    metrics = (
+        [row for row in stored if isinstance(row, dict) and row["plan"] in plans] if isinstance(stored, list) else []
+    )
+    return {**content, "metrics": [*metrics]} if metrics else None
 
 
 def load_strategy() -> Callable[..., Coroutine[Any, Any, Run]]:

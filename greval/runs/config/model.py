@@ -290,7 +290,7 @@ class RunConfig(Record):
             "prices": Prices.load(Path(self.prices) if self.prices else None),
             "deadline": self.deadline,
             "shard": self.shard,
-            "escalate": self.escalate and self.escalate.create_judge(),
+            "escalate": self.escalate.create_judge() if self.escalate else None,
             "agree": self.agree,
             "labels": self.labels,
         }

@@ -26,7 +26,7 @@ from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, add_reported
 from greval.records.scale import NumberRange, Scale, Value, ValueScale
-from greval.runs.escalation import FIRST_FOLDER, FirstVerdicts, compute_certainty
+from greval.runs.escalation import FIRST_FOLDER, FirstVerdicts, compute_certainty, read_stored_escalation
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeModel, choose_judge, is_same_judge
 from greval.runs.manifest import ESCALATION, sum_spending
@@ -126,7 +126,7 @@ async def evaluate_with_escalation(
             escalation = Escalation(agree=task.agreement, error=ERROR, metrics=described)
         with StoreWriter.create(task.folder) as writer:
             writer.copy_calls(store)
-            writer.put_fact(ESCALATION, escalation and escalation.model_dump(mode="json"))
+            writer.put_fact(ESCALATION, None if escalation is None else escalation.model_dump(mode="json"))
     progress, earlier = run.progress, first_run.progress
     total = {
         "usage": progress.usage + earlier.usage,
@@ -149,7 +149,7 @@ def read_escalation(run: str | Path | Run) -> Escalation | None:
         StoreError: If the folder is not a run.
     """
     with Store.open(resolve_run_folder(run)) as store:
-        content = store.fact(ESCALATION)
+        content = read_stored_escalation(store)
     return None if content is None else Escalation.model_validate(content, strict=False)
 
 
@@ -175,7 +175,8 @@ def _build_task(
             "cheaper judge (--judge)"
         )
     if options.get("repeats", 1) == 1:
-        firsts |= {metric.name: _ask_for_confidence(firsts[metric.name]) for metric in both}
+        for metric in both:
+            firsts[metric.name] = _ask_for_confidence(metric, firsts[metric.name])
     labels, scales = options.pop("labels", None), {metric.name: metric.scale for metric in both}
     if labels is None and not (folder / ANNOTATIONS_FILE).is_file():
         raise DataError("labels: expected labels of people, found none; name their file (--labels FILE)")
@@ -201,8 +202,21 @@ def _build_task(
     return task
 
 
-def _ask_for_confidence(judge: JudgeModel) -> JudgeModel:
-    return judge.model_copy(update={"confidence": True}) if isinstance(judge, Judge) else judge
+def _ask_for_confidence(metric: JudgedMetric, judge: JudgeModel) -> JudgeModel:
+    """Return a judge that is asked for the probability of its verdicts; both orders of a pair say enough without."""
+    if isinstance(judge, Judge):
+        return judge.model_copy(update={"confidence": True})
+    if metric.preference:
+        return judge
+    raise _build_unsure_error(metric.name, judge)
+
+
+def _build_unsure_error(metric: str, judge: JudgeModel) -> JudgeError:
+    return JudgeError(
+        f"{metric}: expected a first judge that says how sure it is, but {JudgeClient(judge).label} gives no "
+        "probability; judge each case several times (--repeats 3), or name a judge whose server returns token "
+        "probabilities, in a new run folder if this one was judged without (-o RUN)"
+    )
 
 
 def _check_label_count(metric: str, count: int, task: EscalationTask) -> None:
@@ -230,11 +244,7 @@ def _choose_threshold(store: Store, metric: str, task: EscalationTask) -> Thresh
         if (certainty := compute_certainty(result)) is not None:
             certainties[result.sample_id, result.method] = certainty
     if judged and not certainties:
-        raise JudgeError(
-            f"{metric}: expected verdicts of which {JudgeClient(task.firsts[metric]).label} says how sure it is, found "
-            "none; judge each case several times (--repeats 3), or use a judge that returns token probabilities, in a "
-            "new run folder if this one was judged without (-o RUN)"
-        )
+        raise _build_unsure_error(metric, task.firsts[metric])
     items = _match_labels(store, metric, task)
     drawn = draw_pairs(pair_values(items.matched.things, items.combine))
     labelled = [
@@ -279,6 +289,7 @@ def _describe_metric(
     with Store.open(task.folder) as final, final.snapshot():
         results = [row for row in final.results(ResultFilter(metrics=(metric,))) if row.outcome.status != "skipped"]
         items = _match_labels(final, metric, task)
+        plan = next(plan.fingerprint for plan in final.plans() if plan.metric == metric)
     prints = {result.fingerprint for result in first_results}
     decided = {(result.sample_id, result.method) for result in results if result.fingerprint in prints}
     escalated = {(result.sample_id, result.method) for result in results} - decided
@@ -295,6 +306,7 @@ def _describe_metric(
     tried = next((test for test in reversed(choice.tried) if test.threshold == choice.threshold), choice.tried[0])
     return EscalatedMetric(
         metric=metric,
+        plan=plan,
         threshold=choice.threshold,
         questions=len(draw_pairs(pairs)),
         sure=tried.labels,

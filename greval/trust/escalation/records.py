@@ -28,10 +28,11 @@ class EscalatedMetric(Record):
     `sure` are at least as certain, with `agreeing` verdicts; without a threshold those of the highest one that was
     tested. `labels_needed` is the estimated number with which a threshold would pass, None if one did or none can.
     `alone` is what the second judge would spend on all cases, by the mean of those that it judged, None if there are
-    none.
+    none. `plan` is the fingerprint of the plan of the run that these figures are of.
     """
 
     metric: str
+    plan: str
     threshold: float | None
     questions: int
     sure: int
@@ -53,9 +54,9 @@ class EscalatedMetric(Record):
     @property
     def saved(self) -> float | None:
         """The US dollars that were saved, negative if the second judge alone were cheaper; None if not known."""
-        costs = [part and part.cost for part in (self.alone, self.first_spending, self.second_spending)]
-        alone, *spent = (cost for cost in costs if cost is not None) if None not in costs else (None,)
-        return None if alone is None else alone - sum(spent)
+        alone = self.alone.cost if self.alone else None
+        first, second = self.first_spending.cost, self.second_spending.cost
+        return None if alone is None or first is None or second is None else alone - first - second
 
 
 class Escalation(Record):

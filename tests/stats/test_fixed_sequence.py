@@ -1,0 +1,68 @@
+"""A threshold keeps what it promises, and is found if the judge is good enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from greval.stats.fixed_sequence import ERROR, choose_threshold, compute_binomial_tail, count_labels_needed
+
+AGREEMENT = 0.9
+REPETITIONS = 1_000
+LABELS, VERDICTS = 150, 600
+CURVES = {
+    # how often a judge of each certainty agrees with people
+    "calibrated": lambda certainty: 0.5 + 0.5 * certainty,
+    "says nothing": lambda certainty: np.full_like(certainty, 0.89),
+    "at the edge": lambda certainty: np.where(certainty > 0.5, 0.899, 0.5),
+    "the wrong way": lambda certainty: 1 - 0.3 * certainty,
+    "in steps": lambda certainty: 0.6 + 0.32 * np.round(certainty * 3) / 3,
+    "good": lambda certainty: np.minimum(1.0, 0.7 + 0.5 * certainty),
+}
+
+
+def draw_choice(curve, rng):
+    """Choose a threshold on labels of a random sample; return the share that is decided, and its true agreement."""
+    certainties = rng.random(VERDICTS)
+    # as certain as shares of repeats are, with ties
+    certainties = np.round(certainties * 3) / 3 if curve == "in steps" else certainties
+    agrees = rng.random(VERDICTS) < CURVES[curve](certainties)
+    labelled = [(float(certainties[n]), bool(agrees[n])) for n in rng.permutation(VERDICTS)[:LABELS]]
+    threshold = choose_threshold(certainties.tolist(), labelled, AGREEMENT).threshold
+    if threshold is None:
+        return 0.0, 1.0
+    decided = certainties >= threshold
+    return decided.mean(), CURVES[curve](certainties[decided]).mean()
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_agreement_is_missed_in_at_most_one_of_twenty_samples(curve):
+    """1,000 samples of labels for each judge; the bound is that of 1,000 draws whose true rate is 5 %."""
+    rng = np.random.default_rng(20261127)
+    agreements = [draw_choice(curve, rng)[1] for _ in range(REPETITIONS)]
+    violations = sum(agreement < AGREEMENT - 1e-9 for agreement in agreements)
+    assert violations <= stats.binom.ppf(0.99, REPETITIONS, ERROR)
+
+
+def test_a_good_judge_decides_most_cases():
+    """A judge that errs only where it says so decides nearly all that it may."""
+    rng = np.random.default_rng(1)
+    assert np.mean([draw_choice("good", rng)[0] for _ in range(100)]) > 0.6
+
+
+def test_a_judge_that_errs_too_often_decides_nothing_and_says_how_many_labels_help():
+    """One disagreement in twenty needs more labels than there are, one in four no number of them."""
+    certainties = [n / 100 for n in range(100)]
+    for every, needed in ((20, 239), (4, None)):
+        labelled = [(certainty, n % every > 0) for n, certainty in enumerate(certainties)]
+        choice = choose_threshold(certainties, labelled, 0.97 if every == 4 else AGREEMENT)
+        assert choice.threshold is None
+        assert choice.labels_needed is None if needed is None else choice.labels_needed >= needed
+    assert choose_threshold([], [], AGREEMENT).labels_needed == count_labels_needed(AGREEMENT) == 29
+
+
+@pytest.mark.parametrize(("count", "trials", "share"), [(0, 29, 0.1), (3, 80, 0.1), (40, 400, 0.05), (0, 1, 0.5)])
+def test_the_tail_is_that_of_scipy(count, trials, share):
+    """The p value is the exact binomial one, to twelve digits."""
+    assert compute_binomial_tail(count, trials, share) == pytest.approx(stats.binom.cdf(count, trials, share), rel=1e-9)
