@@ -44,7 +44,9 @@ LOCK_SECONDS = 5.0
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 SUMMED_COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
 RATE_LIMITS = ("requests_per_minute", "tokens_per_minute")
-UNSUPPORTED_OPTIONS = frozenset({"judges", "reply_source", "on_result", "resume", "shard", "total"})
+UNSUPPORTED_OPTIONS = frozenset(
+    {"judges", "reply_source", "on_result", "resume", "shard", "total", "escalate", "agree", "labels", "first"}
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
             RAY_ADDRESS, else a new one on this machine.
         method: The method of the cases that do not name one.
         limit: The maximum number of cases; the first ones are judged.
-        **options: As in `evaluate_async`, without `judges`, `reply_source`, `on_result`, `resume`, `shard`, `total`.
+        **options: As in `evaluate_async`, without `judges`, `reply_source`, `on_result`, `resume`, `shard`, `total` and
+            the options of a second judge.
             `concurrency` applies to each worker. `max_calls` and `max_cost` are divided among the shards, and
             count all calls of this function for the run. `cache` is on the worker's machine. `on_progress` is
             called after each shard. `columns` names columns of the file, as in `read_cases`.

@@ -160,6 +160,8 @@ def _build_task(
     agreement = options.pop("agree", DEFAULT_AGREEMENT)
     if not 0 < agreement < 1:
         raise DataError(f"agree: expected a share between 0 and 1, got {agreement:g}; {DEFAULT_AGREEMENT} is usual")
+    if options.get("shard"):
+        raise DataError("shard: expected all cases, because labels of all choose where a judge is sure; leave it out")
     second = read_judge(options["escalate"] or "")
     if isinstance(second, Judge):
         check_judge(second)

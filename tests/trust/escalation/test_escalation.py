@@ -19,11 +19,11 @@ from greval import (
     ValueMetric,
     evaluate,
     evaluate_config,
-    forecast_config,
 )
 from greval.analysis.summary import build_report
 from greval.cli.app import app
 from greval.errors import DataError, JudgeError
+from greval.runs import forecast_config
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust import read_escalation
@@ -138,6 +138,7 @@ def test_a_judge_that_is_sure_and_wrong_decides_nothing(tmp_path):
         ({"labels": label("categories", 28)}, DataError, "at least 29 .* found 28; label 1 more"),
         ({"labels": None}, DataError, "labels: expected labels of people, found none"),
         ({"agree": 1.0}, DataError, "agree: expected a share between 0 and 1, got 1"),
+        ({"shard": "1/2"}, DataError, "shard: expected all cases"),
         ({"repeats": 1}, JudgeError, "says how sure it is"),
         (
             {"labels": [*label("categories", 40), label("categories")[40].model_copy(update=UNEQUAL)]},
@@ -147,7 +148,7 @@ def test_a_judge_that_is_sure_and_wrong_decides_nothing(tmp_path):
     ],
 )
 def test_what_cannot_be_guaranteed_is_refused_before_a_call(options, error, words, tmp_path):
-    """Too few labels, none, no certainty, and labels that are no random sample."""
+    """Too few labels, none, a part of the cases, no certainty, and labels that are no random sample."""
     first = script_judge("categories", errs=True)
     given = {"labels": label("categories"), "repeats": 3, "escalate": script_judge("categories", errs=False), **options}
     with pytest.raises(error, match=words):
