@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from greval.records.metric import Metric
+from greval.records.case import Case
+from greval.records.metric import Metric, Verdicts
 from greval.records.metric_input import compute_keys, hash_json
 from greval.records.result import Result, Scored, Usage
 from greval.runs.manifest import ESCALATION
 from greval.runs.store import Store
 from greval.runs.store.plans import PlannedVersion
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from greval.runs.evaluation import Run
-    from greval.runs.worker import PlannedJudgement
-
 STRATEGY = "greval.trust.escalation.api"
 """The module that chooses the thresholds. It is named, not imported: it reads labels of people, in a higher layer."""
 FIRST_FOLDER = "first"
 """The folder of the first judge's run, in that of a run that escalates."""
+
+
+class SureVerdict(NamedTuple):
+    """A verdict of the first judge that stands, with its keys in the log."""
+
+    content: str
+    key: str
+    result: Result
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,19 @@ class FirstVerdicts:
     thresholds: Mapping[str, float | None]
     why: str | None = None
 
-    def find_sure_verdict(self, judged: PlannedJudgement, metric: Metric) -> tuple[PlannedJudgement, Result] | None:
-        """Return the first judge's verdict with its own keys; None if it is not sure, or judged another content."""
-        result_of = judged.case.id, judged.case.method, metric.name
+    def find_sure_verdict(
+        self, metric: Metric, case_key: tuple[str, str], seen: Case, verdicts: Verdicts
+    ) -> SureVerdict | None:
+        """Return the first judge's verdict on a case; None if it is not sure, or saw another part of the case."""
+        result_of = *case_key, metric.name
         result = self.store.index.get(None, result_of)
-        if result is None or judged.broken or not self._stands(result):
+        if result is None or not self._stands(result):
             return None
-        content, key = compute_keys(judged.seen, metric, result.fingerprint, judged.verdicts)
+        content, key = compute_keys(seen, metric, result.fingerprint, verdicts)
         if self.store.index.get(key, result_of) is None:
             return None
         # The run of the first judge has its cost.
-        return judged._replace(content=content, key=key), result.replace(usage=Usage(hits=1), latency=0.0)
+        return SureVerdict(content, key, result.replace(usage=Usage(hits=1), latency=0.0))
 
     def combine_version(self, metric: str, version: PlannedVersion) -> PlannedVersion:
         """Return the version of a metric that two judges share: it changes with either of them and the threshold."""
@@ -89,7 +94,7 @@ def read_stored_escalation(store: Store) -> dict[str, JsonValue] | None:
     return {**content, "metrics": [*metrics]} if metrics else None
 
 
-def load_strategy() -> Callable[..., Coroutine[Any, Any, Run]]:
+def load_strategy() -> Callable[..., Awaitable[Any]]:
     """Load the function that evaluates with two judges."""
-    strategy: Callable[..., Coroutine[Any, Any, Run]] = import_module(STRATEGY).evaluate_with_escalation
+    strategy: Callable[..., Awaitable[Any]] = import_module(STRATEGY).evaluate_with_escalation
     return strategy

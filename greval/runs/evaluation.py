@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_in_background, run_sync
@@ -322,7 +322,7 @@ async def evaluate_async(
     if options.get("escalate") is not None:
         from greval.runs.escalation import load_strategy
 
-        return await load_strategy()(cases, metrics, judge, out=out, stop=stop, **options)
+        return cast("Run", await load_strategy()(cases, metrics, judge, out=out, stop=stop, **options))
     reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
         raise DefinitionError("no metric is given; name those to judge by, such as ['correctness']")

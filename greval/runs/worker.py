@@ -58,7 +58,7 @@ from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.writer import StoreWriter
 
 if TYPE_CHECKING:
-    from greval.runs.escalation import FirstVerdicts
+    from greval.runs.escalation import FirstVerdicts, SureVerdict
     from greval.runs.shard import Shard
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
@@ -392,8 +392,8 @@ class JudgingLoop:
         judged = plan_judgement(case, runnable, dependencies)
         if judged.broken and replaced:
             return replaced
-        if self.first and (sure := self.first.find_sure_verdict(judged, runnable.metric)):
-            return self._keep_sure(*sure, replaced)
+        if sure := self._find_sure_verdict(judged, runnable.metric):
+            return self._keep_sure(judged, sure, replaced)
         context = context._replace(verdicts=judged.verdicts)
         if self.replays:
             return await self._replay(judged, runnable, context)
@@ -519,11 +519,17 @@ class JudgingLoop:
         self.store.keep((case.id, case.method, stored.metric), self._case_texts.pop(id(case), ""))
         return self._count_result(stored, stored=True, replaced=replaced)
 
-    def _keep_sure(self, judged: PlannedJudgement, result: Result, replaced: Result | None) -> Result:
+    def _find_sure_verdict(self, judged: PlannedJudgement, metric: Metric) -> SureVerdict | None:
+        if self.first is None or judged.broken:
+            return None
+        return self.first.find_sure_verdict(metric, (judged.case.id, judged.case.method), judged.seen, judged.verdicts)
+
+    def _keep_sure(self, judged: PlannedJudgement, sure: SureVerdict, replaced: Result | None) -> Result:
         """Sure: store the verdict of the first judge, or keep it if the log holds it."""
-        if old := self.store.get(judged.key, (result.sample_id, result.method, result.metric)):
+        result = sure.result
+        if old := self.store.get(sure.key, (result.sample_id, result.method, result.metric)):
             return self._keep_known(old, judged.case, replaced)
-        self._store(judged, result, recomputable=True)
+        self._store(judged._replace(content=sure.content, key=sure.key), result, recomputable=True)
         return self._count_result(result, stored=False, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
