@@ -64,8 +64,4 @@ def _describe_saving(metric: EscalatedMetric) -> str:
     """Describe what the second judge would have spent on all cases, and what was saved of it."""
     alone = metric.alone or metric.second_spending
     calls = f"saved: {alone.calls - metric.second_spending.calls:,} of {alone.calls:,} calls of {metric.second.judge}"
-    return calls if metric.saved is None else f"{calls}, {_format_dollars(metric.saved)} of {format_cost(alone.cost)}"
-
-
-def _format_dollars(amount: float) -> str:
-    return f"-{format_cost(-amount)}" if amount < 0 else format_cost(amount)
+    return calls if metric.saved is None else f"{calls}, {format_cost(metric.saved)} of {format_cost(alone.cost)}"

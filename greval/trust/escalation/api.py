@@ -39,13 +39,20 @@ from greval.runs.options import (
     share_caps,
 )
 from greval.runs.run_folder import choose_folder, find_free_folder
-from greval.runs.run_reader import CaseKey
+from greval.runs.run_reader import CaseKey, read_metric
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.writer import StoreWriter
 from greval.stats.fixed_sequence import ERROR, ThresholdChoice, choose_threshold, count_labels_needed
 from greval.stats.interval import Measured, build_measured, mean_interval
-from greval.trust.agreement.value_pairs import MatchedItems, ValuePair, build_no_match_error, match_items, pair_values
+from greval.trust.agreement.value_pairs import (
+    BINARY_SIZE,
+    MatchedItems,
+    ValuePair,
+    build_no_match_error,
+    match_items,
+    pair_values,
+)
 from greval.trust.annotations.files import ANNOTATIONS_FILE, MAX_LISTED, load_annotations
 from greval.trust.escalation.records import EscalatedMetric, Escalation, EscalationSide
 
@@ -62,7 +69,7 @@ class EscalationTask:
     """What two judges have to do: the metrics that both may judge, the judge of each metric, and the labels."""
 
     folder: Path
-    metrics: Mapping[str, JudgedMetric]
+    metrics: tuple[str, ...]
     firsts: Mapping[str, JudgeModel]
     second: JudgeModel
     labels: tuple[Annotation, ...]
@@ -97,7 +104,8 @@ async def evaluate_with_escalation(
     folder = choose_folder(reading.name, source) if out is None else Path(out)
     folder = folder if options.pop("resume", True) else find_free_folder(folder)
     task = _build_task(folder, metrics, judge, options)
-    prices, before = get_prices(options), _sum_spending(task, options)
+    prices = get_prices(options)
+    before = sum_spending([task.folder, task.first_folder], prices)
     shared: EvaluateOptions = {**options, "escalate": None, "prices": prices}
     judges = {**(options.get("judges") or {}), **task.firsts}
     first_options: EvaluateOptions = {
@@ -128,15 +136,10 @@ async def evaluate_with_escalation(
             writer.copy_calls(store)
             writer.put_fact(ESCALATION, None if escalation is None else escalation.model_dump(mode="json"))
     progress, earlier = run.progress, first_run.progress
-    total = {
-        "usage": progress.usage + earlier.usage,
-        "cost": add_reported(progress.cost, earlier.cost),
-        "estimated_calls": progress.estimated_calls + earlier.estimated_calls,
-        "seconds": progress.seconds + earlier.seconds,
-    }
+    both = {"usage": progress.usage + earlier.usage, "cost": add_reported(progress.cost, earlier.cost)}
     return replace(
         run,
-        progress=progress.model_copy(update=total),
+        progress=progress.model_copy(update=both),
         why=describe_shared_stop(run.why, options, before),
         fatal=run.fatal or first_run.fatal,
     )
@@ -182,23 +185,15 @@ def _build_task(
     labels, scales = options.pop("labels", None), {metric.name: metric.scale for metric in both}
     if labels is None and not (folder / ANNOTATIONS_FILE).is_file():
         raise DataError("labels: expected labels of people, found none; name their file (--labels FILE)")
-    only = both[0].name if len(both) == 1 else None
-    loaded_labels = load_annotations(folder, labels, scales, metric=only)
-    task = EscalationTask(
-        folder,
-        {metric.name: metric for metric in both},
-        firsts,
-        second,
-        loaded_labels.annotations,
-        loaded_labels.unread,
-        agreement,
-    )
-    for name in task.metrics:
+    loaded_labels = load_annotations(folder, labels, scales, metric=both[0].name if len(both) == 1 else None)
+    names = tuple(metric.name for metric in both)
+    task = EscalationTask(folder, names, firsts, second, *loaded_labels[:2], agreement)
+    for name in names:
         given = [row for row in task.labels if row.metric == name and row.status == "submitted"]
         if len({row.weight for row in given}) > 1:
             raise DataError(
                 f"{name}: expected labels of a random sample, found items that were drawn with different "
-                "probabilities; draw them at random (greval label RUN --sample random:N)"
+                "probabilities; label the first rows of a sheet (greval results RUN --label-sheet FILE)"
             )
         _check_label_count(name, len({row.sample_id for row in given}), task)
     return task
@@ -232,10 +227,6 @@ def _check_label_count(metric: str, count: int, task: EscalationTask) -> None:
         )
 
 
-def _sum_spending(task: EscalationTask, options: EvaluateOptions) -> RunSpending:
-    return sum_spending([task.folder, task.first_folder], get_prices(options))
-
-
 def _choose_threshold(store: Store, metric: str, task: EscalationTask) -> ThresholdChoice:
     """Choose how certain the first judge has to be about a metric."""
     results = store.results(ResultFilter(metrics=(metric,)))
@@ -259,7 +250,16 @@ def _choose_threshold(store: Store, metric: str, task: EscalationTask) -> Thresh
 
 
 def _match_labels(store: Store, metric: str, task: EscalationTask) -> MatchedItems:
-    items = match_items(store, metric, task.labels)
+    """Match the labels with verdicts. A mean of repeats is a number between levels, and a verdict as any other."""
+    scale = read_metric(store, metric).scale
+    is_binary = isinstance(scale, ValueScale) and scale.size == BINARY_SIZE
+    items = match_items(
+        store,
+        metric,
+        task.labels,
+        treat_as="numbers" if isinstance(scale, ValueScale) else None,
+        combine="majority" if is_binary else None,
+    )
     if not items.matched.things:
         raise build_no_match_error(items, store.folder, metric)
     return items
@@ -277,9 +277,9 @@ def draw_pairs(pairs: Iterable[ValuePair]) -> list[ValuePair]:
 
 
 def agrees_with_people(scale: Scale, people: Value, judge: Value) -> bool:
-    """Return whether a verdict is that of people: the same category, or the same nearest level of the scale."""
+    """Return whether a verdict is that of people: the same category, or a level within half a step of their mean."""
     if isinstance(scale, ValueScale):
-        return scale.find_nearest(float(people)) == scale.find_nearest(float(judge))
+        return 2 * abs(float(people) - scale.find_nearest(float(judge))) <= (scale.step or 1)
     return people == judge
 
 

@@ -32,17 +32,18 @@ SURE, UNSURE = 60, 20
 TEXTS = {"description": "d", "steps": ["Read."]}
 MEANINGS = {"Good": {"means": "It fits.", "score": 1}, "Bad": {"means": "It does not.", "score": 0}}
 METRICS = {
-    "values": ValueMetric(name="fit", needs=["answer"], scale=(1, 5), levels={1: "Bad.", 5: "Good."}, **TEXTS),
+    "values": ValueMetric(name="fit", needs=["answer"], range=(1, 5), levels={1: "Bad.", 5: "Good."}, **TEXTS),
+    "levels": ValueMetric(name="fit", needs=["answer"], range=(0, 1), levels={0: "Bad.", 1: "Good."}, **TEXTS),
     "categories": CategoricalMetric(name="fit", needs=["answer"], categories=MEANINGS, **TEXTS),
     "values of items": ManyValueMetric(
-        name="fit", over="chunks", needs=["chunks"], scale=(1, 5), levels={1: "Bad.", 5: "Good."}, **TEXTS
+        name="fit", over="chunks", needs=["chunks"], range=(1, 5), levels={1: "Bad.", 5: "Good."}, **TEXTS
     ),
     "categories of items": ManyCategoricalMetric(
         name="fit", over="chunks", needs=["chunks"], categories=MEANINGS, **TEXTS
     ),
 }
 UNEQUAL = {"weight": 1.5}
-VALUES = {"values": (5, 1), "categories": ("Good", "Bad")}
+VALUES = {"values": (5, 1), "levels": (1, 0), "categories": ("Good", "Bad")}
 """The value that people give, and a wrong one."""
 CASES = [
     {
