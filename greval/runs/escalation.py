@@ -1,4 +1,4 @@
-"""Escalation in a run: verdicts of a first judge stand where it is sure, and the judge of the run gives the others."""
+"""Escalation in a run: verdicts of a first judge stand if it is sure, and the judge of the run gives the others."""
 
 from __future__ import annotations
 

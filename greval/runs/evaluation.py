@@ -301,7 +301,7 @@ async def evaluate_async(
             `total`: the number of cases, used to estimate the time left if `cases` has no length.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
             `escalate`: a second judge. The judge of each metric (the first) judges all cases, in the folder `first` of
-            the run; its verdicts stand where it is certain, and the second judge judges the rest. How certain it has
+            the run; its verdicts stand if it is certain, and the second judge judges the rest. How certain it has
             to be is chosen on `labels` of people, files or annotations, by default those in the run folder, so that it
             agrees with them at least as often as `agree` (0.9) with a probability of 0.95, as far as the labels are a
             random sample. The certainty is the probability of the verdict, or with `repeats`, which are of the first

@@ -160,7 +160,7 @@ class JudgingLoop:
     """The state that the workers of a run share: log, compiled metrics in order, budget and progress.
 
     `guards` are those of single judges, if the run has several, and `meter` counts calls together with other runs.
-    `first` are the verdicts of a cheaper judge, which stand where it is sure.
+    `first` are the verdicts of a cheaper judge, which stand if it is sure.
     """
 
     store: ResultLog

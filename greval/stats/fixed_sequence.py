@@ -9,10 +9,10 @@ from typing import NamedTuple
 ERROR = 0.05
 """The probability with which a chosen threshold may miss the agreement that was asked for."""
 START_FACTOR = 1.5
-"""The first threshold is expected to have so many times the labels that could pass at all.
+"""The first threshold has this many times the labels that could pass at all, on average.
 
 With fewer, one disagreement by chance ends the sequence; with more, a judge that is only good at its surest verdicts
-decides nothing (benchmarks/escalation.py).
+decides nothing (docs/design/decisions/0109-two-judges-are-two-runs.md).
 """
 STEP = 0.05
 """The share of all verdicts that each further threshold adds."""
@@ -33,7 +33,7 @@ class ThresholdChoice(NamedTuple):
     """The lowest threshold that passed, None if none did, and all that were tested, the highest first.
 
     `labels_needed` is the estimated number of labels with which one would have passed: None if one did, or if no number
-    of labels is enough because people disagree with the judge too often even where it is sure.
+    of labels is enough because people disagree with the judge too often even if it is sure.
     """
 
     threshold: float | None

@@ -1,1 +1,1 @@
-"""Two judges: a cheap one decides where it is sure, and another one judges the rest."""
+"""Two judges: a cheap one decides what it is sure of, and another one judges the rest."""

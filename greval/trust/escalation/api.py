@@ -1,4 +1,4 @@
-"""Evaluation with two judges: the first decides where it is sure enough, and the second judges the rest.
+"""Evaluation with two judges: the first decides what it is sure of, and the second judges the rest.
 
 The first judge judges all cases, in a run of its own within the run folder. Labels of people choose how certain it has
 to be. The run folder then has the verdicts that stand, and those of the second judge.
@@ -164,7 +164,7 @@ def _build_task(
     if not 0 < agreement < 1:
         raise DataError(f"agree: expected a share between 0 and 1, got {agreement:g}; {DEFAULT_AGREEMENT} is usual")
     if options.get("shard"):
-        raise DataError("shard: expected all cases, because labels of all choose where a judge is sure; leave it out")
+        raise DataError("shard: expected all cases, because labels of all of them choose a threshold; leave it out")
     second = read_judge(options["escalate"] or "")
     if isinstance(second, Judge):
         check_judge(second)

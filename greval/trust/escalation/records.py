@@ -60,7 +60,7 @@ class EscalatedMetric(Record):
 
 
 class Escalation(Record):
-    """An evaluation with two judges, whose first one agrees with people at least as often as `agree` where it decides.
+    """An evaluation with two judges, whose first one agrees with people at least as often as `agree` if it decides.
 
     This holds with a probability of at least 1 - `error` for each metric, if the labels are a random sample.
     """
