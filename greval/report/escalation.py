@@ -43,7 +43,7 @@ def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iter
         return
     yield (
         f"{metric.metric}: {first.judge} decided {first.cases:,} of {format_count(whole.cases, 'case')}, and "
-        f"{second.judge} judged the other {second.cases:,} ({metric.escalated or 0:.0%})."
+        f"{second.judge} judged the other {second.cases:,} ({second.cases / max(whole.cases, 1):.0%})."
     )
     yield (
         f"Where its certainty is {metric.threshold:.4g} or more, {first.judge} agrees with people in at least "

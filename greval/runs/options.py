@@ -145,12 +145,12 @@ def share_caps(options: CallOptions, elsewhere: RunSpending) -> EvaluateOptions:
     }
 
 
-def describe_shared_stop(why: str | None, options: CallOptions, before: RunSpending) -> str | None:
+def describe_shared_stop(why: str, options: CallOptions, before: RunSpending) -> str:
     """Return why one of several runs was stopped, with its own cap replaced by the one that they share."""
     calls, cost = options.get("max_calls"), options.get("max_cost")
-    if calls is not None and why and "--max-calls" in why:
+    if calls is not None and "--max-calls" in why:
         return format_cap_reason(before, max_calls=calls)
-    if cost is not None and why and "--max-cost" in why:
+    if cost is not None and "--max-cost" in why:
         return format_cap_reason(before, max_cost=cost)
     return why
 

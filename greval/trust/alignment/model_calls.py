@@ -21,7 +21,7 @@ from greval._util.wording import format_count
 from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
 from greval.judging.metric_judge import MAX_OBJECTION_CHARS
 from greval.judging.model.answer_format import AnswerFormat
-from greval.judging.model.budget import CallMeter, RunGuard, RunSpending, format_cap_reason
+from greval.judging.model.budget import CallMeter, RunGuard, RunSpending
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
@@ -37,7 +37,14 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeGroup, build_own_guard
 from greval.runs.manifest import sum_spending
-from greval.runs.options import CallOptions, EvaluateOptions, get_concurrency, select_evaluate_options
+from greval.runs.options import (
+    CallOptions,
+    EvaluateOptions,
+    describe_shared_stop,
+    get_concurrency,
+    select_evaluate_options,
+    share_caps,
+)
 from greval.trust.alignment.labelled_items import LabelledItem
 
 if TYPE_CHECKING:
@@ -62,6 +69,7 @@ class AlignBudget:
         self.cost: float | None = 0.0
         self.kept = 0
         self.usage = Usage()
+        self._caps: CallOptions = {"max_calls": max_calls, "max_cost": max_cost}
         self.guard = RunGuard(max_calls=max_calls, max_cost=max_cost)
         self._prices = prices
         self._file = work / SPENT_FILE
@@ -102,21 +110,13 @@ class AlignBudget:
         The cap of a run counts what its folder has spent before, so that amount is added back.
         """
         spent, folder_spent = self.guard.total_spending, sum_spending([folder], self._prices)
-        calls, cost = spent.calls - folder_spent.calls, (spent.cost or 0.0) - (folder_spent.cost or 0.0)
-        max_calls, max_cost = self.guard.max_calls, self.guard.max_cost
-        return {
-            "max_calls": None if max_calls is None else max(max_calls - calls, 0),
-            "max_cost": None if max_cost is None else max(max_cost - cost, 0.0),
-            "prices": self._prices,
-        }
+        cost = max((spent.cost or 0.0) - (folder_spent.cost or 0.0), 0.0)
+        elsewhere = RunSpending(calls=max(spent.calls - folder_spent.calls, 0), cost=cost)
+        return {**share_caps(self._caps, elsewhere), "prices": self._prices}
 
     def describe_stop(self, why: str) -> str:
         """Return why a run stopped, with its cap replaced by the overall cap."""
-        if self.guard.max_calls is not None and "--max-calls" in why:
-            return format_cap_reason(self.guard.before, max_calls=self.guard.max_calls)
-        if self.guard.max_cost is not None and "--max-cost" in why:
-            return format_cap_reason(self.guard.before, max_cost=self.guard.max_cost)
-        return why
+        return describe_shared_stop(why, self._caps, self.guard.before)
 
 
 def read_writer_spending(work: Path) -> RunSpending:

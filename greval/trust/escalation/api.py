@@ -7,11 +7,12 @@ to be. The run folder then has the verdicts that stand, and those of the second 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
 
 from greval._util.arguments import resolve_run_folder
 from greval.datasets.case_records import CaseRecords, read_records
@@ -43,8 +44,9 @@ from greval.runs.run_reader import CaseKey, read_metric
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.writer import StoreWriter
+from greval.stats.bootstrap import encode_names
 from greval.stats.fixed_sequence import ERROR, ThresholdChoice, choose_threshold, count_labels_needed
-from greval.stats.interval import Measured, build_measured, mean_interval
+from greval.stats.interval import Measured, build_measured, mean_interval, sum_by_cluster
 from greval.trust.agreement.value_pairs import (
     BINARY_SIZE,
     MatchedItems,
@@ -116,7 +118,7 @@ async def evaluate_with_escalation(
         "on_unread": lambda _: None,
     }
     first_run = await evaluate_async(rows, metrics, judge, out=task.first_folder, stop=stop, **first_options)
-    why = describe_shared_stop(first_run.why, options, before)
+    why = first_run.why and describe_shared_stop(first_run.why, options, before)
     with Store.open(task.first_folder) as store:
         choices = {} if why else {name: _choose_threshold(store, name, task) for name in task.metrics}
         second_options: EvaluateOptions = {
@@ -140,7 +142,7 @@ async def evaluate_with_escalation(
     return replace(
         run,
         progress=progress.model_copy(update=both),
-        why=describe_shared_stop(run.why, options, before),
+        why=run.why and describe_shared_stop(run.why, options, before),
         fatal=run.fatal or first_run.fatal,
     )
 
@@ -328,13 +330,9 @@ def _measure_agreement(scale: Scale, pairs: Sequence[ValuePair]) -> Measured:
     """Measure the share of labels with which verdicts agree; labels of one question count as correlated."""
     if not pairs:
         return build_measured(None, 0, "no verdict has a label")
-    sums, sizes = Counter[str](), Counter[str]()
-    for pair in pairs:
-        sums[pair.thing.sample_id] += agrees_with_people(scale, pair.people, pair.judge)
-        sizes[pair.thing.sample_id] += 1
-    names = [*sizes]
-    interval = mean_interval([sums[name] for name in names], [sizes[name] for name in names], AGREES)
-    return build_measured(sums.total() / len(pairs), len(pairs), "", interval=interval)
+    agrees = np.array([float(agrees_with_people(scale, pair.people, pair.judge)) for pair in pairs])
+    clusters = sum_by_cluster(agrees, encode_names([pair.thing.sample_id for pair in pairs]))
+    return build_measured(clusters.mean, len(pairs), "", interval=mean_interval(*clusters, AGREES))
 
 
 def _sum_usage(results: Iterable[Result], label: str, prices: Prices) -> RunSpending:

@@ -47,11 +47,6 @@ class EscalatedMetric(Record):
     warnings: tuple[str, ...] = ()
 
     @property
-    def escalated(self) -> float | None:
-        """The share of the cases that the second judge got, None without cases."""
-        return self.second.cases / self.whole.cases if self.whole.cases else None
-
-    @property
     def saved(self) -> float | None:
         """The US dollars that were saved, negative if the second judge alone were cheaper; None if not known."""
         alone = self.alone.cost if self.alone else None

@@ -86,7 +86,7 @@ class ProbeStages:
         self.usage += run.progress.usage
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
-        self.why = describe_shared_stop(run.why, self.options, self.before)
+        self.why = run.why and describe_shared_stop(run.why, self.options, self.before)
         case_keys = {(case.id, case.method) for case in cases}
         results: dict[str, dict[VerdictKey, Result]] = {}
         for result in run.results():
