@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -23,14 +22,6 @@ FIRST_FOLDER = "first"
 """The folder of the first judge's run, in that of a run that escalates."""
 
 
-class SureVerdict(NamedTuple):
-    """A verdict of the first judge that stands, with its keys in the log."""
-
-    content: str
-    key: str
-    result: Result
-
-
 @dataclass(frozen=True)
 class FirstVerdicts:
     """The run of the first judge, and for each metric the certainty from which on its verdicts stand.
@@ -45,8 +36,8 @@ class FirstVerdicts:
 
     def find_sure_verdict(
         self, metric: Metric, case_key: tuple[str, str], seen: Case, verdicts: Verdicts
-    ) -> SureVerdict | None:
-        """Return the first judge's verdict on a case; None if it is not sure, or saw another part of the case."""
+    ) -> tuple[str, str, Result] | None:
+        """Return the first judge's verdict on a case, after its keys; None if it is not sure or saw another content."""
         result_of = *case_key, metric.name
         result = self.store.index.get(None, result_of)
         if result is None or not self._stands(result):
@@ -55,7 +46,7 @@ class FirstVerdicts:
         if self.store.index.get(key, result_of) is None:
             return None
         # The run of the first judge has its cost.
-        return SureVerdict(content, key, result.replace(usage=Usage(hits=1), latency=0.0))
+        return content, key, result.replace(usage=Usage(hits=1), latency=0.0)
 
     def combine_version(self, metric: str, version: PlannedVersion) -> PlannedVersion:
         """Return the version of a metric that two judges share: it changes with either of them and the threshold."""
@@ -87,14 +78,6 @@ def read_stored_escalation(store: Store) -> dict[str, JsonValue] | None:
     if not isinstance(content, dict):
         return None
     plans: set[JsonValue] = {plan.fingerprint for plan in store.plans()}
-    stored = content["metrics"]
-    metrics = (
-        [row for row in stored if isinstance(row, dict) and row["plan"] in plans] if isinstance(stored, list) else []
-    )
-    return {**content, "metrics": [*metrics]} if metrics else None
-
-
-def load_strategy() -> Callable[..., Awaitable[Any]]:
-    """Load the function that evaluates with two judges."""
-    strategy: Callable[..., Awaitable[Any]] = import_module(STRATEGY).evaluate_with_escalation
-    return strategy
+    stored = cast("list[dict[str, JsonValue]]", content["metrics"])
+    metrics: list[JsonValue] = [{**row} for row in stored if row["plan"] in plans]
+    return {**content, "metrics": metrics} if metrics else None

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
@@ -320,9 +321,14 @@ async def evaluate_async(
     """
     check_options(options, EvaluateOptions, "evaluate")
     if options.get("escalate") is not None:
-        from greval.runs.escalation import load_strategy
+        from greval.runs.escalation import STRATEGY
 
-        return cast("Run", await load_strategy()(cases, metrics, judge, out=out, stop=stop, **options))
+        return cast(
+            "Run",
+            await import_module(STRATEGY).evaluate_with_escalation(
+                cases, metrics, judge, out=out, stop=stop, **options
+            ),
+        )
     reading = read_records(cases, columns=options.get("columns"))
     if not metrics:
         raise DefinitionError("no metric is given; name those to judge by, such as ['correctness']")

@@ -58,7 +58,7 @@ from greval.runs.progress import Progress, ProgressCounter
 from greval.runs.store.writer import StoreWriter
 
 if TYPE_CHECKING:
-    from greval.runs.escalation import FirstVerdicts, SureVerdict
+    from greval.runs.escalation import FirstVerdicts
     from greval.runs.shard import Shard
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
@@ -392,8 +392,8 @@ class JudgingLoop:
         judged = plan_judgement(case, runnable, dependencies)
         if judged.broken and replaced:
             return replaced
-        if sure := self._find_sure_verdict(judged, runnable.metric):
-            return self._keep_sure(judged, sure, replaced)
+        if (sure := self._keep_sure(judged, runnable.metric, replaced)) is not None:
+            return sure
         context = context._replace(verdicts=judged.verdicts)
         if self.replays:
             return await self._replay(judged, runnable, context)
@@ -519,17 +519,18 @@ class JudgingLoop:
         self.store.keep((case.id, case.method, stored.metric), self._case_texts.pop(id(case), ""))
         return self._count_result(stored, stored=True, replaced=replaced)
 
-    def _find_sure_verdict(self, judged: PlannedJudgement, metric: Metric) -> SureVerdict | None:
+    def _keep_sure(self, judged: PlannedJudgement, metric: Metric, replaced: Result | None) -> Result | None:
+        """Sure: store the verdict of the first judge, or keep it if the log holds it; None if it is not sure."""
+        case = judged.case
         if self.first is None or judged.broken:
             return None
-        return self.first.find_sure_verdict(metric, (judged.case.id, judged.case.method), judged.seen, judged.verdicts)
-
-    def _keep_sure(self, judged: PlannedJudgement, sure: SureVerdict, replaced: Result | None) -> Result:
-        """Sure: store the verdict of the first judge, or keep it if the log holds it."""
-        result = sure.result
-        if old := self.store.get(sure.key, (result.sample_id, result.method, result.metric)):
-            return self._keep_known(old, judged.case, replaced)
-        self._store(judged._replace(content=sure.content, key=sure.key), result, recomputable=True)
+        sure = self.first.find_sure_verdict(metric, (case.id, case.method), judged.seen, judged.verdicts)
+        if sure is None:
+            return None
+        content, key, result = sure
+        if old := self.store.get(key, (case.id, case.method, metric.name)):
+            return self._keep_known(old, case, replaced)
+        self._store(judged._replace(content=content, key=key), result, recomputable=True)
         return self._count_result(result, stored=False, replaced=replaced)
 
     async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:

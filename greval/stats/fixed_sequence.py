@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, exp, lgamma, log
+from math import ceil, log
 from typing import NamedTuple
+
+from scipy.special import bdtr
 
 ERROR = 0.05
 """The probability with which a chosen threshold may miss the agreement that was asked for."""
@@ -72,7 +74,7 @@ def choose_threshold(
     tried: list[TriedThreshold] = []
     for threshold in _list_thresholds(certainties, start):
         outcomes = [agrees for certainty, agrees in labelled if certainty >= threshold]
-        p = compute_binomial_tail(len(outcomes) - sum(outcomes), len(outcomes), 1 - agreement)
+        p = float(bdtr(len(outcomes) - sum(outcomes), len(outcomes), 1 - agreement)) if outcomes else 1.0
         tried.append(TriedThreshold(threshold, len(outcomes), sum(outcomes), p))
         if p > error:
             break
@@ -99,26 +101,12 @@ def count_labels_needed(agreement: float, error: float = ERROR, disagreement: fl
         return ceil(log(error) / log(agreement))
     count, step = 1, 1
     # The test passes for all larger numbers but a few, which rounding makes worse, so that a coarse search is enough.
-    while compute_binomial_tail(ceil(disagreement * count), count, 1 - agreement) > error:
+    while bdtr(ceil(disagreement * count), count, 1 - agreement) > error:
         count += step
         step = max(1, count // 100)
         if count > MAX_LABELS:
             return None
     return count
-
-
-def compute_binomial_tail(count: int, trials: int, share: float) -> float:
-    """Compute the probability of at most `count` successes in trials that succeed with this probability.
-
-    Example:
-        >>> round(compute_binomial_tail(0, 29, 0.1), 4), compute_binomial_tail(0, 0, 0.1)
-        (0.0471, 1.0)
-    """
-    logs = (
-        lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1) + k * log(share) + (trials - k) * log(1 - share)
-        for k in range(count + 1)
-    )
-    return min(1.0, sum(map(exp, logs)))
 
 
 def _list_thresholds(certainties: Sequence[float], start: float) -> Iterator[float]:

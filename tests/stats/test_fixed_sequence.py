@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greval.stats.fixed_sequence import ERROR, choose_threshold, compute_binomial_tail, count_labels_needed
+from greval.stats.fixed_sequence import ERROR, choose_threshold, count_labels_needed
 
 AGREEMENT = 0.9
 REPETITIONS = 1_000
@@ -60,9 +60,3 @@ def test_a_judge_that_errs_too_often_decides_nothing_and_says_how_many_labels_he
         assert choice.threshold is None
         assert choice.labels_needed is None if needed is None else choice.labels_needed >= needed
     assert choose_threshold([], [], AGREEMENT).labels_needed == count_labels_needed(AGREEMENT) == 29
-
-
-@pytest.mark.parametrize(("count", "trials", "share"), [(0, 29, 0.1), (3, 80, 0.1), (40, 400, 0.05), (0, 1, 0.5)])
-def test_the_tail_is_that_of_scipy(count, trials, share):
-    """The p value is the exact binomial one, to twelve digits."""
-    assert compute_binomial_tail(count, trials, share) == pytest.approx(stats.binom.cdf(count, trials, share), rel=1e-9)
