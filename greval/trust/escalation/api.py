@@ -99,9 +99,10 @@ async def evaluate_with_escalation(
         DataError: If there are too few labels for any threshold, or these are no random sample.
         JudgeError: If a judge cannot be used, or the first one does not say how sure it is.
     """
-    reading = read_records(cases, columns=options.pop("columns", None))
+    reading = read_records(cases, columns=options.get("columns"))
     # Rows that can be read only once are held for the second judge.
-    rows: CaseRecords = [*reading] if isinstance(cases, Iterator) or reading.name == STDIN else reading
+    if isinstance(cases, Iterator) or reading.name == STDIN:
+        cases, options["columns"] = [*reading], None
     options["origin"] = source = get_source(reading, options)
     folder = choose_folder(reading.name, source) if out is None else Path(out)
     folder = folder if options.pop("resume", True) else find_free_folder(folder)
@@ -109,6 +110,7 @@ async def evaluate_with_escalation(
     prices = get_prices(options)
     before = sum_spending([task.folder, task.first_folder], prices)
     shared: EvaluateOptions = {**options, "escalate": None, "prices": prices}
+    deadline = options.get("deadline")
     judges = {**(options.get("judges") or {}), **task.firsts}
     first_options: EvaluateOptions = {
         **shared,
@@ -117,19 +119,20 @@ async def evaluate_with_escalation(
         # The second run reads the same rows and reports them.
         "on_unread": lambda _: None,
     }
-    first_run = await evaluate_async(rows, metrics, judge, out=task.first_folder, stop=stop, **first_options)
+    first_run = await evaluate_async(cases, metrics, judge, out=task.first_folder, stop=stop, **first_options)
     why = first_run.why and describe_shared_stop(first_run.why, options, before)
     with Store.open(task.first_folder) as store:
         choices = {} if why else {name: _choose_threshold(store, name, task) for name in task.metrics}
         second_options: EvaluateOptions = {
             **shared,
             **share_caps(options, sum_spending([task.first_folder], prices)),
+            "deadline": deadline and max(deadline - first_run.progress.seconds, 0.0),
             "judges": judges | dict.fromkeys(task.metrics, task.second),
             # Repeats say how sure the first judge is.
             "repeats": 1,
             "first": FirstVerdicts(store, {name: choice.threshold for name, choice in choices.items()}, why),
         }
-        run = await evaluate_async(rows, metrics, judge, out=task.folder, stop=stop, **second_options)
+        run = await evaluate_async(cases, metrics, judge, out=task.folder, stop=stop, **second_options)
         escalation = None
         if run.why is None:
             described = tuple(_describe_metric(store, task, name, choice, prices) for name, choice in choices.items())
