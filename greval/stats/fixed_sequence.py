@@ -65,7 +65,7 @@ def choose_threshold(
         Bauer, "Multiple testing in clinical trials", Statistics in Medicine 1991.
 
     Example:
-        >>> labelled = [(0.9, True)] * 40 + [(0.5, False)] * 20
+        >>> labelled = [(0.9, True)] * 80 + [(0.5, False)] * 20
         >>> choose_threshold([certainty for certainty, _ in labelled], labelled, 0.9).threshold
         0.9
     """
@@ -93,7 +93,7 @@ def count_labels_needed(agreement: float, error: float = ERROR, disagreement: fl
 
     Example:
         >>> count_labels_needed(0.9), count_labels_needed(0.9, disagreement=0.05), count_labels_needed(0.9, 0.05, 0.2)
-        (29, 239, None)
+        (29, 116, None)
     """
     if disagreement >= 1 - agreement:
         return None
