@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from greval.stats.fixed_sequence import ERROR, choose_threshold, count_labels_needed
 
@@ -38,17 +37,17 @@ def draw_choice(curve, rng):
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_the_agreement_is_missed_in_at_most_one_of_twenty_samples(curve):
-    """1,000 samples of labels for each judge; the bound is that of 1,000 draws whose true rate is 5 %."""
+    """1,000 samples of labels for each judge, whose certainty says much, little, nothing or the opposite."""
     rng = np.random.default_rng(20261127)
     agreements = [draw_choice(curve, rng)[1] for _ in range(REPETITIONS)]
     violations = sum(agreement < AGREEMENT - 1e-9 for agreement in agreements)
-    assert violations <= stats.binom.ppf(0.99, REPETITIONS, ERROR)
+    assert violations <= ERROR * REPETITIONS
 
 
 def test_a_good_judge_decides_most_cases():
     """A judge that errs only where it says so decides nearly all that it may."""
     rng = np.random.default_rng(1)
-    assert np.mean([draw_choice("good", rng)[0] for _ in range(100)]) > 0.6
+    assert np.mean([draw_choice("good", rng)[0] for _ in range(100)]) > 0.5
 
 
 def test_a_judge_that_errs_too_often_decides_nothing_and_says_how_many_labels_help():
