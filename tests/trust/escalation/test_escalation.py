@@ -194,5 +194,4 @@ def test_the_command_the_file_and_python_escalate_alike(tmp_path, monkeypatch):
         expected = forecast_config({**keys, "out": "other"})
         assert (expected.forecast.calls, expected.second.calls) == (80, 80)
         refused = CliRunner().invoke(app, [*command, "--labels", "labels.csv"])
-        assert refused.exit_code == 2
-        assert "labels is for a second judge" in refused.output
+        assert "labels is for a second judge" in str(refused.exception)
