@@ -19,7 +19,7 @@ from greval.errors import StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.records.record import Record
 from greval.records.result import Usage
-from greval.runs.store import Store, is_begun
+from greval.runs.store import FILE, Store, is_begun
 from greval.runs.store.disk import COST_COLUMNS, SERVED_MODELS
 
 if TYPE_CHECKING:
